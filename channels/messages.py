@@ -258,6 +258,7 @@ class OutboundMedia:
     name: str
     mime: str
     content: bytes
+    description: str = ""  # the same in words, for who does not see it; at most 1,000 characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

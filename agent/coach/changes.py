@@ -10,6 +10,7 @@ from datetime import date, timedelta
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from agent.coach.chart import ChartPlotted, PlotChart, chart_text
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession
@@ -129,7 +130,7 @@ class SetWeeklyGoal:
 PracticeCommand = (
     LogPractice | CreateSkill | UndoLastLog | EditSession | DeleteSession | SaveWeeklyPlan
     | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal | SetReminder | CancelReminders
-    | StartTimer | StopTimer | ForgetPractice | ImportPractice
+    | StartTimer | StopTimer | ForgetPractice | ImportPractice | PlotChart
 )  # fmt: skip
 
 
@@ -240,7 +241,7 @@ class WeeklyGoalSet(_Result):
 ChangeResult = (
     ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
     | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
-    | TimerStarted | TimerDiscarded | PracticeForgotten | PracticeImported
+    | TimerStarted | TimerDiscarded | PracticeForgotten | PracticeImported | ChartPlotted
 )  # fmt: skip
 CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
 
@@ -275,6 +276,8 @@ def change_text(language: str, change: ChangeResult, today: date) -> str:
             return reminder_text(language, change, today)
         case TimerStarted() | TimerDiscarded() | PracticeForgotten() | PracticeImported():
             return timer_text(language, change)
+        case ChartPlotted(chart=chart):
+            return chart_text(language, chart)
     return _of_skills_text(language, change)
 
 

@@ -23,6 +23,7 @@ class Intent(StrEnum):
     CREATE = "create"
     PLAN = "plan"
     MAYBE_PLAN = "maybe_plan"  # a plan is meant, but none is asked for
+    CHART = "chart"
     HISTORY = "history"
     STATS = "stats"
     SKILLS = "skills"
@@ -93,6 +94,7 @@ _WORDS = (
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.JOKE, JOKE),
     (Intent.MOOD, MOOD),
+    (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
     (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),

@@ -11,6 +11,7 @@ from datetime import date
 
 from pydantic import JsonValue
 
+from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
 from agent.coach.kept_plan import kept_plan_text
@@ -19,6 +20,7 @@ from agent.coach.log_line import (
     Correction,
     LogLineError,
     LogProblem,
+    find_skill,
     read_correction,
 )
 from agent.coach.numbers import Number, one_number_text
@@ -220,6 +222,12 @@ def _history(work: Work, _: Task) -> str:
     return history_text(work.language, reports or (), work.today)
 
 
+def _chart(work: Work, task: Task) -> str:
+    """A picture that goes with the answer, of the skill and the weeks that are named; and its numbers."""
+    named = find_skill(task.text, [skill.name for skill in work.require(SkillsReport, old=True).skills])
+    return work.change_and_tell("plot_progress", skill=named, weeks=weeks_in(task.text))
+
+
 def _plan(work: Work, task: Task) -> str:
     """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
     if task.act is not Act.PLAN and "show_plan" in work.view.tools:
@@ -369,6 +377,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DECLINED: _words("offline.declined"),
     Act.NOT_SURE: _words("offline.not_sure"),
     Intent.MAYBE_PLAN: _plan,
+    Intent.CHART: _chart,
     Intent.HISTORY: _history,
     Intent.STATS: _stats,
     Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),

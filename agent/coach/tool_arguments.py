@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent.coach.chart import MAX_WEEKS, USUAL_WEEKS
 from agent.coach.practice import MAX_GOAL_MINUTES, WEEK_MINUTES, InsightType
 
 
@@ -35,6 +36,14 @@ class MaybeSkill(_Arguments):
     """Arguments of `analyze_practice_patterns`."""
 
     skill_id: str | None = Field(None, description="Id or name; none: all.", max_length=200)
+
+
+class WhichChart(_Arguments):
+    """Arguments of `plot_progress`."""
+
+    skill: str | None = Field(None, description="Name or id; none: all.", max_length=200)
+    weeks: int = Field(USUAL_WEEKS, ge=1, le=MAX_WEEKS)
+    dark: bool = False
 
 
 class NewSkill(_Arguments):

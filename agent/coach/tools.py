@@ -23,6 +23,8 @@ from agent.coach.changes import (
     SetWeeklyGoal,
     UndoLastLog,
 )
+from agent.coach.chart import ChartWish, chart_of
+from agent.coach.chart_picture import plot
 from agent.coach.journey import journey_report
 from agent.coach.kept_plan import plan_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
@@ -56,6 +58,7 @@ from agent.coach.tool_arguments import (
     TimerSkill,
     TwoSkills,
     WeeklyGoal,
+    WhichChart,
     WhichEntries,
     WhichReminder,
     WhichSession,
@@ -63,6 +66,7 @@ from agent.coach.tool_arguments import (
     WhichSkills,
     WhichWeek,
 )
+from agent.language import language_of
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 
@@ -197,6 +201,17 @@ class CoachTools:
     async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalCommand:
         """Minutes a week over all skills."""
         return SetWeeklyGoal(arguments.minutes)
+
+    @tool(WhichChart, effect=Effect.LOCAL, says="tool.plot_progress", should_defer=True)
+    async def plot_progress(self, context: ToolContext, arguments: WhichChart) -> LocalCommand:
+        """Send a chart of minutes a week with your answer, as a picture."""
+        principal, today = context.principal, today_of(context.principal, context.now)
+        skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
+        wish = ChartWish(skill, arguments.weeks, arguments.dark)
+        skills = await self._reader.skills(principal) if skill is None else (skill,)
+        totals, goal = await self._reader.days(principal), await self._reader.weekly_goal(principal)
+        chart = chart_of(skills, totals, today, principal.week_start, wish, goal)
+        return await plot(language_of(principal.locale), chart, is_dark=wish.is_dark)
 
     @tool(NewReminder, effect=Effect.LOCAL, should_defer=True)
     async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalCommand:

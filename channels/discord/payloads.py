@@ -48,11 +48,16 @@ def body_of(part: OutboundPart) -> JsonObject:
         raise Permanent(f"the files are larger than {MAX_MEDIA_BYTES} bytes")
     body: JsonObject = {"content": text, "allowed_mentions": _NOBODY, "flags": SUPPRESS_EMBEDS}
     if part.media:
-        described: list[JsonValue] = [{"id": number, "filename": file.name} for number, file in enumerate(part.media)]
+        described: list[JsonValue] = [_describe(number, file) for number, file in enumerate(part.media)]
         body["attachments"] = described
     if part.buttons:
         body["components"] = _rows(part.buttons)
     return body
+
+
+def _describe(number: int, file: OutboundMedia) -> JsonObject:
+    named: JsonObject = {"id": number, "filename": file.name}
+    return named | {"description": file.description} if file.description else named
 
 
 def message_of(part: OutboundPart) -> JsonObject:

@@ -61,6 +61,8 @@ def comment_of(part: OutboundPart) -> str:
 async def _upload(wire: SlackWire, media: OutboundMedia) -> str:
     if len(media.content) > MAX_FILE_BYTES:
         raise Permanent(f"the file has {len(media.content):,} bytes; {MAX_FILE_BYTES:,} are sent")
-    answer = await wire.form("files.getUploadURLExternal", filename=media.name, length=len(media.content))
+    described = {"alt_txt": media.description} if media.description else {}
+    length = len(media.content)
+    answer = await wire.form("files.getUploadURLExternal", token=None, filename=media.name, length=length, **described)
     await wire.upload(str(answer.get("upload_url")), media.content)
     return str(answer.get("file_id"))

@@ -44,6 +44,7 @@ class AttachedFiles:
             "name": media.name,
             "bytes": len(media.content),
             "picture": media.mime in PICTURES,
+            "description": media.description,
         }
 
     def get(self, chat: str, token: str) -> OutboundMedia | None:

@@ -15,6 +15,7 @@ from agent.coach.understanding.clocks import spell_range
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
+from gateway.coach.chart_commands import chart_commands
 from gateway.coach.entry_commands import entry_commands
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands
@@ -41,6 +42,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
         Command("skills", "menu.skills", partial(_skills, reader)),
         Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
+        *chart_commands(reader),
         *file_commands(reader),
         Command("undo", "menu.undo", _undo),
         *entry_commands(reader),

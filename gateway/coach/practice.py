@@ -34,6 +34,8 @@ from agent.coach.changes import (
     SkillCreated,
     UndoLastLog,
 )
+from agent.coach.chart import ChartPlotted, PlotChart, PlottedFile
+from agent.coach.chart_picture import MIME
 from agent.coach.practice import (
     DAY_MINUTES,
     DayTotal,
@@ -63,6 +65,7 @@ from gateway.coach.import_rows import import_entries
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import upsert
 from gateway.store.engine import Store
+from gateway.store.outbox import file_id, put_file
 from gateway.store.tables.base import new_id
 
 Entry = TypeVar("Entry", bound=EntryChanged)
@@ -144,7 +147,18 @@ def _change_rest(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return import_entries(scope.connection, scope.principal, imported, scope.key, scope.now)
         case ForgetPractice():
             return timer_rows.forget(scope.connection, scope.principal, scope.now)
+        case PlotChart():
+            return _plot(scope, command)
     raise TypeError(f"no practice command: {type(command).__name__}")
+
+
+def _plot(scope: _Scope, command: PlotChart) -> ChartPlotted:
+    """Keep the picture under the call's key, by which the answer finds it."""
+    if not command.png:
+        return ChartPlotted(file=None, chart=command.chart)
+    put_file(scope.connection, scope.principal.tenant, file_id(scope.key), command.png, scope.now)
+    file = PlottedFile(name=command.name, mime=MIME, description=command.description)
+    return ChartPlotted(file=file, chart=command.chart)
 
 
 def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:

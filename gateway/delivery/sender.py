@@ -114,7 +114,7 @@ class PartSender:
         content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
         if content is None:
             raise Permanent(f"the file {ref.name!r} is not kept any more")
-        return OutboundMedia(ref.kind, ref.name, ref.mime, content)
+        return OutboundMedia(ref.kind, ref.name, ref.mime, content, ref.description)
 
     def _render(self, row: OutboxRow, channel: Channel) -> Rendered:
         rendered = row.part.rendered

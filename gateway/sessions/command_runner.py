@@ -383,5 +383,5 @@ def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: dateti
     for index, file in enumerate(reply.files):
         blob = f"inbox:{row.id}/{index}"
         outbox.put_file(connection, row.tenant, blob, file.content, now)
-        refs.append(MediaRef(file.kind, file.name, file.mime, blob))
+        refs.append(MediaRef(file.kind, file.name, file.mime, blob, file.description))
     return tuple(refs)

@@ -6,6 +6,7 @@ answer is sent the lane's.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import NoReturn
@@ -29,7 +30,7 @@ from agent.transcript import (
 from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
-from channels.base import Channel, Sign
+from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
 from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
@@ -40,6 +41,7 @@ from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
+from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
@@ -47,7 +49,7 @@ from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import OutboxPart, OutboxRow, files_of
+from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -58,6 +60,14 @@ SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
 log = structlog.get_logger()
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What goes with an answer's words."""
+
+    buttons: tuple[Button, ...]
+    files: tuple[MediaRef, ...]
 
 
 class JournaledTurn:
@@ -232,8 +242,8 @@ class JournaledTurn:
             return False
         settled = await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
-        buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
-        look = partial(self._last_look, reason, text, settled, buttons)
+        said = _Said(self._deps.replies.buttons(self._channel, self._turn, ended), await self._made_files(reason))
+        look = partial(self._last_look, reason, text, settled, said)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
         note = text if text == self._nothing_left() else self._deps.clean(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -269,8 +279,17 @@ class JournaledTurn:
         """Wait for the reason to end."""
         return await asyncio.shield(self._stop)
 
+    async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
+        """What the tools of this turn made to go with its answer, and is kept."""
+        named = made_files(self.events) if reason is EndReason.COMPLETED else ()
+        if not named or not isinstance(self._channel, SendsMedia):
+            return ()
+        ids = [file.blob for file in named]
+        kept = await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
+        return tuple(file for file in named if file.blob in kept)
+
     def _last_look(
-        self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
+        self, reason: EndReason, text: str, settled: LiveOutcome, beside: "_Said"
     ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
@@ -284,7 +303,7 @@ class JournaledTurn:
         if not text:
             return "", []
         turn = self._turn
-        pieces = settled.pages.all_of(text)
+        pieces, buttons = settled.pages.all_of(text), beside.buttons
         if text == nothing_left or not pieces:
             pieces, buttons = settled.pages.all_of(nothing_left), ()
         said = OutboundMessage(
@@ -294,6 +313,7 @@ class JournaledTurn:
             turn.reply_to,
             reply_route_of=self._claimed.answers,
             buttons=buttons,
+            media=beside.files,
             locale=locale,
         )
         return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)

@@ -60,6 +60,7 @@ class MediaRef:
     name: str
     mime: str
     blob: str  # id in the table `blobs`, see `put_file`
+    description: str = ""  # in words, for who does not see it
 
 
 _BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
@@ -228,6 +229,11 @@ def unpark(connection: sa.Connection, lane: str) -> bool:
 def parked_lanes(connection: sa.Connection) -> list[str]:
     """The lanes that are parked."""
     return list(connection.execute(sa.select(parked.c.lane)).scalars())
+
+
+def file_id(key: str) -> str:
+    """The id of the file that the change of this key made."""
+    return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
 
 
 def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime) -> None:

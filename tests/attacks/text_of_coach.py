@@ -2,7 +2,18 @@
 
 from datetime import UTC, date, datetime
 
-from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
+from agent.coach import (
+    chart,
+    chart_picture,
+    entry_words,
+    plan_answer,
+    plan_wish,
+    practice,
+    practice_file,
+    reminders,
+    reports,
+    skill_words,
+)
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import clocks, lookups, reading, remind_wishes, skill_wishes
 from agent.coach.understanding.entries import Practised
@@ -44,6 +55,22 @@ def timed_log(text: str) -> None:
     """A log line between two times of day."""
     for said in (text, f"from 7 to {text}", f"guitar de {text} a 8:30"):
         clocks.spell_range(said[: clocks.MAX_LINE_CHARS])
+
+
+def chart_words(text: str) -> None:
+    """Of `/chart`, and a sentence that asks for one."""
+    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
+    for said in (text, f"guitar {text}", f"{text} 8 weeks dark"):
+        chart.read_chart_wish(said[: chart.MAX_CHARS], known)
+        chart.weeks_in(said[: chart.MAX_CHARS])
+
+
+def drawn(text: str) -> None:
+    """Names of skills in a picture."""
+    skills = [practice.Skill("s", text[: practice.MAX_NAME_CHARS], "", "#4f46e5", 1, False, 0)]
+    report = chart.chart_of(skills, [practice.DayTotal("s", TODAY, 30)], TODAY, 0, chart.ChartWish(), None)
+    chart_picture.chart_svg("en", report, chart_picture.LIGHT)
+    chart.chart_text("en", report)
 
 
 def skill_wish(text: str) -> None:
@@ -114,6 +141,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
+    "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
+    "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
     "agent.coach.understanding.clocks:spell_range": Entry(timed_log, clocks.MAX_LINE_CHARS),
     "agent.coach.understanding.skill_wishes:read_skill_wish": Entry(skill_wish, skill_wishes.MAX_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
@@ -128,6 +157,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.coach.chart_picture:draw_chart": "looks once at each character of a document of ours",
     "agent.coach.reminder_changes": "writes about reminders, at most 50 of 100 characters each",
     "agent.coach.reminders:last_slot": "walks over the dates of eight days at most",
     "agent.coach.reminders:next_slot": "walks over the dates of ten days at most",

@@ -31,7 +31,7 @@ function fileShown(file) {
   if (file.picture) {
     const image = document.createElement("img");
     image.src = file.url;
-    image.alt = file.name;
+    image.alt = file.description || file.name;
     link.append(image);
   } else {
     const size = file.bytes < 1000 ? `${file.bytes} B` : `${Math.round(file.bytes / 1000)} kB`;

@@ -26,6 +26,7 @@ NAMES = {
     "list_reminders",
     "log_practice",
     "merge_skills",
+    "plot_progress",
     "save_weekly_plan",
     "set_reminder",
     "set_weekly_goal",

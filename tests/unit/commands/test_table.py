@@ -95,7 +95,7 @@ class TestMenus:
         assert {"en", "es"} == set(menus)
         expected = [
             "coach",
-            *("log", "stats", "skills", "plan", "export", "import", "undo"),
+            *("log", "stats", "skills", "plan", "chart", "export", "import", "undo"),
             *("entries", "edit", "delete", "skill", "goal", "remind", "start", "done", "forget"),
             *("new", "stop", "retry", "mode", "timezone", "language", "help"),
         ]

@@ -1,0 +1,201 @@
+"""A chart of practice: minutes a week and skill, the goal, and the same in words. Pure; `chart_picture` draws it."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.calendar import week_of
+from agent.coach.durations import spell_minutes
+from agent.coach.entry_words import take_skill
+from agent.coach.practice import DayTotal, Skill
+from agent.coach.texts import COACH_TEXTS, say
+from agent.language import escape
+from agent.wellformed import clean
+
+WEEK = timedelta(days=7)
+MAX_WEEKS = 26
+USUAL_WEEKS = 12
+MAX_SKILLS = 8
+"""Colours that can be told apart; of more skills the smallest are drawn as one."""
+
+OTHERS_COLOUR = "#94a3b8"
+MAX_CHARS = 200
+
+_SPAN = re.compile(
+    r"(?<!\w)(?P<count>\d{1,3})\s?(?:(?:weeks?|semanas?|w|s)|(?P<months>months?|mes(?:es)?))(?!\w)", re.IGNORECASE
+)
+_BARE = re.compile(r"(?<!\w)(?P<count>\d{1,3})(?P<months>)(?!\w)")
+_DARK = re.compile(r"\b(?:dark|night|oscur[oa]|noche)\b", re.IGNORECASE)
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChartSkill(_Report):
+    """One colour of the chart."""
+
+    name: str  # "": several small ones together
+    colour: str  # "#rrggbb"
+    minutes: int  # in all the weeks
+
+
+class ChartWeek(_Report):
+    """One bar."""
+
+    week: date  # its first day
+    minutes: tuple[int, ...]  # a number a skill of the chart, in its order
+
+    @property
+    def total(self) -> int:
+        """Of all skills."""
+        return sum(self.minutes)
+
+
+class ChartReport(_Report):
+    """All that is drawn."""
+
+    skills: tuple[ChartSkill, ...]  # the most practised first; at most MAX_SKILLS
+    weeks: tuple[ChartWeek, ...]  # the oldest first, the running one last
+    goal_minutes: int | None  # a week; None: none was set
+    only: str | None = None  # the one skill that it is about; None: all
+
+    @property
+    def total(self) -> int:
+        """Minutes in all its weeks."""
+        return sum(week.total for week in self.weeks)
+
+
+class PlottedFile(_Report):
+    """The picture as it goes out; its content is kept beside the result."""
+
+    name: str
+    mime: str
+    description: str  # the same in words, for who does not see it
+
+
+class ChartPlotted(_Report):
+    """`PlotChart`: the numbers, and the picture that goes with the answer."""
+
+    file: PlottedFile | None  # None: there is nothing to draw, or it could not be drawn
+    chart: ChartReport
+
+
+@dataclass(frozen=True, slots=True)
+class PlotChart:
+    """Send a picture with the answer."""
+
+    chart: ChartReport
+    png: bytes  # b"": none
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartWish:
+    """What chart is wanted."""
+
+    skill: Skill | None = None  # None: all
+    weeks: int = USUAL_WEEKS
+    is_dark: bool = False
+    rest: str = ""  # what is not understood
+
+
+def read_chart_wish(text: str, skills: Sequence[Skill]) -> ChartWish:
+    """The arguments of `/chart`, in any order: a skill, how many weeks, "dark"."""
+    said = clean(text[:MAX_CHARS])
+    dark = _DARK.search(said)
+    said = _DARK.sub(" ", said, count=1)
+    named = take_skill(said.strip(), skills)
+    skill, said = named if named is not None else (None, said)
+    span = _SPAN.search(said) or _BARE.search(said)
+    if span is not None:
+        said = f"{said[: span.start()]} {said[span.end() :]}"
+    if skill is None and (named := take_skill(said.strip(), skills)) is not None:
+        skill, said = named
+    weeks = USUAL_WEEKS if span is None else _count(span)
+    return ChartWish(skill, weeks, dark is not None, said.strip(" ,."))
+
+
+def weeks_in(text: str) -> int | None:
+    """How many weeks a sentence names, months as weeks; None where it names none."""
+    span = _SPAN.search(clean(text[:MAX_CHARS]))
+    return None if span is None else _count(span)
+
+
+def _count(span: re.Match[str]) -> int:
+    weeks = round(int(span["count"]) * (13 / 3 if span["months"] else 1))
+    return min(max(weeks, 1), MAX_WEEKS)
+
+
+def chart_of(
+    skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int, wish: ChartWish, goal: int | None
+) -> ChartReport:
+    """The weeks up to this one, from the first with practice on; `goal` is that of a week over all skills."""
+    wanted = [skill for skill in skills if wish.skill is None or skill.id == wish.skill.id]
+    by_week: dict[date, Counter[str]] = {}
+    known = {skill.id for skill in wanted}
+    for total in totals:
+        if total.skill_id in known:
+            by_week.setdefault(week_of(total.day, week_start), Counter())[total.skill_id] += total.minutes
+    last = week_of(today, week_start)
+    first = max(min(by_week, default=last), last - (wish.weeks - 1) * WEEK)
+    weeks = [first + at * WEEK for at in range((last - first) // WEEK + 1)]
+    counted = {week: by_week.get(week, Counter()) for week in weeks}
+    minutes = {skill.id: sum(counted[week][skill.id] for week in weeks) for skill in wanted}
+    shown = sorted((skill for skill in wanted if minutes[skill.id]), key=lambda skill: -minutes[skill.id])
+    kept = shown if len(shown) <= MAX_SKILLS else shown[: MAX_SKILLS - 1]
+    rest = shown[len(kept) :]
+    drawn = [ChartSkill(name=each.name, colour=each.colour, minutes=minutes[each.id]) for each in kept]
+    if rest:
+        drawn.append(ChartSkill(name="", colour=OTHERS_COLOUR, minutes=sum(minutes[each.id] for each in rest)))
+    rows = []
+    for week in weeks:
+        row = [counted[week][each.id] for each in kept]
+        row += [sum(counted[week][each.id] for each in rest)] if rest else []
+        rows.append(ChartWeek(week=week, minutes=tuple(row)))
+    return ChartReport(
+        skills=tuple(drawn),
+        weeks=tuple(rows),
+        goal_minutes=goal if wish.skill is None else wish.skill.weekly_minutes,
+        only=None if wish.skill is None else wish.skill.name,
+    )
+
+
+def title_text(language: str, chart: ChartReport) -> str:
+    """What the chart is of."""
+    return say(language, "chart.title") if chart.only is None else say(language, "chart.title_of", skill=chart.only)
+
+
+def summary_text(language: str, chart: ChartReport) -> str:
+    """All of it in one number, and of how many weeks."""
+    return COACH_TEXTS.plural(language, "chart.summary", len(chart.weeks), total=spell_minutes(chart.total))
+
+
+def name_of(language: str, skill: ChartSkill) -> str:
+    """As it is called in the chart."""
+    return skill.name or say(language, "chart.others")
+
+
+def short_date(language: str, day: date) -> str:
+    """As "2 Mar", "2 mar"."""
+    return f"{day.day} {say(language, f'month.{day.month}')[:3]}"
+
+
+def chart_text(language: str, chart: ChartReport) -> str:
+    """The chart's numbers in words, as Markdown: what goes with the picture, and in its place."""
+    if not chart.total:
+        return COACH_TEXTS.plural(language, "chart.empty", len(chart.weeks))
+    lines = [f"**{escape(title_text(language, chart))}**: {summary_text(language, chart)}."]
+    if len(chart.skills) > 1:
+        parts = (f"{escape(name_of(language, skill))} {spell_minutes(skill.minutes)}" for skill in chart.skills)
+        lines.append(f"{' · '.join(parts)}.")
+    weeks = (f"{short_date(language, week.week)}: {spell_minutes(week.total)}" for week in chart.weeks)
+    lines.append(say(language, "chart.weeks", weeks=" · ".join(weeks)))
+    if chart.goal_minutes:
+        lines.append(say(language, "chart.goal_line", goal=spell_minutes(chart.goal_minutes)))
+    return "\n".join(lines)

@@ -1,0 +1,305 @@
+"""Draws a chart as a PNG: an SVG of our own, rendered by resvg with the font beside. No numbers are made here.
+
+The font is Inter, cut down to Latin, Greek and Cyrillic; other writing takes the system's fonts, where it has any.
+"""
+
+import asyncio
+import math
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import structlog
+
+from agent.child_process import run_program
+from agent.coach.chart import (
+    ChartReport,
+    ChartWeek,
+    PlotChart,
+    chart_text,
+    name_of,
+    short_date,
+    summary_text,
+    title_text,
+)
+from agent.coach.durations import spell_minutes
+from agent.coach.texts import say
+
+log = structlog.get_logger()
+
+DRAW_S = 15.0
+"""It takes some 200 ms with the start of its process; a machine that is busy takes longer, and after this words do."""
+
+MIME = "image/png"
+MAX_DESCRIPTION_CHARS = 1_000
+"""Discord takes 1,024, Slack 1,000 (read 2026-11)."""
+
+PIXELS_WIDE = 1280
+WIDTH, PADDING, TOP, PLOT_HEIGHT = 720, 30, 96, 240
+AXIS_WIDTH, GOAL_WIDTH = 50, 58
+LEGEND_COLUMNS, LEGEND_ROW = 2, 26
+MAX_BAR = 60
+LABEL_ROOM = 42
+"""What a date or a total under or over a bar needs."""
+
+GOAL_IN_SIGHT = 2.5
+"""A goal over so many times the highest bar is told of at the edge: else it would press the bars flat."""
+
+STEPS = (5, 10, 15, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_000, 6_000)
+"""Minutes between two lines."""
+
+FONTS = Path(__file__).parent / "fonts"
+_NARROW = frozenset("iljItfr.,:;'|!()[] ")
+_WIDE = frozenset("mwMW@%&")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours of everything but the skills."""
+
+    paper: str
+    ink: str
+    faint: str  # dates, numbers of the axis
+    line: str
+    lightened: float  # how far a skill's colour goes towards white
+
+
+LIGHT = Theme("#ffffff", "#111827", "#5b6472", "#e5e7eb", 0.0)
+DARK = Theme("#0f172a", "#f1f5f9", "#a3b0c2", "#263347", 0.2)
+
+
+_PROGRAM = """
+import sys, resvg_py
+svg = sys.stdin.buffer.read().decode()
+plain, *fonts = sys.argv[1:]
+png = resvg_py.svg_to_bytes(svg_string=svg, width=PIXELS, font_files=fonts, font_family="Inter",
+                            sans_serif_family="Inter", skip_system_fonts=plain == "plain")
+sys.stdout.buffer.write(bytes(png))
+""".replace("PIXELS", str(PIXELS_WIDE))
+"""Resvg holds the interpreter while it draws: in a process of its own it stops nobody, and can be stopped."""
+
+
+async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> PlotChart:
+    """The chart as a picture and in words; without a picture where there is nothing to see, or it cannot be drawn."""
+    png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
+    words = chart_text(language, chart).replace("*", "").replace("\\", "")
+    if len(words) > MAX_DESCRIPTION_CHARS:
+        words = words[: MAX_DESCRIPTION_CHARS - 1] + "…"
+    name = f"practice-{chart.weeks[-1].week.isoformat()}.png"
+    return PlotChart(chart, png, name, words)
+
+
+async def draw_chart(language: str, chart: ChartReport, *, is_dark: bool = False) -> bytes:
+    """The chart as a PNG; b"" where that fails or takes too long."""
+    svg = chart_svg(language, chart, DARK if is_dark else LIGHT)
+    fonts = [str(FONTS / f"Inter-{weight}.otf") for weight in ("Regular", "SemiBold")]
+    others = "plain" if all(_is_in_font(char) for char in svg) else "with system fonts"
+    try:
+        async with asyncio.timeout(DRAW_S):
+            drawn = await run_program([sys.executable, "-I", "-c", _PROGRAM, others, *fonts], svg.encode())
+    except (TimeoutError, OSError) as error:
+        log.warning("chart_failed", error=f"{type(error).__name__}: {error}")
+        return b""
+    if drawn.code:
+        log.warning("chart_failed", error=drawn.errors[-500:].decode(errors="replace"))
+        return b""
+    return drawn.output
+
+
+def _is_in_font(char: str) -> bool:
+    return char < "\u0530" or "\u1e00" <= char < "\u2200"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where the bars stand."""
+
+    left: float
+    right: float
+    top_minutes: int
+    step_minutes: int
+    slots: int
+
+    @property
+    def slot(self) -> float:
+        return (self.right - self.left) / self.slots
+
+    def y(self, minutes: float) -> float:
+        return TOP + PLOT_HEIGHT * (1 - minutes / self.top_minutes)
+
+    def centre(self, at: int) -> float:
+        return self.left + self.slot * (at + 0.5)
+
+
+def chart_svg(language: str, chart: ChartReport, theme: Theme) -> str:
+    """The chart as an SVG document."""
+    frame = _frame_of(chart)
+    colours = _colours(chart, theme)
+    rows = 0 if chart.only is not None else -(-len(chart.skills) // LEGEND_COLUMNS)
+    height = TOP + PLOT_HEIGHT + 44 + rows * LEGEND_ROW + (14 if rows else 0)
+    content = "".join(
+        (
+            _text(PADDING, 46, _fit(title_text(language, chart), 21, WIDTH - 2 * PADDING), theme.ink, 21, bold=True),
+            _text(PADDING, 70, summary_text(language, chart), theme.faint, 14),
+            _lines(frame, theme),
+            *(_bar(frame, at, week, colours) for at, week in enumerate(chart.weeks)),
+            _goal(language, frame, chart.goal_minutes or 0, theme),
+            _bar_words(language, frame, chart.weeks, theme),
+            _legend(language, chart, colours, theme) if rows else "",
+        )
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="Inter, sans-serif">'
+        f'<rect width="{WIDTH}" height="{height}" fill="{theme.paper}"/>{content}</svg>'
+    )
+
+
+def _frame_of(chart: ChartReport) -> _Frame:
+    highest = max(week.total for week in chart.weeks) or 60
+    goal = chart.goal_minutes or 0
+    reach = max(highest, goal) if goal <= GOAL_IN_SIGHT * highest else highest
+    step = next((step for step in STEPS if reach / step <= 5), STEPS[-1])
+    top = math.ceil(reach * 1.04 / step) * step
+    right = WIDTH - PADDING - (GOAL_WIDTH if goal else 0)
+    return _Frame(PADDING + AXIS_WIDTH, right, top, step, max(len(chart.weeks), 1))
+
+
+def _colours(chart: ChartReport, theme: Theme) -> list[str]:
+    """A colour a skill; one that another has already is made lighter, so that each can be told."""
+    found: list[str] = []
+    for skill in chart.skills:
+        colour, lighter = _mix(skill.colour, theme.lightened), theme.lightened
+        while colour in found and lighter < 0.75:
+            lighter += 0.25
+            colour = _mix(skill.colour, lighter)
+        found.append(colour)
+    return found
+
+
+def _mix(colour: str, lighter: float) -> str:
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * lighter):02x}" for part in parts)
+
+
+def _lines(frame: _Frame, theme: Theme) -> str:
+    found = []
+    for minutes in range(0, frame.top_minutes + 1, frame.step_minutes):
+        y = frame.y(minutes)
+        found.append(
+            f'<line x1="{frame.left}" y1="{y:.1f}" x2="{frame.right}" y2="{y:.1f}" stroke="{theme.line}"'
+            f' stroke-width="{1.5 if not minutes else 1}"/>'
+        )
+        label = short_minutes(minutes) if minutes else "0"
+        found.append(_text(frame.left - 8, y + 4, label, theme.faint, 12, anchor="end"))
+    return "".join(found)
+
+
+def _bar(frame: _Frame, at: int, week: ChartWeek, colours: Sequence[str]) -> str:
+    """One week: a piece a skill, the most practised one below, round at the top."""
+    if not week.total:
+        return ""
+    width = min(frame.slot * 0.66, MAX_BAR)
+    left, top, floor = frame.centre(at) - width / 2, frame.y(week.total), frame.y(0)
+    round_by = min(5.0, floor - top, width / 2)
+    outline = (
+        f"M{left:.1f} {floor:.1f}V{top + round_by:.1f}q0-{round_by:.1f} {round_by:.1f}-{round_by:.1f}"
+        f"H{left + width - round_by:.1f}q{round_by:.1f} 0 {round_by:.1f} {round_by:.1f}V{floor:.1f}z"
+    )
+    pieces, done = [], 0
+    for minutes, colour in zip(week.minutes, colours, strict=True):
+        y = frame.y(done + minutes)
+        gap = 1 if done else 0
+        tall = max(frame.y(done) - y - gap, 0)
+        pieces.append(f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{tall:.1f}" fill="{colour}"/>')
+        done += minutes
+    return f'<clipPath id="w{at}"><path d="{outline}"/></clipPath><g clip-path="url(#w{at})">{"".join(pieces)}</g>'
+
+
+def _bar_words(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: Theme) -> str:
+    """Dates under the bars, this week's always; and totals over them, where there is room for each."""
+    every = math.ceil(LABEL_ROOM / frame.slot)
+    found = []
+    for at, week in enumerate(weeks):
+        is_last, centre = at == len(weeks) - 1, frame.centre(at)
+        if (len(weeks) - 1 - at) % every == 0:
+            ink = theme.ink if is_last else theme.faint
+            date = short_date(language, week.week)
+            found.append(_text(centre, TOP + PLOT_HEIGHT + 20, date, ink, 12, anchor="middle", bold=is_last))
+        if every == 1 and week.total:
+            label = short_minutes(week.total)
+            found.append(
+                _text(centre, frame.y(week.total) - 6, label, theme.ink, 11, anchor="middle", halo=theme.paper)
+            )
+    return "".join(found)
+
+
+def _goal(language: str, frame: _Frame, minutes: int, theme: Theme) -> str:
+    """The goal's line with its words behind it, or an arrow to where it lies."""
+    if not minutes:
+        return ""
+    x, words, spelled = frame.right + 8, say(language, "chart.goal"), short_minutes(minutes)
+    if minutes > frame.top_minutes:
+        return _text(x, TOP - 2, words, theme.ink, 12, bold=True) + _text(x, TOP + 13, f"{spelled} ↑", theme.ink, 12)
+    y = frame.y(minutes)
+    line = (
+        f'<line x1="{frame.left}" y1="{y:.1f}" x2="{frame.right}" y2="{y:.1f}" stroke="{theme.ink}"'
+        ' stroke-width="1.5" stroke-dasharray="6 5"/>'
+    )
+    return line + _text(x, y - 2, words, theme.ink, 12, bold=True) + _text(x, y + 13, spelled, theme.ink, 12)
+
+
+def _legend(language: str, chart: ChartReport, colours: Sequence[str], theme: Theme) -> str:
+    wide = (WIDTH - 2 * PADDING) / LEGEND_COLUMNS
+    found = []
+    for at, (skill, colour) in enumerate(zip(chart.skills, colours, strict=True)):
+        row, column = divmod(at, LEGEND_COLUMNS)
+        x, y = PADDING + column * wide, TOP + PLOT_HEIGHT + 58 + row * LEGEND_ROW
+        total = spell_minutes(skill.minutes)
+        room = wide - 22 - _width(total, 14) - 32
+        found.append(f'<circle cx="{x + 6:.1f}" cy="{y - 5:.1f}" r="6" fill="{colour}"/>')
+        found.append(_text(x + 20, y, _fit(name_of(language, skill), 14, room), theme.ink, 14))
+        found.append(_text(x + wide - 24, y, total, theme.faint, 14, anchor="end"))
+    return "".join(found)
+
+
+def short_minutes(minutes: int) -> str:
+    """Minutes in little room: "45 min", "2 h", "2 h 15"."""
+    return spell_minutes(minutes) if minutes < 60 or minutes % 60 == 0 else spell_minutes(minutes).removesuffix(" min")
+
+
+def _fit(text: str, size: float, room: float) -> str:
+    """The text without pictures, cut where it would be too wide."""
+    plain = "".join(char for char in text if unicodedata.category(char) not in {"So", "Sk", "Cf", "Mn", "Cs", "Cn"})
+    text = " ".join((plain if plain.strip() else text).split())
+    if _width(text, size) <= room:
+        return text
+    while text and _width(text + "…", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def _width(text: str, size: float) -> float:
+    """About as wide as the text is drawn, rather more."""
+    return size * sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> float:
+    if unicodedata.east_asian_width(char) in {"W", "F"}:
+        return 1.05
+    if char in _WIDE:
+        return 0.95
+    if char in _NARROW:
+        return 0.36
+    return 0.72 if char.isupper() else 0.59
+
+
+def _text(
+    x: float, y: float, words: str, fill: str, size: float, *, anchor: str = "start", bold: bool = False, halo: str = ""
+) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    around = f' stroke="{halo}" stroke-width="3" paint-order="stroke" stroke-linejoin="round"' if halo else ""
+    at = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"'
+    return f'<text {at} fill="{fill}"{weight}{around}>{escape(words)}</text>'

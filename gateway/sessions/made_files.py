@@ -1,0 +1,54 @@
+"""Finds the files that a turn's tools made, to go with its answer: a tool's result names one, its change kept it.
+
+What a result claims is believed in its words alone: the content is what was kept under the key of that very call.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field, ValidationError
+
+from agent.transcript import CallOutcome, JournalEvent, ToolReturned
+from channels.messages import AttachmentKind
+from gateway.store.outbox import MediaRef, file_id
+
+MAX_FILES = 4
+"""With one answer."""
+
+MAX_RESULT_CHARS = 100_000
+"""A result that names a file is shorter."""
+
+_MARK = '"file":{'
+
+
+class _File(BaseModel):
+    name: str = Field(min_length=1, max_length=100)
+    mime: str = Field(pattern=r"^[a-z]+/[a-z0-9.+-]{1,60}$")
+    description: str = Field("", max_length=1_000)
+
+
+class _Data(BaseModel):
+    file: _File | None = None
+
+
+class _Result(BaseModel):
+    data: _Data
+
+
+def made_files(events: Sequence[JournalEvent]) -> tuple[MediaRef, ...]:
+    """The files named in results of calls that worked, the last ones; whether each is kept is the store's to say."""
+    named = (_file_of(event) for event in events if isinstance(event, ToolReturned))
+    return tuple([ref for ref in named if ref is not None][-MAX_FILES:])
+
+
+def _file_of(event: ToolReturned) -> MediaRef | None:
+    content = event.content
+    if event.outcome is not CallOutcome.DONE or len(content) > MAX_RESULT_CHARS or _MARK not in content:
+        return None
+    try:
+        file = _Result.model_validate_json(content).data.file
+    except ValidationError:
+        return None
+    if file is None:
+        return None
+    kind = AttachmentKind.PHOTO if file.mime.startswith("image/") else AttachmentKind.DOCUMENT
+    return MediaRef(kind, file.name, file.mime, file_id(event.call_key), file.description)

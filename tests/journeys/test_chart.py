@@ -1,0 +1,57 @@
+"""A chart comes as a picture on every platform, with its numbers in words; for the command and for words alike."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from tests.journeys.house import House, house
+from tests.journeys.streets import WebStreet
+
+PNG = b"\x89PNG\r\n"
+NUMBERS = "1 h 30 min this week"
+
+
+async def pictured(here: House, side: PersonSide, asked: str, words: str) -> None:
+    """Ask, and wait for a picture with these words beside it."""
+    chat = side.direct(7)
+    before = len(side.answers(chat))
+    side.say(chat, asked)
+    await here.until(lambda: any(answer.files for answer in side.answers(chat)[before:]), f"{asked} on {side.name}")
+    await here.settled()
+    answers = side.answers(chat)[before:]
+    (file,) = [file for answer in answers for file in answer.files]
+    assert file.content[:6] == PNG
+    assert any(words in answer.text for answer in answers)
+
+
+async def test_a_chart_is_a_picture_everywhere(tmp_path: Path):
+    """Telegram, Discord and Slack show it, the web page has it under an address of its own, by which it is fetched."""
+    web = WebStreet()
+    async with AsyncExitStack() as stack:
+        sides: list[PersonSide] = [DiscordPersonSide(), SlackPersonSide()]
+        environ = web.environ()
+        for side in sides:
+            await stack.enter_async_context(side)
+            environ |= side.environment()
+        here = await stack.enter_async_context(house(tmp_path, model=None, environ=environ))
+        for side in sides:
+            await here.until(side.is_connected, side.title)
+        for side in (here.telegram, *sides):
+            side.say(side.direct(7), "/log 1h30 guitar")
+            await pictured(here, side, "/chart guitar 8", NUMBERS)
+        await pictured(here, here.telegram, "show me a chart", NUMBERS)
+        await web.ready(stack, 1)
+        page = web.pages[1]
+        async with asyncio.TaskGroup() as tasks:
+            visit = tasks.create_task(page.run())
+            await web.say(1, "/log 1h30 guitar")
+            await web.say(1, "/chart")
+            await page.until(lambda: any(one["files"] for one in page.shown.values()))
+            (file,) = [file for one in page.shown.values() for file in one["files"]]
+            assert file["picture"] and NUMBERS in file["description"]
+            async with page.http.get(page.url.rstrip("/") + file["url"]) as answer:
+                assert ("image/png", PNG) == (answer.content_type, (await answer.read())[:6])
+            visit.cancel()

@@ -1,0 +1,153 @@
+"""A chart holds the numbers that are logged, and its picture shows each of them once, in no other's place."""
+
+import re
+from datetime import date, timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.coach.chart import (
+    MAX_SKILLS,
+    MAX_WEEKS,
+    ChartReport,
+    ChartSkill,
+    ChartWeek,
+    ChartWish,
+    chart_of,
+    chart_text,
+    read_chart_wish,
+    weeks_in,
+)
+from agent.coach.chart_picture import DARK, LIGHT, chart_svg, plot, short_minutes
+from agent.coach.durations import spell_minutes
+from agent.coach.practice import COLOURS, DayTotal, Skill
+
+TODAY = date(2026, 11, 22)  # a Sunday
+NAMES = (
+    "guitar",
+    "Conversación en inglés con Rosa los martes por la noche",
+    "🎹 Piano",
+    "M" * 64,
+    "a <b>&</b>",
+    "数学",
+)
+
+
+def a_skill(at: int, *, weekly: int | None = None) -> Skill:
+    """The n-th of somebody's skills."""
+    return Skill(f"s{at}", NAMES[at % len(NAMES)], "🎸", COLOURS[at % 8], 600_000, False, 0, 0, weekly)
+
+
+def a_chart(skills: int, weeks: int, goal: int | None = None, minutes: int = 725) -> ChartReport:
+    """All skills in every week."""
+    drawn = tuple(ChartSkill(name=NAMES[at % 6], colour=COLOURS[at % 8], minutes=minutes) for at in range(skills))
+    days = [TODAY - timedelta(days=7 * back + 6) for back in reversed(range(weeks))]
+    rows = tuple(ChartWeek(week=day, minutes=(minutes,) * skills) for day in days)
+    return ChartReport(skills=drawn, weeks=rows, goal_minutes=goal)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 400), st.integers(1, 600)), max_size=60),
+    st.integers(1, MAX_WEEKS),
+    st.integers(0, 6),
+)
+def test_every_minute_of_its_weeks_is_in_it_once(logged: list[tuple[int, int, int]], weeks: int, week_start: int):
+    """By week and by skill alike, of many skills the smallest together; weeks begin when the person's do."""
+    totals = [DayTotal(f"s{skill}", TODAY - timedelta(days=ago), minutes) for skill, ago, minutes in logged]
+    chart = chart_of([a_skill(at) for at in range(12)], totals, TODAY, week_start, ChartWish(weeks=weeks), None)
+    inside = sum(total.minutes for total in totals if total.day >= chart.weeks[0].week)
+    assert inside == chart.total == sum(skill.minutes for skill in chart.skills)
+    assert 1 <= len(chart.weeks) <= weeks and len(chart.skills) <= MAX_SKILLS
+    assert all(week.week.weekday() == week_start for week in chart.weeks)
+    assert chart.weeks[-1].week <= TODAY < chart.weeks[-1].week + timedelta(days=7)
+
+
+def test_one_skill_has_its_own_goal_and_no_empty_weeks_before_its_first():
+    """A beginner reads no row of zeros."""
+    skills = [a_skill(0, weekly=120), a_skill(1)]
+    totals = [DayTotal("s0", TODAY - timedelta(days=9), 30), DayTotal("s1", TODAY, 45)]
+    chart = chart_of(skills, totals, TODAY, 0, ChartWish(skills[0]), 300)
+    assert [30, 0] == [week.total for week in chart.weeks]
+    assert (120, "guitar") == (chart.goal_minutes, chart.only)
+
+
+@pytest.mark.parametrize(
+    ("text", "skill", "weeks", "dark", "rest"),
+    [
+        ("", None, 12, False, ""), ("guitar", "guitar", 12, False, ""), ("guitar 8", "guitar", 8, False, ""),
+        ("8 guitar", "guitar", 8, False, ""), ("3 meses oscuro", None, 13, True, ""), ("1w", None, 1, False, ""),
+        ("guitar 8 semanas", "guitar", 8, False, ""), ("500", None, 26, False, ""), ("cello", None, 12, False, "cello"),
+        ("0", None, 1, False, ""), ("dark guitar", "guitar", 12, True, ""),
+    ],
+)  # fmt: skip
+def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int, dark: bool, rest: str):
+    """What is left over is no skill of theirs."""
+    wish = read_chart_wish(text, [a_skill(0), a_skill(2)])
+    assert (skill, weeks, dark, rest) == (wish.skill and wish.skill.name, wish.weeks, wish.is_dark, wish.rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "weeks"), [("show me a chart", None), ("gráfico de 8 semanas", 8), ("a chart of 2 months", 9)]
+)
+def test_a_sentence_names_weeks_or_not(text: str, weeks: int | None):
+    """A bare number is none."""
+    assert weeks == weeks_in(text)
+
+
+@pytest.mark.parametrize("skills", [1, 3, 8])
+@pytest.mark.parametrize("weeks", [1, 5, 12, 26])
+@pytest.mark.parametrize("goal", [None, 60, 900, 90_000])
+def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int | None):
+    """Nor beyond the edge: as wide as they are at most, in every row of words."""
+    root = ET.fromstring(chart_svg("es", a_chart(skills, weeks, goal), LIGHT))
+    wide = float(root.attrib["viewBox"].split()[2])
+    boxes = []
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        size, x, y = (float(text.attrib[name]) for name in ("font-size", "x", "y"))
+        length = size * sum(1.0 if char > "\u2e80" else 0.9 if char in "MW" else 0.52 for char in text.text or "")
+        left = x - length * {"start": 0, "middle": 0.5, "end": 1}[text.attrib["text-anchor"]]
+        boxes.append((left, left + length, y - size * 0.7, y, text.text))
+    assert all(-2 <= left and right <= wide + 2 for left, right, *_ in boxes), boxes
+    for at, (left, right, top, bottom, words) in enumerate(boxes):
+        for other in boxes[at + 1 :]:
+            apart = right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
+            assert apart, (words, other[4])
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_the_words_say_what_the_picture_shows(language: str):
+    """Every week's total and every skill's."""
+    chart = a_chart(3, 4, 600, minutes=45)
+    text = chart_text(language, chart)
+    assert 4 == text.count("2 h 15 min")
+    assert spell_minutes(chart.total) in text and "10 h" in text
+    assert 4 == len(re.findall(r">2 h 15<", chart_svg(language, chart, DARK)))
+
+
+def test_short_minutes_are_hours_and_what_is_left():
+    """No decimals, which two languages write in two ways."""
+    assert ["45 min", "2 h", "2 h 15"] == [short_minutes(minutes) for minutes in (45, 120, 135)]
+
+
+def test_two_skills_of_one_colour_can_be_told_apart():
+    """The second is lighter."""
+    same = tuple(ChartSkill(name=name, colour="#dc2626", minutes=60) for name in ("a", "b"))
+    chart = ChartReport(skills=same, weeks=(ChartWeek(week=TODAY, minutes=(60, 60)),), goal_minutes=None)
+    dots = re.findall(r'<circle[^>]*fill="([^"]+)"', chart_svg("en", chart, LIGHT))
+    assert 2 == len(set(dots))
+
+
+async def test_a_picture_is_a_png_and_has_its_numbers_in_words():
+    """Drawn by a process of its own; names that no font has, and signs of XML, are no matter."""
+    made = await plot("es", a_chart(8, 12, 600))
+    assert made.png.startswith(b"\x89PNG\r\n") and 10_000 < len(made.png) < 300_000
+    assert made.description.startswith("Tu práctica: ") and "*" not in made.description
+    assert len(made.description) <= 1_000
+
+
+async def test_nothing_logged_is_said_without_a_picture():
+    """An empty frame says less."""
+    made = await plot("en", a_chart(0, 3))
+    assert (b"", "Nothing is logged in the last 3 weeks.") == (made.png, made.description)
