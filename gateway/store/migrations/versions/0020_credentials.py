@@ -22,5 +22,5 @@ def upgrade() -> None:
         sa.Column("connected_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_credentials_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_credentials")),
-        sa.UniqueConstraint("tenant_id", "user_id", "provider", name=op.f("uq_credentials_tenant_id")),
+        sa.UniqueConstraint("tenant_id", "user_id", "provider", name=op.f("uq_credentials_tenant_id_user_id_provider")),
     )
