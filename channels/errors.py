@@ -35,6 +35,7 @@ class PermanentKind(StrEnum):
     MALFORMED = "malformed"  # the rendering was refused: the plain text goes instead, once
     TARGET_GONE = "target_gone"  # the message to edit is gone: the text is sent anew
     MOVED = "moved"  # the chat goes on under the id `moved_to`: the same call is made there
+    TOO_LARGE = "too_large"  # a file is larger than it may be: whoever sent it is told so
     REJECTED = "rejected"  # anything else: the rest of this reply is dead-lettered
 
 

@@ -43,6 +43,7 @@ from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
+from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
@@ -53,6 +54,7 @@ from gateway.store import approvals, earlier, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
+from gateway.store.outbox import put_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,11 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
-        InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
+        InputGuard(settings.guard),
+        deps.product.name,
+        partial(_replied_to, store),
+        partial(_said_in_group, deps),
+        PictureFetcher(settings.pictures, lambda: deps.model.facts.sees_images, partial(_keep_file, deps)),
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
@@ -206,6 +212,10 @@ def _apply_command(
 
 async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+
+async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes) -> None:
+    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock()))
 
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:

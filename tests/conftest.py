@@ -11,7 +11,7 @@ FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", 
 for name in [name for name in os.environ if name.startswith(FOREIGN)]:
     del os.environ[name]
 
-for profile, examples in (("sample", 40), ("whole", 100)):
+for profile, examples in (("sample", 25), ("whole", 100)):
     settings.register_profile(
         profile, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], print_blob=True
     )

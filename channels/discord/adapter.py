@@ -38,7 +38,7 @@ from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
 from channels.discord.translate import CHANNEL, TranslationContext
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
-from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
+from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
@@ -115,7 +115,7 @@ class DiscordChannel:
             Retryable: not now.
         """
         if (attachment.size_bytes or 0) > max_bytes:
-            raise Permanent(f"the file is larger than {max_bytes} bytes")
+            raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
         channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
         with as_channel_errors():
             message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})

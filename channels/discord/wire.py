@@ -20,7 +20,7 @@ from channels.discord.identity import BotIdentity
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
-from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.http_answers import RedirectRefused, to_transport_error
 from channels.messages import OutboundMedia
@@ -254,10 +254,10 @@ async def _body_of(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     if response.status != 200:
         raise Retryable(f"the file cannot be fetched now: HTTP {response.status}")
     if (response.content_length or 0) > max_bytes:
-        raise Permanent(f"the file is larger than {max_bytes} bytes")
+        raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
     content = bytearray()
     async for piece in response.content.iter_chunked(65_536):
         content += piece
         if len(content) > max_bytes:
-            raise Permanent(f"the file is larger than {max_bytes} bytes")
+            raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
     return bytes(content)

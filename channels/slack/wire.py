@@ -15,7 +15,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from channels.clocks import wall_now
-from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
 from channels.http_answers import BoundedResponse, RedirectRefused, refuse_redirect, to_transport_error
 from channels.slack.config import SlackAccount
@@ -182,12 +182,12 @@ class SlackWire:
 
 async def _read_capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int) -> bytes:
     if told is not None and told > max_bytes:
-        raise Permanent(f"the file has {told:,} bytes; {max_bytes:,} are taken")
+        raise Permanent(f"the file has {told:,} bytes; {max_bytes:,} are taken", PermanentKind.TOO_LARGE)
     content = bytearray()
     async for chunk in chunks:
         content += chunk
         if len(content) > max_bytes:
-            raise Permanent(f"the file has more than {max_bytes:,} bytes")
+            raise Permanent(f"the file has more than {max_bytes:,} bytes", PermanentKind.TOO_LARGE)
     return bytes(content)
 
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from channels.base import HttpRoute, Menus, Renderer, Sign, Sink
 from channels.clocks import Clock, Sleep, steady_now
-from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
 from channels.telegram.config import OFFICIAL_API, TelegramAccount
@@ -237,14 +237,17 @@ async def _content(wire: TelegramWire, config: TelegramAccount, path: str, max_b
 
 def _check_size(size_bytes: int | None, max_bytes: int) -> None:
     if size_bytes is not None and size_bytes > max_bytes:
-        raise Permanent(f"the file is larger than {max_bytes / 1_000_000:g} MB")
+        raise Permanent(f"the file is larger than {max_bytes / 1_000_000:g} MB", PermanentKind.TOO_LARGE)
 
 
 def _meaning(refusal: ApiRefusal) -> ChannelError:
     """What a refused getFile or download means; there is nothing that could have happened."""
     words = refusal.description.lower()
     if "file is too big" in words:
-        return Permanent(f"Telegram hands bots files of up to {MAX_DOWNLOAD_BYTES // 1_000_000} MB; this one is larger")
+        most_mb = MAX_DOWNLOAD_BYTES // 1_000_000
+        return Permanent(
+            f"Telegram hands bots files of up to {most_mb} MB; this one is larger", PermanentKind.TOO_LARGE
+        )
     if refusal.status in (404, 410) or "file_id" in words or "temporarily unavailable" in words:
         return Permanent(f"the file is gone ({refusal.status} {refusal.description})")
     meant = to_channel_error(refusal)

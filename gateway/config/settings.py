@@ -37,7 +37,7 @@ from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
-from gateway.sessions.config import BudgetsConfig, SessionsConfig
+from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
@@ -169,6 +169,7 @@ class Settings(BaseModel):
     access: AccessConfig = AccessConfig()
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
+    pictures: PicturesConfig = PicturesConfig()
     budgets: BudgetsConfig = BudgetsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()

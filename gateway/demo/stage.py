@@ -101,11 +101,7 @@ class Stage:
             )
         )
         begun_s = time.monotonic()
-        with self._log.open("ab") as log:
-            self._gateway = await asyncio.create_subprocess_exec(
-                *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True,
-            )  # fmt: skip
+        self._gateway = await self._start_process()
         if self._caretaker is not None:
             self._caretaker.watch(self._gateway.pid)
         self._ending = False
@@ -115,6 +111,13 @@ class Stage:
                 for platform in self._platforms
             }
         return {name: task.result() for name, task in ready.items()}
+
+    async def _start_process(self) -> asyncio.subprocess.Process:
+        with self._log.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
+                stderr=log, start_new_session=True,
+            )  # fmt: skip
 
     async def watch(self) -> None:
         """Return never; the gateway ending by itself breaks the story.

@@ -60,3 +60,13 @@ class SessionsConfig(BaseModel):
         ge=10,
         description="Journal events of a session that a turn starts from, beside notes.",
     )
+
+
+class PicturesConfig(BaseModel):
+    """Which pictures of people's are opened."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_bytes: int = Field(default=5_000_000, ge=1_000, le=20_000_000, description="Of one picture.")
+    max_count: int = Field(default=4, ge=0, le=20, description="Pictures of one message; 0: none is opened.")
+    fetch_s: float = Field(default=20.0, gt=0, le=300, description="Seconds that those of a message may take, in all.")

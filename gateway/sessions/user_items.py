@@ -1,8 +1,9 @@
 """From what somebody said to what the model reads: who wrote, what came with it, what the input guard makes of it.
 
 The person's own words are the item's text. What they quote, forward or attach is its data, framed so that nothing in
-it can end the frame: no wish of theirs. Small text files are read in full, everything else is told by what it is;
-nothing is kept under a sender's file name. In a group, what the others said before comes as such data too.
+it can end the frame: no wish of theirs. Small text files are read in full, pictures are `pictures`' matter, everything
+else is told by what it is; nothing is kept under a sender's file name. In a group, what the others said before comes as
+such data too.
 """
 
 import secrets
@@ -26,6 +27,7 @@ from channels.messages import (
 )
 from gateway.safety.guard import GuardVerdict, InputGuard
 from gateway.sessions.inbox_rules import words_of
+from gateway.sessions.pictures import NO_EYES, PictureFetcher, is_picture
 from gateway.telemetry import GUARD_FINDINGS, series
 
 log = structlog.get_logger()
@@ -69,7 +71,12 @@ class UserItemBuilder:
     """Turns inbound events into user items."""
 
     def __init__(
-        self, guard: InputGuard, talk: str, find_quoted: FindQuoted = _nothing, read_talk: ReadTalk = _no_talk
+        self,
+        guard: InputGuard,
+        talk: str,
+        find_quoted: FindQuoted = _nothing,
+        read_talk: ReadTalk = _no_talk,
+        pictures: PictureFetcher = NO_EYES,
     ) -> None:
         """Every text passes `guard`, quoted, forwarded and attached ones too, and leaves a trace where it is flagged.
 
@@ -79,6 +86,7 @@ class UserItemBuilder:
         self._talk = talk
         self._find_quoted = find_quoted
         self._read_talk = read_talk
+        self._pictures = pictures
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """The message as a user item, with what came with it; a group's says who wrote. None where it is refused."""
@@ -97,7 +105,8 @@ class UserItemBuilder:
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]))
+        pictures = await self._pictures.fetch(channel, event.attachments, event.tenant)
+        return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
 
     def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:
         """What the guard makes of a text; what it finds is logged and counted, never with the words."""
@@ -143,16 +152,17 @@ class UserItemBuilder:
         return frames
 
     async def _read_files(self, channel: Channel, event: InboundMessage) -> list[str] | None:
-        """A paragraph a file, in order; None where the guard refuses one of them."""
+        """A paragraph for each file that is no picture, in order; None where the guard refuses one of them."""
         told = []
-        for attachment in event.attachments[:MAX_FILES]:
+        others = [attachment for attachment in event.attachments if not is_picture(attachment)]
+        for attachment in others[:MAX_FILES]:
             paragraph, text = await _read_file(channel, attachment)
             verdict = self._check(text, "file", event)
             if verdict.blocked:
                 return None
             told.append(_with_note(verdict, paragraph))
-        if len(event.attachments) > MAX_FILES:
-            told.append(f"[{len(event.attachments) - MAX_FILES} more files were left out.]")
+        if len(others) > MAX_FILES:
+            told.append(f"[{len(others) - MAX_FILES} more files were left out.]")
         return told
 
     async def _quotes(self, event: InboundMessage) -> tuple[Quoted, ...]:

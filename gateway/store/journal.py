@@ -20,6 +20,7 @@ from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
+    Steered,
     ToolResultRewritten,
     ToolReturned,
     TurnStarted,
@@ -28,7 +29,7 @@ from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
 from gateway.store.tables.base import new_id
-from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
+from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
 RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
@@ -230,7 +231,8 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
     """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing.
 
-    Of each kind there is one a call, but for what is made of its result: that may be rewritten again.
+    Of each kind there is one a call, but for what is made of its result: that may be rewritten again. Pictures that are
+    named in it are kept from now on as long as it is.
     """
     rows = [
         {
@@ -249,6 +251,9 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
     ]
     if rows:
         connection.execute(insert_new(connection, events), rows)
+    said = [item for event in added if isinstance(event, TurnStarted | Steered) for item in event.items]
+    if pictures := [picture.id for item in said for picture in item.pictures if picture.id]:
+        connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:

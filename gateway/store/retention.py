@@ -77,12 +77,13 @@ def take_outbox(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_turns(connection: sa.Connection, before: datetime) -> int:
-    """Turns that ended before then, with their journal: their conversation is not remembered any more."""
+    """Turns that ended before then, with their journal and pictures: their conversation is not remembered any more."""
     query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
     ids = list(connection.execute(query).scalars())
     connection.execute(sa.delete(summaries).where(summaries.c.kept_at < before))
     connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(blobs).where(blobs.c.turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
     return len(ids)
 
@@ -111,9 +112,10 @@ def take_audit(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_blobs(connection: sa.Connection, before: datetime) -> int:
-    """Files from before then that no open part carries."""
+    """Files from before then that no open part carries; a turn's pictures go with it."""
     carried = sa.select(outbox.c.id).where(IS_OPEN, outbox.c.media.contains(blobs.c.id))
-    query = sa.select(blobs.c.id).where(blobs.c.created_at < before, ~carried.exists()).order_by(blobs.c.created_at)
+    of_nobody = blobs.c.turn_id.is_(None), blobs.c.created_at < before, ~carried.exists()
+    query = sa.select(blobs.c.id).where(*of_nobody).order_by(blobs.c.created_at)
     ids = list(connection.execute(query.limit(BATCH)).scalars())
     connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
     return len(ids)

@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
+from agent.pictures import Picture
+from agent.transcript import EndReason, Steered, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.retention_config import RetentionConfig
@@ -108,6 +109,29 @@ async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) 
             assert left == {table: await kept.count(table) for table in before}, when
         expected |= gone
     assert 1 == await kept.count("sessions")
+
+
+async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do(kept: Kept) -> None:
+    """Also where the process died between fetching it and the turn that shows it."""
+
+    def take_in(connection: Connection) -> None:
+        row = answered(connection, 1)
+        turn = TurnRow("t1", "default", kept_in(connection), "u1", "chat", CHAT, None, NOON)
+        for id_ in ("shown", "lost"):
+            outbox.put_file(connection, "default", id_, b"x", NOON)
+        item = UserItem("look", pictures=(Picture("shown", "image/png", 1),))
+        journal.append(connection, turn, row + 10, [Steered(0, (item,))], NOON)
+        sent(connection)
+
+    await kept.store.write(take_in)
+    for days, left in ((6, 3), (8, 1), (364, 1), (366, 0)):
+        await kept.sweep(days)
+        assert left == await kept.count("blobs"), days
+
+
+def kept_in(connection: Connection) -> str:
+    """The one conversation there is."""
+    return str(connection.execute(sa.text("SELECT id FROM sessions")).scalar_one())
 
 
 async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from channels.simulators.shared.person_side import PersonSide
+from tests.fakes.fork_server import ForkServer
 from tests.fakes.model_server import ModelServer, Reply
 from tests.house.tree import ROOT
 
@@ -83,11 +83,8 @@ class PantryWorld:
         """The gateway, which ends as told to; or `killed`, as by a power cut."""
         log = self.directory / "log"
         before = [side.arrivals() for side in self.platforms]
-        command = [str(Path(sys.executable).with_name("tenk")), "run", "--config", str(self.directory / "gateway.toml")]
-        with log.open("ab") as written:
-            process = await asyncio.create_subprocess_exec(
-                *command, env=self.environ, cwd=self.directory, stdout=written, stderr=written
-            )
+        command = ["-m", "gateway", "run", "--config", str(self.directory / "gateway.toml")]
+        process = ForkServer.of().start(command, self.environ, self.directory, log, log)
         try:
             running = Running(self.platforms, self.model, log)
 
@@ -97,8 +94,7 @@ class PantryWorld:
             await running.until(is_there, "the gateway")
             yield running
         finally:
-            if process.returncode is None:
-                process.send_signal(signal.SIGKILL if killed else signal.SIGTERM)
+            process.send_signal(signal.SIGKILL if killed else signal.SIGTERM)
             ended = await process.wait()
         assert (-signal.SIGKILL if killed else 0) == ended, log.read_text()[-2000:]
 

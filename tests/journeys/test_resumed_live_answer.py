@@ -6,16 +6,16 @@ import time
 import pytest
 
 from gateway.demo.chat import Chat
-from gateway.demo.stage import Stage
 from gateway.demo.story import CODE
 from gateway.demo.transcript import Entry, Kind
+from tests.fakes.forked_stage import ForkedStage
 
 
 @pytest.mark.timeout(90)
 async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -> None:
     """The first piece, journaled before the kill, never leaves the growing answer again (D5)."""
     entries: list[Entry] = []
-    async with Stage() as stage:
+    async with ForkedStage() as stage:
         ana = Chat(stage.telegram, 1001, "Ana", time.monotonic(), entries.append)
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), ana.watch())]
@@ -31,7 +31,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             await ana.until(lambda: ana.open is not None and "Hours alone" in ana.open.text, "a second piece")
             await stage.kill()
             at_kill = len(entries)
-            await stage.start(words_per_s=40)
+            await stage.start(words_per_s=150)
             await ana.until_answered(asked, more, by="What I can do")
             for task in watching:
                 task.cancel()

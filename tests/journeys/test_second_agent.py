@@ -3,8 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from gateway.config.settings import load
 from gateway.errors import SettingsError
 from gateway.hook_loading import load_hooks
 from gateway.product import in_force, load_product, load_tools
+from tests.fakes.fork_server import ForkServer
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
 
@@ -38,15 +37,15 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
     """Its name, its words and its commands: nothing of the coach's."""
     config = tmp_path / "gateway.toml"
     config.write_text(CONFIG)
-    command = [str(Path(sys.executable).with_name("tenk")), "slack-manifest", "--config", str(config)]
-    env = os.environ | {"PYTHONPATH": str(installed)}
-    printed = subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=50).stdout
-    manifest = json.loads(printed)
+    command = ["-m", "gateway", "slack-manifest", "--config", str(config)]
+    done = ForkServer.of().run(command, os.environ | {"PYTHONPATH": str(installed)}, tmp_path, timeout_s=50)
+    assert (0, "") == (done.returncode, done.stderr)
+    manifest = json.loads(done.stdout)
     assert ("The Pantry", "Knows what is in the larder") == (
         manifest["features"]["bot_user"]["display_name"], manifest["display_information"]["description"]
     )  # fmt: skip
     offered = [command["command"] for command in manifest["features"]["slash_commands"]]
-    assert ["/pantry", "/stop"] == [offered[0], offered[-1]] and b"oach" not in printed
+    assert ["/pantry", "/stop"] == [offered[0], offered[-1]] and "oach" not in done.stdout
 
 
 @pytest.mark.timeout(90)

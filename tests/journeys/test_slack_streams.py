@@ -6,15 +6,16 @@ import time
 import pytest
 
 from gateway.demo.chat import Chat
-from gateway.demo.stage import SLACK_ROOM, Stage
+from gateway.demo.stage import SLACK_ROOM
 from gateway.demo.story import CODE
+from tests.fakes.forked_stage import ForkedStage
 
 
 @pytest.mark.timeout(90)
 @pytest.mark.parametrize("killed", [False, True])
 async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
     """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
-    async with Stage() as stage:
+    async with ForkedStage() as stage:
         slack = stage.slack.simulator
         direct = Chat(stage.slack, 3, "Cleo", time.monotonic(), lambda _: None)
         practice = (SLACK_ROOM, "#practice")
@@ -32,7 +33,7 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             assert begun.streaming
             if killed:
                 await stage.kill()
-                await stage.start(words_per_s=20)
+                await stage.start(words_per_s=200)
             await room.until_answered(asked, by="/help lists")
             for task in watching:
                 task.cancel()

@@ -5,26 +5,24 @@ import os
 import signal
 import socket
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.fork_server import Forked, ForkServer
 from tests.fakes.views import FakePage
 
 pytestmark = pytest.mark.timeout(90)
 
-ROOT = Path(__file__).parents[2]
 CONFIG = '[access]\ndirect = "open"\n[model]\nwords_per_s = 30.0\n[delivery]\nplaceholder_after_s = 0.2\n'
 
 
-async def started(home: Path, port: int) -> asyncio.subprocess.Process:
+def started(home: Path, port: int) -> Forked:
     """`tenk run` with nothing but the web chat."""
-    ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{port}"}
-    command = [sys.executable, "-m", "gateway", "run", "--config", str(home / "mine.toml")]
-    with (home / "gateway.log").open("ab") as log:
-        return await asyncio.create_subprocess_exec(*command, cwd=home, stdout=log, stderr=log, env=os.environ | ours)
+    ours = {"TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{port}"}
+    command, log = ["-m", "gateway", "run", "--config", str(home / "mine.toml")], home / "gateway.log"
+    return ForkServer.of().start(command, os.environ | ours, home, log, log)
 
 
 async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
@@ -33,7 +31,7 @@ async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = await started(tmp_path, port)
+    process = started(tmp_path, port)
     page = FakePage(f"http://127.0.0.1:{port}/")
     async with page.http, asyncio.TaskGroup() as tasks:
         visiting = tasks.create_task(page.run())
@@ -47,7 +45,8 @@ async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
         await page.leave()
         process.send_signal(signal.SIGKILL)
         await process.wait()
-        process = await started(tmp_path, port)
+        (tmp_path / "mine.toml").write_text(CONFIG.replace("30.0", "300.0"))  # nobody watches it grow
+        process = started(tmp_path, port)
         async with asyncio.timeout(40):
             while not _parked(tmp_path / "var" / "tenk.db"):
                 await asyncio.sleep(0.1)

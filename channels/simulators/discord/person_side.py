@@ -74,6 +74,10 @@ class DiscordPersonSide(PersonSide):
         """See `PersonSide`."""
         return str(self.simulator.say(int(chat), text, person=person, reply_to=None if under is None else int(under)))
 
+    def send_picture(self, chat: str, content: bytes, text: str = "", *, person: int | None = None) -> str:
+        """See `PersonSide`."""
+        return str(self.simulator.say(int(chat), text, person=person, files={"picture.png": content}))
+
     def command(self, chat: str, name: str, text: str = "", *, person: int | None = None) -> Callable[[], bool]:
         """See `PersonSide`; its text is the option of that name."""
         used = self.simulator.command(int(chat), name, {"text": text} if text else None, person=person)

@@ -153,6 +153,10 @@ class PersonSide(ABC):
         """
 
     @abstractmethod
+    def send_picture(self, chat: str, content: bytes, text: str = "", *, person: int | None = None) -> str:
+        """Send a picture, with words under it or without; returns the message's id."""
+
+    @abstractmethod
     def command(self, chat: str, name: str, text: str = "", *, person: int | None = None) -> Callable[[], bool]:
         """Use a command as the platform has them; what comes back says whether the gateway has taken it."""
 

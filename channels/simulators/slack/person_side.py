@@ -71,6 +71,11 @@ class SlackPersonSide(PersonSide):
         """See `PersonSide`."""
         return self.simulator.say(chat, text, person=_user(person), thread=under)
 
+    def send_picture(self, chat: str, content: bytes, text: str = "", *, person: int | None = None) -> str:
+        """See `PersonSide`."""
+        file = self.simulator.upload("picture.png", content, "image/png")
+        return self.simulator.say(chat, text, person=_user(person), files=[file])
+
     def command(self, chat: str, name: str, text: str = "", *, person: int | None = None) -> Callable[[], bool]:
         """See `PersonSide`."""
         used = self.simulator.command(chat, f"/{name}", text, person=_user(person))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
 from channels.simulators.telegram.server import TelegramSimulator
-from channels.simulators.telegram.state import ShownMessage
+from channels.simulators.telegram.state import PersonFile, ShownMessage
 
 TOKEN = "123456:AAF-made_up_token_for_tests"  # noqa: S105  of a bot that only the simulator knows
 
@@ -73,6 +73,11 @@ class TelegramPersonSide(PersonSide):
     def say(self, chat: str, text: str, *, person: int | None = None, under: str | None = None) -> str:
         """See `PersonSide`."""
         return str(self.simulator.say(int(chat), text, person=person, reply_to=None if under is None else int(under)))
+
+    def send_picture(self, chat: str, content: bytes, text: str = "", *, person: int | None = None) -> str:
+        """See `PersonSide`."""
+        photo = PersonFile("photo", content)
+        return str(self.simulator.send_file(int(chat), photo, caption=text, person=person))
 
     def command(self, chat: str, name: str, text: str = "", *, person: int | None = None) -> Callable[[], bool]:
         """See `PersonSide`; on Telegram it is a message like others, and kept like them."""

@@ -169,6 +169,7 @@ blobs = sa.Table(
     tenant_column(),
     sa.Column("content", sa.LargeBinary, nullable=False),
     sa.Column("created_at", Instant, nullable=False, index=True),
+    sa.Column("turn_id", Id, index=True),  # whose picture it is, and as long as which it is kept; None: of no turn
 )
 
 approvals = sa.Table(

@@ -13,6 +13,7 @@ from gateway.access.pairing import AlreadyIn, AlreadyTold, Approved, Full, NotAp
 from gateway.store import pairing as rows
 from gateway.store import people
 from gateway.store.pairing import PairingState
+from tests.fakes.amounts import share
 from tests.fakes.people import KEY, NOON, database, message, minutes
 
 SENDERS = st.sampled_from(["1", "2", "3", "4", "5", "6"])
@@ -144,7 +145,7 @@ class Pairing(RuleBasedStateMachine):
 
 
 TestPairing = Pairing.TestCase
-TestPairing.settings = settings(max_examples=15, stateful_step_count=30)
+TestPairing.settings = settings(max_examples=share(40), stateful_step_count=30)
 
 
 @pytest.mark.long

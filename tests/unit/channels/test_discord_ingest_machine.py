@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from channels.discord.channel_cache import Place
 from channels.discord.cursor import Cursor, read_cursor
 from channels.discord.ingest import Commit, Dispatch, FetchChannel, FillGap, Ingest
+from tests.fakes.amounts import share
 from tests.fakes.discord_ingest import NOW, ROOM, THREAD, context, ids, ready, said, snowflake, used
 
 HIDDEN = "59"  # a channel that cannot be read back for a while
@@ -190,4 +191,6 @@ class IngestMachine(RuleBasedStateMachine):
 
 def test_nothing_said_is_lost_and_order_is_kept():
     """Sessions lost and resumed, refused commits, gaps read in part, kills anywhere."""
-    run_state_machine_as_test(IngestMachine, settings=settings(max_examples=200, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(
+        IngestMachine, settings=settings(max_examples=share(200), stateful_step_count=20, deadline=None)
+    )

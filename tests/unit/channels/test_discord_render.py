@@ -13,11 +13,12 @@ from channels.markdown.parse import parse
 from channels.markdown.tree import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
 from channels.simulators.discord.checks import checked_content, find_pings
 from gateway.delivery.splitter import split
+from tests.fakes.amounts import share
 from tests.fakes.discord_markdown import faults, seen
 from tests.fakes.markdown_documents import Document, documents
 
 DISCORD = DiscordRenderer()
-GENERATED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
 NOBODY = {"parse": []}
 
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from channels.markdown.layout import Look, lay_out, plain_text, rows_as_paragraphs
 from channels.markdown.parse import parse
 from channels.markdown.tree import Table
+from tests.fakes.amounts import share
 from tests.fakes.markdown_documents import Document, documents
 
 
@@ -57,7 +58,7 @@ def test_a_table_without_rows_or_titles_says_what_it_has():
     assert "a | b" == plain_text(rows_as_paragraphs(table))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents())
 def test_marks_are_apart_or_inside_one_another(document: Document):
     """No two marks cross, nothing is marked inside code, none is empty."""

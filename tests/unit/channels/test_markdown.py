@@ -24,8 +24,9 @@ from channels.markdown.tree import (
     clean,
     text_of,
 )
+from tests.fakes.amounts import share
 
-GENERATED = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=share(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def said(text: str) -> Paragraph:

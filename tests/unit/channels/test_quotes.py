@@ -16,6 +16,7 @@ from channels.slack.identity import BotIdentity as SlackSelf
 from channels.slack.translate import TranslationContext, thread_key, translate_event
 from channels.telegram.identity import BotIdentity as TelegramSelf
 from channels.telegram.translate import translate
+from tests.fakes.amounts import share
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REPLY, FORWARD = QuoteKind.REPLY, QuoteKind.FORWARD
@@ -184,7 +185,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(value=json_values)
 def test_whatever_is_quoted_the_persons_own_words_are_read(value: object) -> None:
     """Nothing malformed in somebody else's message makes this one unreadable, and a forward stays one."""

@@ -14,9 +14,10 @@ from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.payloads import content, to_message
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from gateway.delivery.splitter import split
+from tests.fakes.amounts import share
 from tests.fakes.markdown_documents import Document, documents
 
-GENERATED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
 RENDERERS = {MARKDOWN: SlackRenderer(MARKDOWN), MRKDWN: SlackRenderer(MRKDWN)}
 LIMITS = {MARKDOWN: SLACK_LIMITS, MRKDWN: MRKDWN_LIMITS}
 DIALECTS = pytest.mark.parametrize("dialect", [MARKDOWN, MRKDWN])

@@ -16,6 +16,7 @@ from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, classic, rich_message
 from gateway.delivery.splitter import split
+from tests.fakes.amounts import share
 from tests.fakes.markdown_documents import Document, documents
 
 load_aiogram()
@@ -128,7 +129,7 @@ def test_classic_rendering_is_inside():
     assert (plain.text, json.loads(plain.markup or "")) == (text, json.loads(entities or ""))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(documents())
 def test_any_document_is_taken_whole(document: Document):
     """Whatever Markdown: each part is typed as the SDK types it, taken by the simulator, and no word is lost."""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.amounts import share
 from tests.unit.coach.corpus import Understood, understand
 
 NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday
@@ -186,7 +187,7 @@ def _understood(language: str, sentence: str) -> Understood:
     return understand(sentence, SKILLS[language], NOW, language)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=share(150), deadline=None, derandomize=True)
 @given(_said(SURE))
 def test_what_is_surely_practice_is_written_as_it_was_said(said: tuple[str, str, str, int, int]) -> None:
     """The skill, the minutes and the day; one entry."""
@@ -196,7 +197,7 @@ def test_what_is_surely_practice_is_written_as_it_was_said(said: tuple[str, str,
     assert ("log", ((skill, minutes, day),)) == (understood.kind, understood.entries)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=share(150), deadline=None, derandomize=True)
 @given(_said(TAKEN_BACK))
 def test_nothing_is_written_where_the_rest_takes_it_back(said: tuple[str, str, str, int, int]) -> None:
     """Denied, wished, to come, of others, asked, joked, of a video."""
@@ -204,7 +205,7 @@ def test_nothing_is_written_where_the_rest_takes_it_back(said: tuple[str, str, s
     assert () == _understood(language, sentence).writes
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=share(100), deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=14))
 def test_words_in_any_order_are_never_read_as_more_than_they_say(words: list[str]) -> None:
     """What is written was said: its minutes are in the sentence, of a skill that is named, on a day not to come."""
@@ -238,7 +239,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=share(150), deadline=None, derandomize=True)
 @given(st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=12), st.sampled_from(["", " "]))
 def test_any_text_is_understood_as_something(pieces: list[str], between: str) -> None:
     """Nothing raises, whatever is cut off, run together or written in other figures."""

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.coach.changes import LogPractice
+from tests.fakes.amounts import share
 from tests.fakes.practice_reader import ANA, BEA, TODAY, FakePractice, connected_practice
 
 _logs = st.lists(
@@ -15,7 +16,7 @@ _logs = st.lists(
 
 class TestFakePractice:
     @given(_logs, st.integers(1, 12), st.integers(0, 40))
-    @settings(max_examples=30)
+    @settings(max_examples=share(40))
     async def test_it_reads_what_the_store_reads(self, logs, limit, since):
         """The same skills, sessions and days in the same order, and nothing for anybody else."""
         fake = FakePractice()

@@ -29,6 +29,7 @@ from gateway.delivery.lane import (
 )
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
+from tests.fakes.amounts import share
 from tests.fakes.chat import FakeChannel
 from tests.fakes.lane_world import FINE, MARK, NOON, Fate, World
 
@@ -351,7 +352,7 @@ def test_only_an_idle_lane_is_reserved_and_once() -> None:
 
 
 TestLane = pytest.mark.timeout(120)(LaneMachine.TestCase)
-TestLane.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestLane.settings = settings(max_examples=share(200), stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from channels.messages import Address
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
+from tests.fakes.amounts import share
 from tests.fakes.chat import Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
 from tests.fakes.spine import Spine
@@ -238,7 +239,7 @@ def _parts(connection: sa.Connection) -> list[Part]:
 
 
 TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
+TestLanes.settings = settings(max_examples=share(24), stateful_step_count=12, deadline=None)
 
 
 @pytest.mark.long

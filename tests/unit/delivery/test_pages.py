@@ -11,11 +11,12 @@ from channels.telegram.render import TelegramRenderer
 from gateway.delivery.message_parts import recovered_mark
 from gateway.delivery.pages import AnswerPages
 from gateway.delivery.splitter import ORPHAN
+from tests.fakes.amounts import share
 from tests.fakes.chat import FakeChannel
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.telegram_entities import faults
 
-GENERATED = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=share(24), deadline=None, suppress_health_check=list(HealthCheck))
 RESERVE = len(recovered_mark(None))
 
 

@@ -18,6 +18,7 @@ from channels.slack.limits import SLACK_LIMITS
 from channels.slack.render import SlackRenderer
 from channels.telegram.render import TelegramRenderer
 from gateway.delivery.splitter import MAX_PARTS, ORPHAN, SplitPart, split
+from tests.fakes.amounts import share
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.starred_renderer import LIMITS as STARRED_LIMITS
 from tests.fakes.starred_renderer import StarredRenderer
@@ -26,7 +27,7 @@ from tests.fakes.telegram_entities import faults, shown
 
 TELEGRAM = TelegramRenderer()
 LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16)
-GENERATED = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
 PLATFORMS = pytest.mark.parametrize(
     ("renderer", "unit"), [(TELEGRAM, TextUnit.UTF16), (StarredRenderer(), TextUnit.CHARS)], ids=["telegram", "starred"]
 )

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.durable_queue import QueueHead, SerialWorker
+from tests.fakes.amounts import share
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Table:
 
 
 @given(st.integers(1, 4), st.lists(st.sampled_from(["offer", "silent", "next", "reread"]), max_size=60), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 def test_every_row_comes_out_once_and_in_order(size: int, steps: list[str], behind: bool) -> None:
     """Whatever is offered, kept back by a full window or found on a second look, each row comes exactly once."""
 

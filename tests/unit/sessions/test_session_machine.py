@@ -27,6 +27,7 @@ from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
 from tests.fakes.agents import a_tool, double
+from tests.fakes.amounts import share
 from tests.fakes.machines import AsyncMachine
 from tests.fakes.spine import Spine
 
@@ -247,7 +248,7 @@ def _journal(connection: sa.Connection) -> Journal:
 
 
 TestSessions = pytest.mark.timeout(120)(Sessions.TestCase)
-TestSessions.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
+TestSessions.settings = settings(max_examples=share(40), stateful_step_count=14, deadline=None)
 
 
 @pytest.mark.long

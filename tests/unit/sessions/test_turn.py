@@ -12,6 +12,7 @@ from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
+from tests.fakes.amounts import share
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 PLACE = Address("sim", "main", "g1")
@@ -214,4 +215,4 @@ class TurnLives(RuleBasedStateMachine):
 
 
 TestTurnLives = TurnLives.TestCase
-TestTurnLives.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestTurnLives.settings = settings(max_examples=share(200), stateful_step_count=30, deadline=None)

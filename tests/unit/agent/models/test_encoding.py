@@ -15,6 +15,7 @@ from agent.models import anthropic_format, openai_format
 from agent.models.json_bodies import encode, encode_request
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
+from tests.fakes.amounts import share
 
 BODIES = {
     "openai": partial(openai_format.request_body, model="m", tokens_field="max_tokens", usage_in_stream=True),
@@ -83,7 +84,7 @@ def changed(items, kind, what):
             return items
 
 
-@settings(max_examples=150)
+@settings(max_examples=share(150))
 @given(changes=st.lists(CHANGES, min_size=1, max_size=10))
 @example([("think", 1), ("think", 1.0), ("think", True)])
 @example([("think", 1), ("reword", "other"), ("recall", [ToolCall("c", "t0", "{}")])])
