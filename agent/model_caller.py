@@ -103,7 +103,7 @@ class ModelCaller:
             finally:
                 self._deadline.hold(False)
         await self._recoveries.write()
-        self._window.note(response)
+        self._window.note(self._recoveries.asked, response)
         if response.tool_calls:
             self._discard_streamed()  # said beside a call: no answer
         self._streamed.clear()
@@ -143,7 +143,7 @@ class ModelCaller:
 
     async def compact(self) -> None:
         """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
-        self._window.note_overflow()
+        self._window.note_overflow(self._recoveries.asked)
         self._recoveries.note(Rung.COMPACTED)
         await self._window.compact()
 

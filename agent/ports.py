@@ -14,7 +14,7 @@ from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
-from agent.rungs import Rung
+from agent.rungs import ResponseDiscarded, Rung
 from agent.transcript import (
     EndReason,
     Item,
@@ -265,7 +265,10 @@ class LocalCommand(Protocol):
     """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
 
 
-NoteCost = Callable[[ModelResponded], Awaitable[None]]
+Spent = ModelResponded | ResponseDiscarded
+"""What was paid for, whether anything came of it or not."""
+
+NoteCost = Callable[[Spent], Awaitable[None]]
 """Counts what a model call cost that is no step of a turn."""
 
 
@@ -294,7 +297,7 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
         """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
 
         Raises:
@@ -302,8 +305,8 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def note_cost(self, response: ModelResponded) -> None:
-        """Count what a model call cost that is no step of the turn: a judge's of a tool call.
+    async def note_cost(self, response: Spent) -> None:
+        """Count what a model call cost that is no step of the turn: a judge's of a tool call, notes that nobody keeps.
 
         Raises:
             Fenced: another process owns the session; nothing was written.

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Summary, SystemPrompt, Turn
+from agent.context.tries import Tries, TryCost
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
+from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -132,13 +134,13 @@ async def condense(
     spans: Sequence[Stretch],
     kept: int,
     room: WindowRoom,
-    spent: list[ModelResponded],
+    spent: list[Spent],
     also: str = "",
     who: Principal | None = None,
 ) -> Summary:
     """The summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
 
-    The responses it took are added to `spent`, also where nothing comes of them.
+    What it cost is added to `spent`, also where nothing comes of it, or where it is cancelled.
 
     Raises:
         NotCondensed: the model failed, or made nothing of it.
@@ -156,14 +158,32 @@ async def condense(
         request = ModelRequest(
             instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0, who=who
         )
-        try:
-            response = await model.respond(request, lambda _event: None)
-        except ModelFailure as failure:
-            raise NotCondensed(str(failure)) from failure
-        spent.append(response)
-        notes = _read(response, room)
+        notes = _read(await _respond(model, request, spent), room)
     condensed = before.condensed + count_messages(old)
     return Summary(notes, spans[kept].turn_id, spans[kept].step, condensed, before.left_out)
+
+
+async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) -> ModelResponded:
+    tries = Tries(model)
+    tries.begin(request)
+
+    def pay(cost: TryCost | None) -> None:
+        if cost is not None:
+            by, used = cost
+            spent.append(ResponseDiscarded(
+                0, 1, by, used.input_tokens, used.output_tokens, estimated=True, cost_microusd=used.cost_microusd
+            ))  # fmt: skip
+
+    response = None
+    try:
+        response = await model.respond(request, lambda event: pay(tries.hear(event)))
+    except ModelFailure as failure:
+        raise NotCondensed(str(failure)) from failure
+    finally:
+        if response is None:
+            pay(tries.abandon())
+    spent.append(response)
+    return response
 
 
 def leave_out(summary: Summary | None, spans: Sequence[Stretch], kept: int) -> Summary:

@@ -94,24 +94,28 @@ MOST_FACTOR = 4.0
 
 
 class Calibration:
-    """How a provider's counts stand to our estimates, learnt from its responses. One for many turns at once."""
+    """How each model's counts stand to our estimates, learnt from its responses. One for many turns at once."""
 
     def __init__(self) -> None:
         """Estimates hold until a provider says otherwise."""
         self.sizes = RequestSizes()
-        self.factor = 1.0  # of an estimate; never below 1: a provider that leaves out what it has cached counts too few
+        self._factors: dict[str, float] = {}  # by model
 
-    def note(self, estimated_tokens: int, counted_tokens: int | None) -> None:
+    def factor(self, model: str) -> float:
+        """Of an estimate; never below 1: a provider that leaves out what it has cached counts too few."""
+        return self._factors.get(model, 1.0)
+
+    def note(self, model: str, estimated_tokens: int, counted_tokens: int | None) -> None:
         """A request that we held for `estimated_tokens` was counted; None: it was not."""
         if counted_tokens and estimated_tokens > 0:
             ratio = counted_tokens / estimated_tokens
-            self.factor = min(MOST_FACTOR, max(1.0, (self.factor + ratio) / 2))
+            self._factors[model] = min(MOST_FACTOR, max(1.0, (self.factor(model) + ratio) / 2))
 
-    def note_overflow(self, estimated_tokens: int, room: WindowRoom) -> None:
-        """A request that we held for less was too long: the next ones are held for larger."""
+    def note_overflow(self, model: str, estimated_tokens: int, room: WindowRoom) -> None:
+        """A request that we held for less was too long for this model: its next ones are held for larger."""
         if estimated_tokens > 0:
-            self.factor = min(MOST_FACTOR, max(self.factor, room.window_tokens / estimated_tokens))
+            self._factors[model] = min(MOST_FACTOR, max(self.factor(model), room.window_tokens / estimated_tokens))
 
-    def tokens(self, estimated_tokens: int) -> int:
+    def tokens(self, model: str, estimated_tokens: int) -> int:
         """The estimate, corrected."""
-        return int(estimated_tokens * self.factor)
+        return int(estimated_tokens * self.factor(model))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import structlog
 
-from agent.bounded import Deadline, run_bounded
+from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
 from agent.context.compaction import (
     KEPT_SHARE,
@@ -27,7 +27,7 @@ from agent.context.layers import fit, trim_history
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
 from agent.journal import Journal
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Summary, Turn, TurnPort
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Spent, Summary, Turn, TurnPort
 from agent.transcript import Item, ModelResponded, TurnStarted
 
 log = structlog.get_logger()
@@ -68,6 +68,7 @@ class ContextWindow:
         self._deadline = deadline
         self._fixed_tokens = calibration.sizes.estimate(fixed)
         self._calibration = calibration
+        self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
         self._asked_tokens = self._fixed_tokens
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
         self._room = room_of(model, limits)
@@ -85,7 +86,7 @@ class ContextWindow:
 
     def items(self, *, with_history: bool = True) -> list[Item]:
         """What is sent: all of it, or as much as the layers leave; never more than the window takes."""
-        key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor)
+        key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor(self._answers))
         if self._made is None or self._made[0] != key:
             self._made = (key, self._fit(with_history=with_history))
         self._asked_tokens = estimate_tokens(self._made[1]) + self._fixed_tokens
@@ -96,7 +97,8 @@ class ContextWindow:
         history = self._turn.history if with_history else ()
         items = fit([*history, *own], self._limit_tokens() - self._overhead(), self._tokens)
         if self._tokens(estimate_tokens(items)) + self._overhead() > self._room.hard_tokens:
-            most = (self._room.hard_tokens - self._overhead()) / self._calibration.factor - estimate_tokens(own)
+            most = (self._room.hard_tokens - self._overhead()) / self._calibration.factor(self._answers)
+            most -= estimate_tokens(own)
             items = fit([*trim_history(history, len(history), most), *own], 0.0)
         return items
 
@@ -105,13 +107,15 @@ class ContextWindow:
         most = min(cap, self._model.facts.max_output_tokens or cap)
         return self._room.output_tokens(most, self._tokens(self._asked_tokens))
 
-    def note_overflow(self) -> None:
-        """What `items` gave last was too long for the provider: we held it for too small."""
-        self._calibration.note_overflow(self._asked_tokens, self._room)
+    def note_overflow(self, model: str) -> None:
+        """What `items` gave last was too long for this model: we held it for too small; of another it says nothing."""
+        self._answers = model
+        self._calibration.note_overflow(model, self._asked_tokens, self._room)
 
-    def note(self, response: ModelResponded) -> None:
-        """Learn from how the provider counted what `items` gave last."""
-        self._calibration.note(self._asked_tokens, response.usage.input_tokens)
+    def note(self, model: str, response: ModelResponded) -> None:
+        """Learn from how this model's provider counted what `items` gave last."""
+        self._answers = model
+        self._calibration.note(model, self._asked_tokens, response.usage.input_tokens)
 
     async def make_room(self) -> None:
         """Summarise the older part where no layer brings the conversation below its limit.
@@ -137,7 +141,7 @@ class ContextWindow:
         if kept == 0:
             return False
         summary = leave_out(self._turn.summary, spans, kept)
-        spent: list[ModelResponded] = []
+        spent: list[Spent] = []
         most_s = min(self._limits.summary_s, self._deadline.remaining_s())
         try:
             also = await self.pre_compact()
@@ -145,6 +149,10 @@ class ContextWindow:
                 self._model, self._turn.summary, spans, kept, self._room, spent, also, self._turn.principal
             )
             summary = await run_bounded(making, most_s, self._port.until_stopped)
+        except Interrupted:
+            for cost in spent:
+                await self._port.note_cost(cost)
+            raise
         except (NotCondensed, TimeoutError) as failure:
             log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)
         await self._port.keep_summary(summary, spent)
@@ -159,7 +167,7 @@ class ContextWindow:
         return self._room.turn_tokens if begun else self._room.soft_tokens
 
     def _tokens(self, estimated: int) -> int:
-        return self._calibration.tokens(estimated)
+        return self._calibration.tokens(self._answers, estimated)
 
     def _overhead(self) -> int:
         return self._tokens(self._fixed_tokens)
@@ -191,16 +199,16 @@ def is_long(
     if len(turn.history) > limits.history_items:
         return True
     most, talk_tokens = room_of(model, limits).turn_tokens, estimate_tokens(turn.history)
-    if calibration.tokens(talk_tokens) < most // 2:
+    if calibration.tokens(model.name, talk_tokens) < most // 2:
         return False
-    return calibration.tokens(talk_tokens + calibration.sizes.estimate(fixed())) > most
+    return calibration.tokens(model.name, talk_tokens + calibration.sizes.estimate(fixed())) > most
 
 
 async def condense_ended(
-    turn: Turn, model: ChatModel, limits: AgentConfig, spent: list[ModelResponded], also: str = ""
+    turn: Turn, model: ChatModel, limits: AgentConfig, spent: list[Spent], also: str = ""
 ) -> Summary | None:
     """The summary of a conversation that `is_long`, with what is `also` to be in it; None where that failed, or where
-    it is one turn. The responses it took are added to `spent`, also then.
+    it is one turn. What it cost is added to `spent`, also then.
     """
     room = room_of(model, limits)
     spans: list[Stretch] = spans_of(turn, ())

@@ -47,7 +47,7 @@ class BudgetedModel:
         """
         prices = self._model.facts.prices
         estimated = self._calibration.sizes.estimate(request)
-        asked_tokens = self._calibration.tokens(estimated)
+        asked_tokens = self._calibration.tokens(self.name, estimated)
         most = most_of(prices, asked_tokens, request.max_output_tokens + self._thinking_tokens)
         heard = _Heard(on_event)
         hold = await self._budget.reserve(most)
@@ -56,7 +56,7 @@ class BudgetedModel:
             response = await self._model.respond(request, heard)
             by_estimate = Usage(asked_tokens, max(heard.tokens, _said_tokens(response)))
             spent = spent_of(prices, response.usage, by_estimate)
-            self._calibration.note(estimated, response.usage.input_tokens)
+            self._calibration.note(self.name, estimated, response.usage.input_tokens)
         except BaseException as problem:
             refused = isinstance(problem, ModelFailure) and problem.kind is not FailureKind.TIMEOUT
             if refused and not heard.any:

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 import structlog
 from pydantic import BaseModel
 
-from agent.ports import LocalCommand, NoteCost, Principal, ToolSpec
+from agent.ports import LocalCommand, NoteCost, Principal, Spent, ToolSpec
 from agent.tools.schemas import short_schema
-from agent.transcript import CallOutcome, ModelResponded
+from agent.transcript import CallOutcome
 
 log = structlog.get_logger()
 
@@ -50,7 +50,7 @@ async def _no_result(_handle: str) -> str | None:
     return None
 
 
-async def _count_nothing(_response: ModelResponded) -> None:
+async def _count_nothing(_response: Spent) -> None:
     pass
 
 

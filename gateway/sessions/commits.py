@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.consent import Parked
-from agent.ports import Summary
+from agent.ports import Spent, Summary
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     EndReason,
@@ -82,7 +82,7 @@ def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalE
 class CostsBeside:
     """What calls cost that are no steps of a turn: counted once, however often their commit has to be repeated."""
 
-    responses: Sequence[ModelResponded]
+    responses: Sequence[Spent]
     first: int = 0  # the number of the first, kept from the first try on; 0: there was none yet
 
     def note(self, connection: Connection, turn: TurnRow, now: datetime) -> None:

@@ -14,8 +14,7 @@ import structlog
 from agent.budgets import OverBudget
 from agent.context.window import condense_ended, is_long
 from agent.errors import Fenced
-from agent.ports import ModelRequest, Principal, Summary, Turn
-from agent.transcript import ModelResponded
+from agent.ports import ModelRequest, Principal, Spent, Summary, Turn
 from channels.base import Channel
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
@@ -29,7 +28,7 @@ from gateway.telemetry import SUMMARIES, series
 log = structlog.get_logger()
 
 TURNS_BETWEEN_TRIES = 5
-"""After a summary that failed: each try costs a call."""
+"""After a summary that failed, however it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class SummaryKeeper:
         known = conversation.recall(turn.session_id, turn.user_id)
         return conversation.is_living(turn.session_id) and known.summary == before
 
-    async def keep(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+    async def keep(self, summary: Summary, responses: Sequence[Spent]) -> None:
         """One commit: the summary in place of the one before, its cost, and words about it where they are news.
 
         Raises:
@@ -82,7 +81,7 @@ class SummaryKeeper:
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if is_made else "left_out").inc()
 
-    async def note_cost(self, responses: Sequence[ModelResponded]) -> None:
+    async def note_cost(self, responses: Sequence[Spent]) -> None:
         """Count what was spent on a summary that is not kept.
 
         Raises:
@@ -129,18 +128,18 @@ class Condenser:
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
         agent = self._deps.agent
-        spent: list[ModelResponded] = []
+        spent: list[Spent] = []
+        self._turns_to_wait = TURNS_BETWEEN_TRIES  # unless it goes well: each try costs a call
         try:
             also = await agent.hooks.pre_compact(ended.principal)
             summary = await condense_ended(ended, agent.model, agent.limits, spent, also)
-            if summary is None:
-                self._turns_to_wait = TURNS_BETWEEN_TRIES
+            if summary is not None:
+                self._turns_to_wait = 0
             if summary is not None and keeper.still_fits(ended.summary):
                 await keeper.keep(summary, spent)
             elif spent:
                 await keeper.note_cost(spent)
         except OverBudget:
-            self._turns_to_wait = TURNS_BETWEEN_TRIES
             await keeper.note_cost(spent)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))

@@ -14,7 +14,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, TurnEvent
+from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
@@ -125,13 +125,13 @@ class JournaledTurn:
         self._note_journaled((event,))
         return event
 
-    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
         """Let notes stand for the older part of the conversation, in one commit."""
         keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
         await keeper.keep(summary, responses)
         self._watched.publish(HistoryShortened("summary"))
 
-    async def note_cost(self, response: ModelResponded) -> None:
+    async def note_cost(self, response: Spent) -> None:
         """Count what a model call cost that is no step of the turn."""
         fence, turn, clock = self._session.fence, self._turn, self._deps.clock
         await self._deps.store.write(

@@ -14,8 +14,9 @@ from agent.context.layers import blank_old_results, collapse_steps, drop_results
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
 from agent.loop import run_turn
+from agent.models.chain import Chain
 from agent.models.scripted import ScriptedModel, calls
-from agent.ports import ModelFailure, Summary
+from agent.ports import ModelFailure, Summary, TextDelta
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -128,11 +129,12 @@ def test_thresholds_are_in_tokens_of_a_large_window_and_in_shares_of_a_small_one
 def test_a_provider_that_counts_more_makes_estimates_larger_and_never_smaller():
     """What is cached may be left out of its count."""
     calibration = Calibration()
-    calibration.note(1_000, 100)
-    assert 1_000 == calibration.tokens(1_000)
+    calibration.note("one", 1_000, 100)
+    assert 1_000 == calibration.tokens("one", 1_000)
     for _ in range(10):
-        calibration.note(1_000, 2_000)
-    assert 1_990 <= calibration.tokens(1_000) <= 2_000
+        calibration.note("one", 1_000, 2_000)
+    assert 1_990 <= calibration.tokens("one", 1_000) <= 2_000
+    assert 1_000 == calibration.tokens("another", 1_000)
 
 
 class TestWithinATurn:
@@ -178,6 +180,49 @@ class TestWithinATurn:
         agent = an_agent(model, context_window_tokens=WINDOW, summary_s=0.01)
         assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
         assert port.summaries[0][0].left_out > 20
+
+    @pytest.mark.parametrize("heard", [True, False])
+    async def test_a_stop_while_notes_are_made_loses_no_cost(self, heard):
+        """What was paid for is counted: whole responses, and about what was heard of the one that was cut."""
+        port = FakeTurnPort()
+
+        class Stopped(Noting):
+            async def respond(self, request, on_event):
+                if not self.condensing:
+                    return await super().respond(request, on_event)
+                if heard:
+                    on_event(TextDelta("Ana plays"))
+                port.stop()
+                return await asyncio.get_running_loop().create_future()
+
+        model = Stopped("Notes.", ["unused"])
+        agent = an_agent(model, context_window_tokens=WINDOW)
+        talk = [*PAST, *(replace(turn, id=f"{turn.id}-b") for turn in PAST)]
+        assert EndReason.STOPPED is await run_turn(going_on(port, talk), port, agent)
+        whole, *cut = port.beside
+        assert isinstance(whole, ModelResponded) and [] == port.summaries
+        assert [True] * heard == [each.estimated and each.input_tokens > 500 and each.output_tokens > 0 for each in cut]
+
+    async def test_what_a_smaller_model_refuses_as_too_long_shrinks_no_other_ones_window(self):
+        """The fallback learns its own size; the first link has all of its room once it is back."""
+
+        class Down(ScriptedModel):
+            async def respond(self, request, on_event):
+                raise ModelFailure(FailureKind.OVERLOADED, "529")
+
+        class Small(Noting):
+            async def respond(self, request, on_event):
+                if request.system is not INSTRUCTIONS and estimate_tokens(request.items) > 4_000:
+                    raise ModelFailure(FailureKind.CONTEXT, "too long")
+                return await super().respond(request, on_event)
+
+        port, calibration = FakeTurnPort(), Calibration()
+        small = Small("Notes.", ["Here."])
+        small.name = "small:one"
+        chain = Chain([Down([], name="big:one"), small])
+        agent = replace(an_agent(chain, context_window_tokens=40_000), calibration=calibration)
+        assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
+        assert 1_000 == calibration.tokens("big:one", 1_000) < calibration.tokens("small:one", 1_000)
 
     async def test_a_turn_that_grows_is_condensed_in_its_middle(self):
         """At 75 %: what the person said stays, the older steps become notes, each call keeps its result."""

@@ -31,6 +31,24 @@ async def test_300_turns_fit_a_small_window_and_cost_the_same_to_the_end(spine: 
     assert 5 == len(keeper.known)
 
 
+async def test_notes_that_broke_are_not_tried_again_at_once(spine: Spine) -> None:
+    """Whatever it was: each try costs a call, so some turns go by before the next."""
+    keeper, tries = FactKeeper(), []
+
+    class Broken(GatedModel):
+        async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+            if request.system is INSTRUCTIONS:
+                tries.append(len(keeper.asked_tokens))
+                raise ValueError("no model should raise this")
+            return await super().respond(request, on_event)
+
+    spine.model, spine.breaks = Broken(), True
+    while not tries:
+        await talk(spine, keeper, 1)
+    await talk(spine, keeper, 3)
+    assert 1 == len(tries)
+
+
 async def test_f45_a_kill_while_notes_are_made_leaves_the_conversation_as_it_was(spine: Spine) -> None:
     """They are made again after a later turn; nothing of what was said is missing meanwhile."""
     keeper, stalled = FactKeeper(), asyncio.Event()

@@ -1,0 +1,67 @@
+"""What a try of a model cost that came to nothing is estimated: nobody counted it.
+
+By the length of what was sent and of what was heard; where nothing of a response was heard it cost nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens
+from agent.ports import Alive, CallStreamed, ChatModel, ModelEvent, ModelRequest, Recovering, TextDelta, ThinkingDelta
+from agent.rungs import Rung
+from agent.transcript import Usage
+
+TryCost = tuple[str, Usage]
+"""Of which model, and what it comes to."""
+
+
+class Tries:
+    """The tries of one model call after the other."""
+
+    def __init__(self, model: ChatModel) -> None:
+        """`model` is who is asked; of a chain, its facts are those of its first link."""
+        self._model = model
+        self.asked = model.name  # who is asked now: another one of the chain, once it has changed
+        self._request: ModelRequest | None = None
+        self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
+
+    def begin(self, request: ModelRequest) -> None:
+        """This is asked now."""
+        self._request, self._chars, self.asked = request, None, self._model.name
+
+    def hear(self, event: ModelEvent) -> TryCost | None:
+        """The model told this; what the try before cost, where another one begins."""
+        match event:
+            case TextDelta() | ThinkingDelta():
+                self._chars = (self._chars or 0) + len(event.text)
+            case CallStreamed():
+                self._chars = (self._chars or 0) + len(event.call.name) + len(event.call.arguments)
+            case Alive():
+                self._chars = self._chars or 0
+            case Recovering():
+                cost = self.abandon()
+                self.asked = event.detail if event.rung is Rung.NEXT_MODEL else self.asked
+                return cost
+            case _:
+                pass
+        return None
+
+    def abandon(self) -> TryCost | None:
+        """The try under way counts for nothing but what it cost; None: nothing of a response was heard."""
+        chars, self._chars = self._chars, None
+        return None if chars is None else self.estimate(chars)
+
+    def estimate(self, said_chars: int, model: str = "") -> TryCost | None:
+        """About what a response of this length cost, of this model; "": of who is asked now."""
+        if self._request is None:
+            return None
+        used = Usage(_input_tokens(self._request), int(said_chars / BYTES_PER_TOKEN))
+        by = model or self.asked
+        prices = self._model.facts.prices if by == self._model.name else None
+        return by, replace(used, cost_microusd=None if prices is None else prices.cost_microusd(used))
+
+
+def _input_tokens(request: ModelRequest) -> int:
+    tools: Sequence[str] = [f"{tool.name}{tool.description}{tool.schema}" for tool in request.tools]
+    told = len(str(request.system)) + sum(map(len, tools))
+    return estimate_tokens(request.items) + int(told / BYTES_PER_TOKEN)
