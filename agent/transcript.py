@@ -177,6 +177,7 @@ class ToolReturned:
     content: str  # JSON object {"success", "data", "error"}
     outcome: CallOutcome = CallOutcome.DONE
     ran_with: str | None = None  # its input, where hooks have a word on the result: what they make of it is rewritten
+    took_s: float | None = field(default=None, compare=False)  # the tool itself; None: it did not run, or nobody looked
     kind: Literal["tool_returned"] = "tool_returned"
 
 

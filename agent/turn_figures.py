@@ -26,8 +26,9 @@ def rung_of(event: JournalEvent) -> Rung | None:
 
 
 def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
-    """Steps, calls, tokens and the model's seconds of these events of one turn; what went wrong only where it did."""
-    figures: dict[str, int | float] = {"steps": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "model_s": 0.0}
+    """Steps, calls, tokens, the model's seconds and the tools' of one turn's events; what went wrong only if it did."""
+    figures: dict[str, int | float] = dict.fromkeys(("steps", "calls", "input_tokens", "output_tokens"), 0)
+    figures |= {"model_s": 0.0, "tools_s": 0.0}
     for event in events:
         match event:
             case ModelResponded():
@@ -37,6 +38,7 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
                 figures["model_s"] += event.took_s or 0.0
             case ToolReturned():
                 figures["calls"] += 1
+                figures["tools_s"] += event.took_s or 0.0
             case ResponseDiscarded():
                 figures["discarded"] = figures.get("discarded", 0) + 1
                 figures["discarded_tokens"] = (
@@ -46,5 +48,6 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
                 figures["recoveries"] = figures.get("recoveries", 0) + 1
             case _:
                 pass
-    figures["model_s"] = round(figures["model_s"], 3)
+    for seconds in ("model_s", "tools_s"):
+        figures[seconds] = round(figures[seconds], 3)
     return figures

@@ -135,6 +135,7 @@ class InboundMessage(_Event):
     attachments: tuple[Attachment, ...] = ()
     edited: bool = False
     locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
+    timezone: str | None = None  # IANA name as the sender's device told it, unchecked; a hint only
     album: str | None = None  # the same for files that were sent as one
     forwarded: bool = False  # text and files are somebody else's: data, not a wish of the sender's
     forwarded_from: str | None = None  # whose, as the platform shows them, untrusted; None: it does not say

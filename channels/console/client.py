@@ -23,8 +23,10 @@ Show = Callable[[str, str, bool], None]
 class ConsoleClient:
     """One terminal on an open WebSocket; `run` hears until the gateway goes away."""
 
-    def __init__(self, peer: aiohttp.ClientWebSocketResponse, show: Show) -> None:
+    def __init__(self, peer: aiohttp.ClientWebSocketResponse, show: Show, locale: str = "") -> None:
+        """`locale` is the terminal's, BCP 47; "" is none."""
         self._peer = peer
+        self._locale = locale
         self._show = show
         self._outgoing: asyncio.Queue[Frame] = asyncio.Queue()  # bounded by what a person types
         self._unsent: dict[str, Frame] = {}  # said and not taken yet
@@ -46,7 +48,7 @@ class ConsoleClient:
 
     def say(self, text: str) -> None:
         """Say a line; it is offered again until the gateway has it."""
-        frame: Frame = {"type": "say", "id": secrets.token_hex(16), "text": text}
+        frame: Frame = {"type": "say", "id": secrets.token_hex(16), "text": text, "locale": self._locale}
         self._unsent[str(frame["id"])] = frame
         self._unanswered += 1
         self._send(frame)

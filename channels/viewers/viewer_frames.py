@@ -3,6 +3,7 @@
 Frames are JSON objects: `hello`, `say`, `press` and `shown`. What a channel tells its views is its own.
 """
 
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +28,11 @@ MAX_FRAME_BYTES = 512 * 1024  # from a view
 
 MAX_REASON_CHARS = 200  # of a refusal, which may quote what the view sent
 
+_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3}")
+
+_ZONE = re.compile(r"[A-Za-z]{1,20}(?:/[A-Za-z0-9_+-]{1,30}){1,2}")
+"""As devices name a place; what is no place ("UTC") tells of nobody's days."""
+
 OwnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An id that the view made: the key by which a repeated frame is known."""
 
@@ -49,6 +55,8 @@ class SayFrame(_FromView):
     type: Literal["say"]
     id: OwnId
     text: str = Field(max_length=MAX_SAID_CHARS)
+    zone: str = Field(default="", max_length=64)  # IANA name, as the person's device tells it
+    locale: str = Field(default="", max_length=35)  # BCP 47, the same
 
 
 class PressFrame(_FromView):
@@ -143,7 +151,8 @@ def to_event(frame: SayFrame | PressFrame, visitor: Visitor, now: datetime) -> I
         kind=ChatKind.DIRECT,
         text=text,
         mentions_bot=True,
-        locale=visitor.locale,
+        locale=visitor.locale or (frame.locale if _TAG.fullmatch(frame.locale) else None),
+        timezone=frame.zone if _ZONE.fullmatch(frame.zone) else None,
     )
 
 

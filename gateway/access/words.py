@@ -5,6 +5,7 @@ No agent's texts go before these: `tenk pairing approve` says them without any a
 
 from math import ceil
 
+from agent.language import escape
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved
 from gateway.command_line import PLAIN, CommandLine
@@ -58,6 +59,11 @@ def crowd_text(account: str, locale: str | None, tenk: CommandLine = PLAIN) -> s
     """What owners read, once an hour at most, when strangers come in numbers."""
     listing, invite = tenk.command("pairing", "list"), tenk.command("invite")
     return HARNESS.text(locale, "access.crowd", account=account, listing=listing, invite=invite)
+
+
+def zone_text(locale: str | None, zone: str) -> str:
+    """The zone that a person's device tells is theirs from now on."""
+    return HARNESS.text(locale, "commands.timezone_guessed", timezone=escape(zone))
 
 
 def not_here_text(locale: str | None) -> str:

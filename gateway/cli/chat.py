@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from pathlib import Path
@@ -142,7 +142,7 @@ async def _open(path: Path, held: AsyncExitStack) -> aiohttp.ClientWebSocketResp
 async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None) -> bool:
     """Carry words both ways; False where the gateway went away first."""
     face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
-    client = ConsoleClient(peer, face.show)
+    client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
     if text is None:
         face.begin()
     async with asyncio.TaskGroup() as tasks:
@@ -154,6 +154,13 @@ async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None) -> bool
         talking.cancel()
     face.end(client.untaken)
     return stayed
+
+
+def terminal_locale(environ: Mapping[str, str]) -> str:
+    """The terminal's language as a BCP 47 tag, from "es_ES.UTF-8"; "" where it has none."""
+    said = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    tag = said.partition(".")[0].partition("@")[0].replace("_", "-")
+    return tag if tag not in {"C", "POSIX"} else ""
 
 
 async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:

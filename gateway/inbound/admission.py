@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from agent.calendar import is_zone
 from channels.base import Channel
 from channels.messages import (
     Address,
@@ -32,6 +33,7 @@ from gateway.store import chats, inbox, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
+from gateway.store.people import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +151,24 @@ class Admission:
         else:
             about_chat = isinstance(event, MembershipChanged | ChatMigrated)
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
+        person = self._with_zone(event, person)
         if plan.over is not None:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
         return replace(open_row(event, person, self._doorway.agent), kept=self._keeps_talk or not is_talk(event))
+
+    def _with_zone(self, event: InboundEvent, person: Person) -> Person:
+        """The person in the zone that their device tells, where nobody has said theirs; they are told, once."""
+        zone = event.timezone if isinstance(event, InboundMessage) and person.lacks_zone else None
+        if zone is None or not is_zone(zone):
+            return person
+        if people.guess_timezone(self._connection, person.user_id, zone):
+            text = words.zone_text(person.locale, zone)
+            self._put(
+                event.tenant, OutboundMessage(event.address, f"zone:{person.user_id}", text, locale=person.locale)
+            )
+        known = people.person_of(self._connection, person.user_id) or person
+        self.done.people.append(known)
+        return known
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None

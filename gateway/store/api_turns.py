@@ -24,6 +24,7 @@ class TokenSums:
 
     input_tokens: int | None
     output_tokens: int | None
+    cost_microusd: int | None = None  # None: of a call nobody knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,11 @@ def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
         outbox.c.cause.startswith(f"{row.turn_id}."),
         outbox.c.cause == f"inbox:{row.id}",
     )
-    counted = sa.select(sa.func.sum(usage.c.input_tokens), sa.func.sum(usage.c.output_tokens))
+    all_priced = sa.func.count() == sa.func.count(usage.c.cost_microusd)
+    counted = sa.select(
+        sa.func.sum(usage.c.input_tokens), sa.func.sum(usage.c.output_tokens),
+        sa.case((all_priced, sa.func.sum(usage.c.cost_microusd))),
+    )  # fmt: skip
     tokens = connection.execute(counted.where(usage.c.turn_id == row.turn_id)).one()
     return AskedTurn(
         row,

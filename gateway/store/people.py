@@ -24,6 +24,8 @@ BY_POLICY = "policy"
 """Who granted what nobody granted: an open account or a list in the configuration."""
 
 MAX_NAME_CHARS = 128
+NOBODY = "nobody"
+"""Said a person's zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Person:
     identities: frozenset[str]  # canonical senders: telegram:42
     grants: frozenset[str]  # accounts a person let them into: telegram:main
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
+    lacks_zone: bool = False  # nobody has said theirs, and nothing told it
 
     @property
     def principal(self) -> Principal:
@@ -207,7 +210,15 @@ def set_role(connection: Connection, person: Person, role: str, by: str, now: da
 
 def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
     """Keep the person's zone, an IANA name checked by the caller."""
-    connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone))
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone, zone_from="person"))
+
+
+def guess_timezone(connection: Connection, user_id: str, timezone: str) -> bool:
+    """Keep the zone that a person's device told, checked by the caller, where there is none; whether it was kept."""
+    lacking = sa.and_(users.c.id == user_id, users.c.zone_from == NOBODY)
+    return (
+        connection.execute(sa.update(users).where(lacking).values(timezone=timezone, zone_from="device")).rowcount > 0
+    )
 
 
 def set_locale(connection: Connection, user_id: str, locale: str) -> None:
@@ -280,6 +291,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             identities=senders.get(row.id, frozenset()),
             grants=by_people.get(row.id, frozenset()),
             policy_grants=by_policy.get(row.id, frozenset()),
+            lacks_zone=row.zone_from == NOBODY,
         )
         for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))
     ]

@@ -19,6 +19,7 @@ TOO_LONG = Fault(
     400, {"error": {"type": "invalid_request_error", "message": "prompt is too long: maximum context length"}}
 )
 OVERLOADED = Fault(529, {"error": {"type": "overloaded_error", "message": "Overloaded"}})
+DEAR = {"prices": {"input_usd_per_mtok": 100, "output_usd_per_mtok": 100}}
 HTML = b"<html><body>Sign in to the hotel network</body></html>"
 
 
@@ -39,6 +40,7 @@ class Case:
     stop_at_s: float | None = None  # the person says /stop then
     model: dict[str, Any] = field(default_factory=dict)  # the model's settings
     wire: str | None = None  # None: both
+    caps: dict[str, Any] = field(default_factory=dict)  # of what models may cost, as in [budgets]
 
 
 def calls(*wanted: tuple[str, str], ids: tuple[str | None, ...] = ()) -> Reply:
@@ -269,6 +271,12 @@ def _tools() -> Iterator[Case]:
     failing = _while_tools(calls(("act", '{"how": "raise"}')))
     yield Case("F54", "the same error", brain=failing, words="circles", asked=7)
     yield Case("F54", "ever new", brain=_ever_new, words="stopped looking further", asked=26)
+    told = "all that one answer may cost"  # a call is 110 tokens of the server's, and 11,000 microdollars
+    yield Case("F54", "cost cap", brain=_ever_new, words=told, asked=3, caps={"turn_usd": 0.025}, model=DEAR)
+    yield Case("F54", "token cap", brain=_ever_new, words=told, asked=3, caps={"turn_tokens": 250})
+    same = _while_tools(calls(("double", '{"n": 1}')))
+    yield Case("F54", "the same, cost cap", brain=same, words=told, asked=3, caps={"turn_tokens": 250})
+    yield Case("F54", "the day's cost cap", words="used up", asked=0, before=1, caps={"user_usd": 0.01}, model=DEAR)
     for name, answer in (
         ("before the first byte", Fault(hang=True)),
         ("while it streams", Reply("w " * 50, chunk_chars=1, chunk_delay_s=3.0)),

@@ -14,10 +14,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from agent.config import ModelConfig
-from agent.models.select import build_model
+from agent.models.select import ModelDeps, build_model
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, fold
 from gateway.delivery.config import DeliveryConfig
+from gateway.sessions.budgets import Budgets
+from gateway.sessions.config import BudgetsConfig
 from gateway.store.tables.turns import events as event_rows
 from tests.contract.fault_cases import OK, TOOL_S, Case, is_beside
 from tests.fakes.chat import FakeChannel
@@ -118,11 +120,12 @@ class FaultWorld:
         self._chats += 1
         chat = f"g{self._chats}"  # a group has a session of its own
         tasks = asyncio.all_tasks()
-        model = build_model(self._config(case, wire))
+        caps = Budgets(BudgetsConfig(**case.caps), self._spine.store, lambda: NOON)
+        model = build_model(self._config(case, wire), ModelDeps(charge=caps.charge))
         self._spine.model = model  # type: ignore[assignment]  any model will do
         try:
             await self._play(case, chat)
-            if case.fault in RESTS:
+            if case.fault in RESTS or case.caps:
                 await model.aclose()
                 model = build_model(self._config(case, wire))
                 self._spine.model = model  # type: ignore[assignment]  as above
@@ -147,7 +150,7 @@ class FaultWorld:
     async def _go_on(self, case: Case, chat: str) -> None:
         self._server.forget()
         self._server.brain = lambda _: Reply("Next.")
-        if not case.model:
+        if not case.model or case.caps:
             await self._exchange(chat, "and now?")
             assert "Next." in self._channel.shown(chat)[-1]
 
@@ -195,7 +198,7 @@ class FaultWorld:
     def _config(self, case: Case, wire: str) -> ModelConfig:
         port = self._server.base_url.rpartition(":")[2].removesuffix("/v1")
         url = self._server.base_url if wire == "openai" else self._server.root_url
-        more = {key: str(value).format(port=port) for key, value in case.model.items()}
+        more = {key: value.format(port=port) if isinstance(value, str) else value for key, value in case.model.items()}
         settings = {"base_url": url, "api_key": SecretStr(KEY), "local": False, **more}
         return ModelConfig(name=f"{wire}:test", **settings)  # type: ignore[arg-type]  by name
 

@@ -9,17 +9,38 @@ import pytest
 from tests.fakes.api import ApiProgram, api_house
 from tests.fakes.model_server import Call, Fault, Reply
 
+PRICED = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
+
 
 async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
-    """Who answered, with which tools and tokens, stands beside the words."""
-    async with api_house(tmp_path) as here:
+    """Who answered, with which tools, tokens, cost and time, stands beside the words."""
+    async with api_house(tmp_path, config=PRICED) as here:
         program = await here.program()
         here.model.script(Reply(calls=(Call("get_user_skills"),)), Reply("You play nothing *yet*."))
         status, turn = await program.say("what do I play?")
     assert (200, "done", "You play nothing *yet*.") == (status, turn["state"], turn["answer"])
-    assert [{"name": "get_user_skills", "outcome": "done"}] == turn["tools"]
+    (tool,) = turn["tools"]
+    assert ("get_user_skills", "done") == (tool["name"], tool["outcome"])
     assert ("openai", "api", "completed") == (turn["provider"], turn["model"], turn["reason"])
-    assert {"input_tokens": 200, "output_tokens": 20} == turn["usage"]
+    used = turn["usage"]
+    assert (200, 20, 0.0006) == (used["input_tokens"], used["output_tokens"], used["cost_usd"])
+    assert used["model_s"] > 0 and used["tools_s"] == tool["took_s"] >= 0
+
+
+async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
+    """With when to come back; the OpenAI-compatible way says the same."""
+    async with api_house(tmp_path, config="[budgets]\nuser_tokens = 100\n") as here:
+        program = await here.program()
+        assert 200 == (await program.say("hello"))[0]
+        status, problem = await program.say("and again")
+        body = {"model": "coach", "messages": [{"role": "user", "content": "hello?"}]}
+        other = await program.ask("POST", "/v1/chat/completions", json=body)
+        assert 1 == len(here.model.requests)
+        error = problem["error"]
+        kept = await program.get(f"/v1/sessions/main/turns/{error['turn']}")
+    assert ("failed", "max_tokens") == (kept["state"], kept["reason"])
+    assert (429, "over_budget") == (status, error["code"]) == (other[0], other[1]["error"]["code"])
+    assert 1 <= error["retry_after_minutes"] <= 24 * 60 and "used up" in error["message"]
 
 
 async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:

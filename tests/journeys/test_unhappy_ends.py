@@ -105,7 +105,7 @@ async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
         assert (turn["id"], turn["session_id"]) == (line["turn_id"], line["session_id"])
     assert ("turn_started", "turn_ended", "completed") == (begun["event"], ended["event"], ended["reason"])
     assert (2, 1, 250, 30) == tuple(ended[key] for key in ("steps", "calls", "input_tokens", "output_tokens"))
-    assert 0 <= ended["model_s"] <= ended["duration_s"]
+    assert 0 <= ended["model_s"] + ended["tools_s"] <= ended["duration_s"]
     assert not [line for line in logs if "turn_id" in line and line["turn_id"] != turn["id"]]
 
 

@@ -134,7 +134,7 @@ function change(id, fields) {
 function say(words) {
   words = words.trim();
   if (!words) return;
-  const frame = { type: "say", id: newId(), text: words };
+  const frame = { type: "say", id: newId(), text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "" };
   view.show(store.put({ type: "said", id: frame.id, text: words, at: new Date().toISOString(), unsent: true }));
   submitFrame(frame);
 }

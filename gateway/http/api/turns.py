@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, TurnEnded
+from agent.turn_figures import turn_figures
 from gateway.http.api.routes import ApiModel
 from gateway.store.api_turns import AskedTurn
 from gateway.store.inbox import Outcome
@@ -23,13 +24,17 @@ class UsedTool(ApiModel):
 
     name: str
     outcome: str = Field(description="done, failed, skipped, unknown or denied.")
+    took_s: float | None = Field(None, description="None: it did not run.")
 
 
 class TokensUsed(ApiModel):
-    """Tokens of a turn; none where nobody counted them."""
+    """What a turn used, steps and calls beside them; none where nobody counted it."""
 
     input_tokens: int | None
     output_tokens: int | None
+    cost_usd: float | None = Field(None, description="None: the price of one of the calls is not known.")
+    model_s: float = Field(0.0, description="Seconds that its models took.")
+    tools_s: float = Field(0.0, description="Seconds that its tools took.")
 
 
 class TurnAnswer(ApiModel):
@@ -77,17 +82,28 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         state=state,
         answer=_answer(asked, state),
         tools=tuple(
-            UsedTool(name=event.name, outcome=event.outcome.value)
+            UsedTool(name=event.name, outcome=event.outcome.value, took_s=event.took_s)
             for event in asked.events
             if isinstance(event, ToolReturned)
         ),
         provider=provider,
         model=model,
-        usage=TokensUsed(input_tokens=asked.tokens.input_tokens, output_tokens=asked.tokens.output_tokens),
+        usage=_usage_of(asked),
         reason=asked.end_reason,
         retry_after_minutes=_busy_minutes(asked.events),
         asked_at=row.admitted_at,
         ended_at=row.done_at,
+    )
+
+
+def _usage_of(asked: AskedTurn) -> TokensUsed:
+    tokens, figures = asked.tokens, turn_figures(asked.events)
+    return TokensUsed(
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        cost_usd=None if tokens.cost_microusd is None else tokens.cost_microusd / 1_000_000,
+        model_s=figures["model_s"],
+        tools_s=figures["tools_s"],
     )
 
 
@@ -99,7 +115,7 @@ def _state(asked: AskedTurn) -> TurnState:
         return "waiting" if asked.parked else "running"
     if outcome == Outcome.REFUSED:
         return "refused"
-    if outcome == Outcome.FAILED or asked.end_reason in FAILURES:
+    if outcome == Outcome.FAILED or asked.end_reason in FAILURES or _busy_minutes(asked.events) is not None:
         return "failed"
     if outcome in {Outcome.CLEARED, Outcome.REPLACED, Outcome.CONTEXT} or asked.end_reason == "stopped":
         return "stopped"

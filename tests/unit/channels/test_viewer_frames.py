@@ -1,6 +1,7 @@
 """What a page or a terminal says becomes events, or is refused."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -84,6 +85,21 @@ def test_list_of_frames_is_bounded():
 def test_blank_text_says_nothing():
     """Blanks and control characters alone are no message."""
     assert to_event(SayFrame(type="say", id="12345678", text=" \x00\n"), ADA, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [("Europe/Madrid", "Europe/Madrid"), ("America/Argentina/Salta", "America/Argentina/Salta"), ("UTC", None),
+     ("../../etc/passwd", None), ("", None), ("Europe/\x00", None)],
+)  # fmt: skip
+def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
+    """And a tag one of the language, where the channel knows none; neither can be anything else."""
+    nobody = replace(ADA, locale=None)
+    event = to_event(SayFrame(type="say", id="12345678", text="hi", zone=zone, locale="es-ES"), nobody, NOW)
+    assert isinstance(event, InboundMessage)
+    assert (told, "es-ES") == (event.timezone, event.locale)
+    bad = to_event(SayFrame(type="say", id="12345678", text="hi", locale="<b>"), nobody, NOW)
+    assert isinstance(bad, InboundMessage) and bad.locale is None
 
 
 def test_coming_back_has_a_key_of_its_own():

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(60)  # several processes a test
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Nothing but what is needed."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ} | {"LC_ALL": "C.UTF-8"}
     return kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": "127.0.0.1:0"} | more
 
 

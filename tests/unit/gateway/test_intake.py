@@ -16,7 +16,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
-from gateway.store import outbox
+from gateway.store import outbox, people
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
@@ -104,6 +104,20 @@ async def test_what_is_received_is_committed_with_its_cursor_and_announced_in_or
     assert ["one", "two", "three"] == door.bus.texts
     assert "17" == await door.spine.store.read(lambda c: cursor_of(c, "sim", "main"))
     assert 1 == len(door.snapshot)
+
+
+async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: Door) -> None:
+    """The person is told once; what they say themselves stays; a place that is none changes nothing."""
+    spoken = door.spine.message("hello")
+    await door.receive(replace(spoken, event_id="no", timezone="Europe/Atlantis"))
+    await door.receive(replace(spoken, event_id="a", timezone="Europe/Madrid"))
+    (person,) = await door.spine.store.read(people.everybody)
+    assert ("Europe/Madrid", False) == (person.timezone, person.lacks_zone)
+    assert person == door.snapshot.person(person.user_id)
+    await door.receive(replace(spoken, event_id="b", timezone="Asia/Tokyo"))
+    query = sa.text("SELECT plain FROM outbox")
+    told = await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
 
 
 async def test_a_redelivery_is_acknowledged_and_no_more(door: Door) -> None:

@@ -18,12 +18,12 @@ TOKEN = "123456789:" + "AbC-_" * 7
 @pytest.fixture(autouse=True)
 def _restored_logging() -> Iterator[None]:
     root = logging.getLogger()  # noqa: TID251  the libraries' logging is what is tested
-    handlers, level = list(root.handlers), root.level
+    handlers, level, ours = list(root.handlers), root.level, structlog.get_config()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
+    structlog.configure(**ours)
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
