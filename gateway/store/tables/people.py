@@ -13,9 +13,9 @@ users = sa.Table(
     sa.Column("display_name", sa.Text, nullable=False),
     sa.Column("locale", sa.String(35)),
     sa.Column("timezone", sa.String(64), nullable=False),
-    sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
     sa.Column("week_start", sa.SmallInteger, nullable=False),  # 0 Monday ... 6 Sunday
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
 )
 
 identities = sa.Table(
