@@ -3,7 +3,7 @@
 Pure. What nobody knows the price of costs None, which is not 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 
 from agent.transcript import Usage
@@ -30,6 +30,12 @@ class TokenPrices:
     output: TokenPrice
     cache_read: TokenPrice | None = None  # None: as other input
     cache_write: TokenPrice | None = None  # None: as other input
+
+    def without_tiers(self) -> "TokenPrices":
+        """For sums of many calls, of which nobody knows how large each was."""
+        four = (self.input, self.output, self.cache_read, self.cache_write)
+        given, written, *cached = (None if each is None else replace(each, tiers=()) for each in four)
+        return TokenPrices(given or self.input, written or self.output, *cached)
 
     def cost_microusd(self, used: Usage) -> int | None:
         """What a call cost, rounded up; None where the tokens of either side were not counted."""

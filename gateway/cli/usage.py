@@ -8,8 +8,14 @@ from typing import Any
 
 import click
 
+from agent.config import LinkConfig
+from agent.models.facts import facts_of
+from agent.prices import TokenPrices
+from agent.transcript import Usage
 from gateway.cli.client import ask, printable
+from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.errors import GatewayError
 
 CHART_DAYS = 14
 BAR_CHARS = 40
@@ -19,9 +25,14 @@ Rows = Sequence[dict[str, Any]]
 
 @click.command("usage")
 @click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="How far to look back.")
+@click.option("--routes", is_flag=True, help="Show what [model.light] would have saved, or --light another model.")
+@click.option("--light", metavar="NAME", help="A cheaper model to reckon with: openai:NAME or anthropic:NAME.")
 @config_option
-def command(days: int, config_path: Path | None) -> None:
+def command(days: int, routes: bool, light: str | None, config_path: Path | None) -> None:
     """Show calls, tokens and cost by UTC day, person and model, as far as they are known, and a chart of 14 days."""
+    if routes or light:
+        click.echo("\n".join(_routes(days, light, config_path)))
+        return
     rows = ask(config_path, "usage", {"days": str(days)})
     if not rows:
         click.echo("No model was used.")
@@ -36,6 +47,40 @@ def command(days: int, config_path: Path | None) -> None:
     if recent:
         click.echo(f"\nTokens in and out, and cost, in the last {CHART_DAYS} days (UTC):")
         click.echo("\n".join(chart(recent, datetime.now(UTC).date())))
+
+
+def _routes(days: int, light: str | None, config_path: Path | None) -> list[str]:
+    link = LinkConfig(name=light) if light else prepare(config_path).model.light
+    if link is None:
+        raise GatewayError("say which cheaper model to reckon with: --light openai:NAME, or set [model.light]")
+    prices = facts_of(link.name, link).prices
+    if prices is None:
+        raise GatewayError(f"nobody knows what {link.name} costs: set [model.light.prices]")
+    return route_lines(ask(config_path, "usage.routes", {"days": str(days)}), link.name, prices, days)
+
+
+def route_lines(sums: dict[str, Any], name: str, prices: TokenPrices, days: int) -> list[str]:
+    """The report: how many turns ask little, what they cost, and what they would have cost at these prices."""
+    light, main = sums["light"], sums["main"]
+    turns, cost = light["turns"] + main["turns"], light["cost_microusd"] + main["cost_microusd"]
+    if not turns:
+        return ["No turn was recorded."]
+    kinds = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    would = prices.without_tiers().cost_microusd(Usage(*(light[kind] for kind in kinds))) or 0
+    less = light["cost_microusd"] - would
+    lines = [
+        f"{turns} turns in the last {days} days; {light['turns']} of them ask little: those would go to {name}.",
+        f"They cost {_usd(light['cost_microusd'])}; at its prices they would have cost {_usd(would)}.",
+        f"That is {_usd(abs(less))} {'less' if less >= 0 else 'more'}, of {_usd(cost)} for all turns"
+        + (f" ({100 * abs(less) // cost} %)." if cost else "."),
+    ]
+    if unpriced := light["unpriced"] + main["unpriced"]:
+        lines.append(f"Not in it: {_calls(unpriced)} of unknown cost.")
+    return [*lines, "It takes the same number of tokens and as much cached input from the other model."]
+
+
+def _usd(cost_microusd: int) -> str:
+    return f"${cost_microusd / 1_000_000:.6f}"
 
 
 def cost_text(rows: Rows) -> str:

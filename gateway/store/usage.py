@@ -1,14 +1,16 @@
 """What models were used for, summed; a sum of cost is of the calls whose cost is known, and says how many are not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from agent.transcript import JournalEvent, Usage
+from gateway.store.journal import events_of_turn
 from gateway.store.tables.base import EPOCH
-from gateway.store.tables.turns import usage
+from gateway.store.tables.turns import turns, usage
 
 DAY_MICROSECONDS = 86_400_000_000
 
@@ -81,3 +83,26 @@ def usage_since(
         usage.c.tenant_id == tenant, usage.c.user_id == user_id
     )
     return [UsageTotal(*connection.execute(of_one.where(usage.c.at >= since)).one()) for since in beginnings]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTurn:
+    """A turn as it was, with what its steps used."""
+
+    session_id: str
+    user_id: str
+    events: tuple[JournalEvent, ...]
+    calls: tuple[Usage, ...]
+
+
+def recorded_turns(connection: sa.Connection, tenant: str, since: datetime, limit: int) -> Iterator[RecordedTurn]:
+    """The newest chat turns of a tenant that ended since then, oldest first; without calls beside their steps."""
+    found = sa.select(turns.c.id, turns.c.session_id, turns.c.user_id).where(
+        turns.c.tenant_id == tenant, turns.c.ended_at >= since, turns.c.kind == "chat"
+    )
+    rows = connection.execute(found.order_by(turns.c.ended_at.desc(), turns.c.id.desc()).limit(limit)).all()
+    counted = sa.select(*(usage.c[name] for name in (*_COUNTED, "cost_microusd"))).where(usage.c.step >= 0)
+    for row in reversed(rows):
+        calls = connection.execute(counted.where(usage.c.turn_id == row.id))
+        used = tuple(Usage(*call) for call in calls)
+        yield RecordedTurn(row.session_id, row.user_id, events_of_turn(connection, row.id), used)

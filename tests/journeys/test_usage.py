@@ -26,6 +26,8 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
         here.sim.say(2, "/usage")
         await here.told(2, "Today: nothing")
         (row,) = await here.operator("usage", {"days": "1"})
+        light = (await here.operator("usage.routes", {"days": "1"}))["light"]
+    assert (1, 1, 31_470, 12_345) == (light["turns"], light["calls"], light["cost_microusd"], light["input_tokens"])
     assert (31_470, 0) == (row["cost_microusd"], row["unpriced"])
 
 

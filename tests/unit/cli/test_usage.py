@@ -1,8 +1,13 @@
 """Cost as the operator reads it."""
 
 from datetime import date
+from decimal import Decimal
 
-from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text
+from agent.prices import TokenPrice, TokenPrices
+from agent.transcript import EndReason, ModelResponded, ToolCall, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem
+from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text, route_lines
+from gateway.ops.route_report import sums_by_weight
+from gateway.store.usage import RecordedTurn
 
 
 def row(day: str, tokens: int, cost_microusd: int | None = None, unpriced: int = 0) -> dict[str, object]:
@@ -31,3 +36,42 @@ def test_a_chart_has_a_line_a_day_and_its_longest_bar_is_the_busiest_day():
 def test_a_chart_of_no_tokens_is_flat():
     """Calls that nobody counted have no bar."""
     assert not any("█" in line for line in chart([row("2026-11-22", 0)], date(2026, 11, 22)))
+
+
+def recorded(words: str, *calls: Usage, tools: int = 0, session: str = "s") -> RecordedTurn:
+    """A turn that began with these words and used so much."""
+    asked = tuple(ToolCall(f"{words}{n}", "look", "{}") for n in range(tools))
+    steps = [ModelResponded(0, "", asked), *(ToolReturned(0, f"k{call.id}", call.id, "look", "{}") for call in asked)]
+    events = (
+        TurnStarted((UserItem(words),)),
+        *(steps if tools else ()),
+        ModelResponded(1, "Yes."),
+        TurnEnded(EndReason.COMPLETED, "Yes."),
+    )
+    return RecordedTurn(session, "ana", events, calls)
+
+
+def test_a_report_tells_what_light_turns_would_have_cost_elsewhere():
+    """Each turn by what came before it in its conversation; calls of unknown cost are left out, and said to be."""
+    priced = Usage(1000, 100, 500, None, cost_microusd=9_000)
+    sums = sums_by_weight(
+        [
+            recorded("hello", priced, priced, tools=4),
+            recorded("word " * 60, priced),
+            recorded("word " * 60, priced, session="another"),
+            recorded("int x;", priced),
+            recorded("and then?", Usage(70, 7), session="another"),
+        ]
+    )
+    assert (3, 4, 1, 27_000, 3000) == tuple(
+        sums["light"][name] for name in ("turns", "calls", "unpriced", "cost_microusd", "input_tokens")
+    )
+    assert (2, 18_000) == (sums["main"]["turns"], sums["main"]["cost_microusd"])
+    tiers = ((2_000, Decimal(99)),)
+    cheap = TokenPrices(TokenPrice(Decimal(1), tiers), TokenPrice(Decimal(2)), TokenPrice(Decimal("0.1")))
+    report = "\n".join(route_lines(sums, "openai:small", cheap, 7))
+    assert "5 turns in the last 7 days; 3 of them ask little: those would go to openai:small." in report
+    assert "They cost $0.027000; at its prices they would have cost $0.002250." in report
+    assert "That is $0.024750 less, of $0.045000 for all turns (55 %)." in report
+    assert "Not in it: 1 call of unknown cost." in report
+    assert ["No turn was recorded."] == route_lines(sums_by_weight([]), "openai:small", cheap, 7)
