@@ -54,6 +54,7 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.ops.control import ControlServer, Handler
+from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.key_rotation import KeyRotation
@@ -70,6 +71,7 @@ from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
+from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
@@ -252,6 +254,9 @@ class Gateway:
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
+        tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
+        does = partial(erase, own_tables=tables)
+        tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     async def _look_at_model(self) -> None:

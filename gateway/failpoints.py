@@ -14,7 +14,7 @@ class FailpointRaised(RuntimeError):
 
 FAILPOINTS = (
     "received", "inbox_pre", "inbox_post", "acked", "routed",
-    "claim_pre", "claim_post", "model_asked", "model_first_text",
+    "picture_kept", "claim_pre", "claim_post", "model_asked", "model_first_text",
     "response_pre", "response_post", "intent_pre", "intent_post", "tool_done",
     "effect_pre", "effect_post", "result_pre", "result_post", "steer_pre", "steer_post",
     "summary_pre", "summary_post",

@@ -1,20 +1,28 @@
-"""`/start guitar` and `/done`: a clock while somebody practises; `/forget everything`."""
+"""`/start guitar` and `/done`: a clock while somebody practises; `/forget`."""
 
 from functools import partial
 
 from agent.coach.durations import find_duration
 from agent.coach.entry_words import take_skill
 from agent.coach.practice import PracticeReader
-from agent.coach.texts import say
-from agent.coach.timer_changes import ForgetPractice, PracticeForgotten, StartTimer, StopTimer, timer_text
+from agent.coach.texts import COACH_TEXTS, say
+from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach.said_changes import change_words
-from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction
+from gateway.commands.base import Command, ForgetPerson, Invocation, Reply, SessionAction
+from gateway.store.erasure import Extent
 
 OFF = frozenset(("off", "cancel", "no", "cancelar", "nada"))
-EVERYTHING = frozenset(("everything", "todo"))
+PRACTICE, TALK = "practice", Extent.TALK.value
+_NAMES = {
+    PRACTICE: "practice práctica practica entries anotaciones",
+    TALK: "talk charla conversation conversación conversacion messages mensajes",
+    Extent.EVERYTHING.value: "everything todo all",
+}
+_CHOICES = {word: chosen for chosen, words in _NAMES.items() for word in words.split()}
+MAX_COUNTED = 1_000_000
 SURELY = frozenset(("yes", "sí", "si"))
 MAX_CHARS = 1_000
 
@@ -25,7 +33,9 @@ def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
     return (
         Command("start", "menu.start_timer", partial(_start, reader), options=(skill,)),
         Command("done", "menu.done", _stop, options=(notes,)),
-        Command("forget", "menu.forget", _forget, options=(CommandOption("what", "menu.forget.what"),)),
+        Command(
+            "forget", "menu.forget", partial(_forget, reader), options=(CommandOption("what", "menu.forget.what"),)
+        ),
     )
 
 
@@ -54,16 +64,17 @@ async def _stop(asked: Invocation) -> Reply:
     return Reply(partial(change_words, asked), changes=(StopTimer(minutes, notes),))
 
 
-async def _forget(asked: Invocation) -> Reply:
-    """Delete everything, after it was said twice; the conversation begins anew."""
+async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Say what can be forgotten; delete what is chosen, after it was said twice; the conversation begins anew."""
     language, words = language_of(asked.principal.locale), asked.arguments.casefold().split()
-    if not words or words[0] not in EVERYTHING or len(words) > 2:
+    chosen = _CHOICES.get(words[0]) if words else None
+    if chosen is None or len(words) > 2:
         return Reply(say(language, "forget.how"))
     if len(words) < 2 or words[1] not in SURELY:
-        return Reply(say(language, "forget.sure"))
-    return Reply(partial(_forget_words, language), changes=(ForgetPractice(),), session=SessionAction.NEW)
-
-
-def _forget_words(language: str, results: Results) -> str:
-    change = next(result for result in results if isinstance(result, PracticeForgotten))
-    return timer_text(language, change)
+        return Reply(say(language, f"forget.sure_{chosen}"))
+    entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
+    said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
+    more = "" if chosen == PRACTICE else say(language, f"forget.done_{chosen}")
+    changes = () if chosen == TALK else (ForgetPractice(),)
+    wish = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
+    return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=wish)

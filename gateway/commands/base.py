@@ -11,6 +11,7 @@ from agent.ports import LocalCommand, Principal
 from channels.base import CommandOption
 from channels.messages import OutboundMedia
 from gateway.access.roles import Role
+from gateway.store.erasure import Extent
 
 
 class SessionAction(StrEnum):
@@ -39,6 +40,13 @@ class SetLanguage:
     """Change the language that the person is spoken to in."""
 
     language: str  # one of agent.language.NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPerson:
+    """Stop what runs for the person, then delete what is kept of them, also beyond the agent's own data."""
+
+    extent: Extent  # talk | everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,16 @@ Results = Sequence[object]
 """What each change of a reply gave back, in the agent's own type, and then what its session action did, if it says."""
 
 
-SessionWish = SessionAction | SetMode | SetTimezone | SetLanguage | SaySuggested | AnswerApproval | ForgetPermission
+SessionWish = (
+    SessionAction
+    | ForgetPerson
+    | SetMode
+    | SetTimezone
+    | SetLanguage
+    | SaySuggested
+    | AnswerApproval
+    | ForgetPermission
+)
 """What a command may do beside its changes: to its session, or to the person who gave it."""
 
 

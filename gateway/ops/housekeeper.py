@@ -39,6 +39,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
         ("budgets", BUDGET_DAYS, retention.take_budgets),
         ("audit", config.audit_days, retention.take_audit),
         ("blobs", config.blobs_days, retention.take_blobs),
+        ("pictures", config.pictures_days, retention.take_pictures),
     )
 
 

@@ -34,3 +34,4 @@ class RetentionConfig(BaseModel):
     usage_days: Days = Field(default=400, description="what models were used for")
     audit_days: Days = Field(default=730, description="who changed whose access")
     blobs_days: Days = Field(default=7, description="files that were sent, or could not be")
+    pictures_days: Days = Field(default=30, description="people's pictures; earlier where the turn goes they came with")

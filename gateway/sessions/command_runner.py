@@ -23,6 +23,7 @@ from gateway.commands.base import (
     AnswerApproval,
     Command,
     ForgetPermission,
+    ForgetPerson,
     Invocation,
     PermissionsForgotten,
     Reply,
@@ -58,8 +59,9 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, inbox, journal, outbox, people
+from gateway.store import approvals, erasure, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Extent
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
 from gateway.store.outbox import MediaRef, OutboxRow
@@ -83,6 +85,7 @@ class _Done:
     before: bool = False  # it had been made before
     said: InboxRow | None = None  # what the person has said with it
     unparked: Sequence[str] = ()  # turns that wait no more
+    forgotten: str | None = None  # the person, who is nobody now
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +272,9 @@ class CommandRunner:
         state = await session.conversation.load()
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
         whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
-        stopped = isinstance(reply.session, SessionAction) and session.cancel(EndReason.STOPPED, row.id, whose)
+        whose = row.user_id if isinstance(reply.session, ForgetPerson) else whose
+        stops = isinstance(reply.session, SessionAction | ForgetPerson)
+        stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
             now = self._clock()
@@ -323,12 +328,12 @@ class CommandRunner:
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
                 results.append(SessionCleared(len(cleared), texts, running))
                 unparked = approvals.withdraw_session(connection, row.tenant, session.key, now, stop.whose)
-                done = _Done([], cleared=tuple(other.id for other in cleared), unparked=unparked)
-                if reply.session is SessionAction.STOP:
-                    return done
-                generation = state.generation + 1
-                begun = journal.open_session(connection, row.tenant, session.key, state.mode, generation, now)
-                return replace(done, state=begun)
+                begun = _begin_anew(connection, session, state, now) if reply.session is SessionAction.NEW else None
+                return _Done([], begun, cleared=tuple(other.id for other in cleared), unparked=unparked)
+            case ForgetPerson(extent):
+                unparked = erasure.ask(connection, row.tenant, row.user_id, extent, row.id, now)
+                begun, gone = _begin_anew(connection, session, state, now), extent is Extent.EVERYTHING
+                return _Done([], begun, unparked=unparked, forgotten=row.user_id if gone else None)
             case SetMode(mode):
                 journal.set_mode(connection, state.id, mode)
                 return _Done([], replace(state, mode=mode))
@@ -355,6 +360,8 @@ class CommandRunner:
         self._parking.release(done.unparked)
         if done.person is not None:
             self._people.put(done.person)
+        if done.forgotten is not None:
+            self._people.drop(done.forgotten)
         self._delivery.publish(done.replies)
 
     async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
@@ -366,6 +373,10 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
+
+
+def _begin_anew(connection: Connection, session: Session, state: SessionState, now: datetime) -> SessionState:
+    return journal.open_session(connection, session.tenant, session.key, state.mode, state.generation + 1, now)
 
 
 def _keep_choice(connection: Connection, row: InboxRow, chosen: SetTimezone | SetLanguage) -> Person | None:

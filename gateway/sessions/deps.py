@@ -46,6 +46,10 @@ class PeopleDirectory(Protocol):
         """Know this person as they are now."""
         ...
 
+    def drop(self, user_id: str) -> None:
+        """Know this person no longer."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TurnDeps:

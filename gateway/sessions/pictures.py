@@ -13,6 +13,7 @@ from agent.pictures import Picture, Unseen
 from channels.base import Channel, FetchesMedia
 from channels.errors import ChannelError, Permanent, PermanentKind
 from channels.messages import Attachment, AttachmentKind
+from gateway.failpoints import failpoint
 from gateway.safety.images import read_image
 from gateway.sessions.config import PicturesConfig
 from gateway.store.tables.base import new_id
@@ -78,6 +79,7 @@ class PictureFetcher:
             return _unseen(attachment, Unseen.TOO_LARGE)
         picture = Picture(new_id(), facts.mime, len(content), facts.width, facts.height)
         await self._keep(tenant, picture.id, content)
+        failpoint("picture_kept")
         return picture
 
 

@@ -4,6 +4,7 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 """
 
 import asyncio
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -90,6 +91,12 @@ class Router:
         if held is None:
             held = self._sessions[where] = Session(self._deps, tenant, key, self._tasks)
         return held
+
+    def forget(self, tenant: str, keys: Collection[str]) -> None:
+        """Let these sessions remember nothing that the store does not."""
+        for where, held in self._sessions.items():
+            if where[0] == tenant and where[1] in keys:
+                held.conversation.forget()
 
     def waiting(self, key: str, tenant: str = "default") -> int:
         """How many messages of a session wait."""

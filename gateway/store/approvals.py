@@ -7,6 +7,7 @@ waiting in the same commit. Who may answer, and how they are asked, is decided e
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -95,6 +96,16 @@ def withdraw_session(connection: sa.Connection, tenant: str, key: str, now: date
     )
     if user_id is not None:
         parked = parked.where(turns.c.user_id == user_id)
+    return _withdraw(connection, parked, now)
+
+
+def withdraw_person(connection: sa.Connection, user_id: str, now: datetime) -> list[str]:
+    """As `withdraw_session`, of one person wherever they were asked."""
+    parked = sa.select(turns.c.id).where(turns.c.end_reason.is_(None), turns.c.parked_at.is_not(None))
+    return _withdraw(connection, parked.where(turns.c.user_id == user_id), now)
+
+
+def _withdraw(connection: sa.Connection, parked: "sa.Select[Any]", now: datetime) -> list[str]:
     ids = list(connection.execute(parked).scalars())
     for turn_id in ids:
         waits = pending(connection, turn_id)

@@ -41,6 +41,10 @@ class Engine(Protocol):
         """One consistent look at what is committed."""
         ...
 
+    async def checkpoint(self) -> bool:
+        """Empty what is written ahead of the database, where there is such a log; whether it is empty."""
+        ...
+
     async def aclose(self) -> None:
         """Close every connection, the writing one last; also after an `open` that failed."""
         ...
@@ -114,6 +118,14 @@ class Store:
                     raise
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def checkpoint(self) -> bool:
+        """Empty the write-ahead log, so that what was deleted stands in no file; whether that went.
+
+        Deleted rows are overwritten (`PRAGMA secure_delete`), but older versions of a page stand in the log. That of
+        PostgreSQL is its own matter.
+        """
+        return await self._engine.checkpoint()
 
     async def aclose(self) -> None:
         """Commit what is queued, then close. Nothing is taken from the first moment on; a second call does nothing."""

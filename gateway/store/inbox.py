@@ -348,6 +348,16 @@ def clear_claimed(
     return rows
 
 
+def clear_person(connection: sa.Connection, user_id: str, before_id: int, now: datetime, why: str) -> None:
+    """Clear whatever waits of one person before a given row, in any session, and record that the rest was stopped."""
+    open_rows = sa.update(inbox).where(inbox.c.user_id == user_id, inbox.c.id < before_id, inbox.c.outcome.is_(None))
+    note_outcome(
+        connection,
+        Outcome.CLEARED,
+        connection.execute(open_rows.values(outcome=Outcome.CLEARED, detail=why, done_at=now)).rowcount,
+    )
+
+
 def is_settled(connection: sa.Connection, id_: int) -> bool:
     """Whether a row has its outcome."""
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None

@@ -111,6 +111,12 @@ def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person 
     return None if user_id is None else person_of(connection, user_id)
 
 
+def senders_of(connection: Connection, user_id: str) -> list[str]:
+    """Who a user is on every channel, canonical."""
+    rows = connection.execute(sa.select(identities).where(identities.c.user_id == user_id))
+    return sorted(_join_key(row.channel, row.scope, row.sender) for row in rows)
+
+
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
     """Whether the tenant has an owner, not counting the user `beside`."""
     owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside)

@@ -112,11 +112,19 @@ def take_audit(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_blobs(connection: sa.Connection, before: datetime) -> int:
-    """Files from before then that no open part carries; a turn's pictures go with it."""
+    """Files from before then that no open part carries and that came with no turn."""
     carried = sa.select(outbox.c.id).where(IS_OPEN, outbox.c.media.contains(blobs.c.id))
     of_nobody = blobs.c.turn_id.is_(None), blobs.c.created_at < before, ~carried.exists()
     query = sa.select(blobs.c.id).where(*of_nobody).order_by(blobs.c.created_at)
     ids = list(connection.execute(query.limit(BATCH)).scalars())
+    connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_pictures(connection: sa.Connection, before: datetime) -> int:
+    """Pictures that came with a turn from before then; in a conversation words stand for them."""
+    query = sa.select(blobs.c.id).where(blobs.c.turn_id.is_not(None), blobs.c.created_at < before)
+    ids = list(connection.execute(query.order_by(blobs.c.created_at).limit(BATCH)).scalars())
     connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
     return len(ids)
 

@@ -94,6 +94,19 @@ class SqliteEngine:
         finally:
             self._free_readers.release()
 
+    async def checkpoint(self) -> bool:
+        """Truncate the log; False while a reader holds it open."""
+        return await self._in_thread(self._checkpoint)
+
+    def _checkpoint(self) -> bool:
+        if self._connection is None:
+            return False
+        try:
+            (found,) = _run(self._connection.connection.dbapi_connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error:
+            return False
+        return found[0] == 0
+
     async def aclose(self) -> None:
         """Readers first: the last connection to close checkpoints, and only the writer may."""
         await self._in_thread(self._reading.shutdown)
@@ -182,6 +195,7 @@ def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, 
         connection,
         f"PRAGMA synchronous = {synchronous}",
         "PRAGMA foreign_keys = ON",
+        "PRAGMA secure_delete = ON",  # what is deleted is overwritten, or a person could not be forgotten
         f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}",
     )
 

@@ -145,7 +145,7 @@ EXCUSED: dict[str, str] = {
     "gateway.product": "names in the operator's configuration, read once at the start",
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
-    "gateway.coach.timer_commands:_forget_words": "looks at the two results of one command",
+    "gateway.sessions.router:Router.forget": "compares the keys of living sessions",
     "gateway.coach.file_commands": "writes about a file that was read: ten lines of it, and the names of skills",
     "gateway.coach.import_rows:import_entries": "loops over at most 5,000 entries that were read already",
     "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",

@@ -7,9 +7,10 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import SecretStr
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig, ModelConfig
 from agent.models.anthropic import AnthropicModel
 from agent.models.openai import OpenAIModel
+from agent.models.select import build_model
 from agent.pictures import SHOWN, Picture, Unseen
 from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import AssistantItem, UserItem
@@ -78,3 +79,16 @@ async def test_anthropic_is_sent_base64_blocks(server):
     await send(AnthropicModel("m", ModelConfig(base_url=server.root_url, api_key=SecretStr(KEY))))
     theirs, ours = (received.body for received in server.requests)
     assert theirs == ours
+
+
+async def test_a_route_and_a_model_without_tools_or_eyes(server):
+    """`with_images` is asked for what has a picture in it; without it the line in words goes with the tools' own."""
+    own = {"base_url": server.base_url, "offline_when_down": False, "takes_tools": False}
+    eyes = LinkConfig(name="openai:eyes", base_url=server.base_url, sees_images=True)
+    for config in (ModelConfig(name="openai:main", **own, with_images=eyes), ModelConfig(name="openai:main", **own)):
+        await send(build_model(config))
+    routed, blind = (received.body for received in server.requests)
+    assert ["eyes", "main"] == [routed["model"], blind["model"]]
+    assert "image_url" == routed["messages"][0]["content"][0]["type"]
+    line = "[a picture, 1 kB, image/png: this model sees no pictures]"
+    assert blind["messages"][0]["content"].startswith(f"Ana: which is higher?\n{line}")

@@ -124,7 +124,18 @@ async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do
         sent(connection)
 
     await kept.store.write(take_in)
-    for days, left in ((6, 3), (8, 1), (364, 1), (366, 0)):
+    for days, left in ((6, 3), (8, 1), (29, 1)):
+        await kept.sweep(days)
+        assert left == await kept.count("blobs"), days
+    await kept.sweep(30.5, RetentionConfig(pictures_days=0, journal_days=30))
+    assert 0 == await kept.count("blobs")
+
+
+async def test_a_picture_is_not_kept_as_long_as_its_conversation(kept: Kept) -> None:
+    """A month, where the operator does not say otherwise."""
+    await kept.store.write(lambda c: answered(c, 1))
+    await kept.store.write(lambda c: c.execute(sa.text("UPDATE blobs SET turn_id = 't1'")) and None)
+    for days, left in ((29.9, 1), (30.1, 0)):
         await kept.sweep(days)
         assert left == await kept.count("blobs"), days
 

@@ -41,6 +41,11 @@ async def paying(world: World, chat: int) -> None:
     world.say(chat, "u")
 
 
+async def showing(world: World, chat: int) -> None:
+    """A short question under a picture."""
+    world.say(chat, picture=True)
+
+
 async def long(world: World, chat: int) -> None:
     """A question that is answered in several parts."""
     world.say(chat, "l")
@@ -142,6 +147,7 @@ SINGLE = (
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
     Case("command_pre", command), Case("command_post", command),
     Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),
+    Case("picture_kept", showing),
 )  # fmt: skip
 """Every named point but those of a recovery and of a pairing."""
 

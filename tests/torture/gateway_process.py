@@ -37,6 +37,8 @@ sign_after_s = 0.4
 max_steps = 25
 history_items = 16
 allow_tools = ["note_down", "pay", "fall"]
+[model]
+sees_images = true
 """
 """What holds on every platform; the account comes behind it."""
 

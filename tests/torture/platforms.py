@@ -68,8 +68,10 @@ class Platform:
         """Stop listening."""
         await self.side.__aexit__(None, None, None)
 
-    def say(self, chat: int, text: str) -> str:
-        """Somebody writes to the bot; the message's id."""
+    def say(self, chat: int, text: str, picture: bytes | None = None) -> str:
+        """Somebody writes to the bot, perhaps under a picture; the message's id."""
+        if picture is not None:
+            return self.side.send_picture(self.key(chat), picture, text)
         if not self._is_room(chat):
             return self.side.say(self.key(chat), text)
         above = self._threads.get(chat) if self.threads else None

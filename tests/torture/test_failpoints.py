@@ -15,7 +15,7 @@ from tests.torture.sampling import sampled
 from tests.torture.world import World
 
 CASES_A_WORLD = 6
-TOLD_OF_AN_ERROR = {"claim_pre", "command_pre"}
+TOLD_OF_AN_ERROR = {"picture_kept", "claim_pre", "command_pre"}
 """An error there ends the matter with words; nothing was changed."""
 
 OF_THEIR_OWN = {"pairing_approved", "recovery_begun", "recovery_turn"}

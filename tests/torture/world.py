@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import ModelServer
+from tests.fakes.pictures import png
 from tests.torture.gateway_process import API_KEY, ROOT, GatewayProcess
 from tests.torture.ledger import Ledger
 from tests.torture.platforms import Platform, TelegramPlatform
@@ -131,10 +132,10 @@ class World:
 
     # ------------------------------------------------------------ people
 
-    def say(self, chat: int, kinds: str = "") -> Said:
-        """Somebody says something of these kinds (see `script`)."""
+    def say(self, chat: int, kinds: str = "", *, picture: bool = False) -> Said:
+        """Somebody says something of these kinds (see `script`), perhaps under a picture."""
         number = len(self.said) + 1
-        message_id = self._write(chat, f"m{number}{kinds} please")
+        message_id = self._write(chat, f"m{number}{kinds} please", png() if picture else None)
         self.said.append(Said(number, chat, kinds, message_id))
         return self.said[-1]
 
@@ -152,8 +153,8 @@ class World:
             taken = self.platform.command(OWN_COMMANDS, "log", f"1m cello, {take(number)}")
             self.used.append(Used(number, taken))
 
-    def _write(self, chat: int, text: str) -> str:
-        message_id = self.platform.say(chat, text)
+    def _write(self, chat: int, text: str, picture: bytes | None = None) -> str:
+        message_id = self.platform.say(chat, text, picture)
         self._written.add((self.platform.key(chat), message_id))
         return message_id
 

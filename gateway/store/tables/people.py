@@ -133,6 +133,20 @@ credentials = sa.Table(
     sa.UniqueConstraint("tenant_id", "user_id", "provider"),
 )
 
+erasures = sa.Table(  # people who want to be forgotten, until they are
+    "erasures",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("extent", sa.String(16), nullable=False),  # talk | everything
+    sa.Column("senders", sa.Text, nullable=False),  # JSON list: who they were, canonical
+    sa.Column("keys", sa.Text, nullable=False),  # JSON list of session keys
+    sa.Column("lanes", sa.Text, nullable=False),  # JSON list: their direct chats
+    sa.Column("inbox_id", Sequence64, nullable=False),  # the row it was asked with
+    sa.Column("asked_at", Instant, nullable=False),
+)
+
 audit = sa.Table(
     "audit",
     metadata,

@@ -1,0 +1,71 @@
+"""The eraser carries out what people asked to have forgotten, batch by batch, and makes the file forget it too.
+
+What goes is `gateway.store.erasure`'s matter. A wish outlives the process: it is looked for every few seconds.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from gateway.store import erasure
+from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Erasure, Progress
+
+log = structlog.get_logger()
+
+LOOK_S = 2.0
+PAUSE_S = 0.02
+CHECKPOINTS = 20
+"""Tries to empty the log, which a reader may hold open."""
+
+
+class Eraser:
+    """Looks every few seconds whether somebody wants to be forgotten."""
+
+    def __init__(
+        self,
+        store: Store,
+        erase: Callable[[Connection, Erasure, datetime], Progress],
+        forget: Callable[[str, Collection[str]], None],
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`erase` does one batch; `forget` lets go of what sessions of a tenant and these keys remember."""
+        self._store = store
+        self._erase = erase
+        self._forget = forget
+        self._clock = clock
+        self._sleep = sleep
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await self.look()
+            await self._sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """Do what can be done now of all that was asked for."""
+        for wanted in await self._store.read(erasure.pending):
+            if await self._carry_out(wanted):
+                await self._empty_log()
+                log.info("person_forgotten", erasure=wanted.id, extent=wanted.extent)
+
+    async def _carry_out(self, wanted: Erasure) -> bool:
+        while (progress := await self._store.write(partial(self._batch, wanted))) is Progress.MORE:
+            await self._sleep(PAUSE_S)
+        if progress is Progress.DONE:
+            self._forget(wanted.tenant, wanted.keys)
+        return progress is Progress.DONE
+
+    def _batch(self, wanted: Erasure, connection: Connection) -> Progress:
+        return self._erase(connection, wanted, self._clock())
+
+    async def _empty_log(self) -> None:
+        for _ in range(CHECKPOINTS):
+            if await self._store.checkpoint():
+                return
+            await self._sleep(PAUSE_S)
+        log.warning("log_not_emptied")

@@ -1,0 +1,286 @@
+"""Deletes what is kept of one person: asked for in a command's commit, done in batches once nothing of theirs runs.
+
+What an agent keeps stands in tables of its own; of those with a `user_id` the rows go too. Backups are not reached.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from gateway.store import approvals as questions
+from gateway.store import inbox as rows_in
+from gateway.store.outbox import IS_OPEN, file_id
+from gateway.store.people import AuditRow, record, senders_of
+from gateway.store.tables.base import metadata, new_id
+from gateway.store.tables.people import (
+    audit,
+    erasures,
+    grants,
+    identities,
+    invite_guesses,
+    invites,
+    pairing_requests,
+    users,
+)
+from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
+from gateway.store.tables.turns import approvals, blobs, budget_use, crashes, events, sessions, summaries, turns, usage
+
+TURNS_BATCH = 50
+ROWS_BATCH = 300
+GONE = "forgotten"
+"""Stands where somebody was named."""
+
+PATIENCE = timedelta(minutes=10)
+"""So long the goodbye is waited for, where it cannot be delivered."""
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_BLOB = re.compile(r'"blob":"([^"]{1,64})"')
+
+
+class Extent(StrEnum):
+    """How much is to be forgotten."""
+
+    TALK = "talk"  # what was said, and what was made of it
+    EVERYTHING = "everything"  # and who they are
+
+
+class Progress(StrEnum):
+    """What one batch came to."""
+
+    WAITS = "waits"  # something of theirs runs, or is to be said still
+    MORE = "more"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """One wish to be forgotten."""
+
+    id: str
+    tenant: str
+    user_id: str
+    extent: Extent
+    senders: tuple[str, ...]  # canonical, as they were; () where they stay
+    keys: tuple[str, ...]  # the sessions that they took part in
+    lanes: tuple[str, ...]  # the direct chats with them
+    inbox_id: int  # the row it was said with
+    asked_at: datetime
+
+
+def ask(
+    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
+) -> Sequence[str]:
+    """Keep the wish, and let nothing of the person's wait any more; the turns that waited for their word.
+
+    Who wants everything forgotten is nobody's identity from this commit on.
+    """
+    senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
+    values = {
+        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
+        "keys": json.dumps(sorted(_keys(connection, user_id))), "lanes": json.dumps(_lanes(connection, user_id)),
+        "inbox_id": inbox_id, "asked_at": now,
+    }  # fmt: skip
+    connection.execute(erasures.insert(), values)
+    rows_in.clear_person(connection, user_id, inbox_id, now, "/forget")
+    unparked = questions.withdraw_person(connection, user_id, now)
+    if extent is Extent.EVERYTHING:
+        for table in (identities, grants):
+            connection.execute(sa.delete(table).where(table.c.user_id == user_id))
+    return unparked
+
+
+def pending(connection: sa.Connection) -> list[Erasure]:
+    """What was asked for and is not done, the oldest first. A system query."""
+    found = connection.execute(sa.select(erasures).order_by(erasures.c.asked_at))
+    return [
+        Erasure(
+            row.id, row.tenant_id, row.user_id, Extent(row.extent), tuple(json.loads(row.senders)),
+            tuple(json.loads(row.keys)), tuple(json.loads(row.lanes)), row.inbox_id, row.asked_at,
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+def _keys(connection: sa.Connection, user_id: str) -> set[str]:
+    """The sessions that they took part in."""
+    spoken = sa.select(inbox.c.session_key).where(inbox.c.user_id == user_id, inbox.c.session_key.is_not(None))
+    taken = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
+    answered = taken.where(turns.c.user_id == user_id)
+    return {*connection.execute(spoken.distinct()).scalars(), *connection.execute(answered.distinct()).scalars()}
+
+
+def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables: Sequence[sa.Table] = ()) -> Progress:
+    """One batch of it: conversations, then messages, then the rest."""
+    if _is_under_way(connection, erasure, now):
+        return Progress.WAITS
+    for batch in (_erase_turns, _erase_messages):
+        if batch(connection, erasure):
+            return Progress.MORE
+    _erase_places(connection, erasure)
+    if erasure.extent is Extent.EVERYTHING:
+        _erase_identity(connection, erasure)
+        _erase_rows(connection, own_tables, erasure.user_id)
+        _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
+        connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))
+    connection.execute(sa.delete(erasures).where(erasures.c.id == erasure.id))
+    record(connection, erasure.tenant, AuditRow(now, "person", "person_forgotten", erasure.id, erasure.extent))
+    return Progress.DONE
+
+
+def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) -> bool:
+    """Whether a turn of theirs runs, or the last words to them are on their way."""
+    runs = sa.select(turns.c.id).where(turns.c.end_reason.is_(None), *_mine(erasure)).limit(1)
+    if connection.execute(runs).first() is not None:
+        return True
+    last = outbox.c.cause == f"inbox:{erasure.inbox_id}"
+    goes = sa.select(outbox.c.id).where(IS_OPEN, sa.or_(last, outbox.c.lane.in_(erasure.lanes))).limit(1)
+    return now - erasure.asked_at < PATIENCE and connection.execute(goes).first() is not None
+
+
+def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    return turns.c.user_id == erasure.user_id, turns.c.started_at <= erasure.asked_at
+
+
+def _lanes(connection: sa.Connection, user_id: str) -> list[str]:
+    """Of the direct chats with them."""
+    mine = sa.select(chats).where(chats.c.user_id == user_id, chats.c.direct)
+    known = {f"{row.channel}:{row.account}:{row.chat}" for row in connection.execute(mine)}
+    said = sa.select(inbox.c.channel, inbox.c.account, inbox.c.chat).where(
+        inbox.c.user_id == user_id, inbox.c.session_key.contains(":direct:"), inbox.c.chat != ""
+    )
+    direct = {(row.channel, row.account, row.chat) for row in connection.execute(said.distinct())}
+    groups = sa.select(inbox.c.chat).where(inbox.c.session_key.contains(":group:")).distinct()
+    shared = set(connection.execute(groups).scalars())  # a private answer in a group is part of their own conversation
+    return sorted(known | {f"{channel}:{account}:{chat}" for channel, account, chat in direct if chat not in shared})
+
+
+def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
+    """Journals of what they said; in groups also of what others said beside it: theirs tell of it too."""
+    of_mine = sa.select(turns.c.session_id).where(*_mine(erasure))
+    over = turns.c.end_reason.is_not(None)
+    beside = sa.select(turns.c.id).where(turns.c.session_id.in_(of_mine), over, turns.c.user_id != erasure.user_id)
+    mine = sa.select(turns.c.id).where(over, *_mine(erasure))  # theirs last: by them the others' are known
+    found = (list(connection.execute(query.limit(TURNS_BATCH)).scalars()) for query in (beside, mine))
+    ids = next((batch for batch in found if batch), [])
+    if not ids:
+        return False
+    of_sessions = sa.select(turns.c.session_id).where(turns.c.id.in_(ids))
+    connection.execute(sa.delete(summaries).where(summaries.c.session_id.in_(of_sessions)))
+    _erase_files(connection, ids)
+    answers = [outbox.c.cause.in_(ids), *(outbox.c.cause.startswith(f"{id_}.") for id_ in ids)]
+    _empty_outbox(connection, sa.or_(*answers))
+    for table in (events, approvals):
+        connection.execute(sa.delete(table).where(table.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"turn:{id_}" for id_ in ids])))
+    connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
+    return True
+
+
+def _erase_files(connection: sa.Connection, turn_ids: Sequence[str]) -> None:
+    """What came with their messages, and what their tools made."""
+    found = connection.execute(sa.select(events.c.call_key, events.c.payload).where(events.c.turn_id.in_(turn_ids)))
+    ids: set[str] = set()
+    for row in found:
+        ids.update(_UUID.findall(row.payload))
+        ids.update([file_id(row.call_key)] if row.call_key else [])
+    _delete_each(connection, blobs.c.id, ids)
+
+
+def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
+    """What they wrote: the rows stay, empty, so that no number is given twice and no redelivery is taken."""
+    mine = [inbox.c.user_id == erasure.user_id]
+    if erasure.senders:
+        mine.append(inbox.c.sender.in_(erasure.senders))
+    query = sa.select(inbox.c.id, inbox.c.chat, inbox.c.event_id).where(
+        sa.or_(*mine), inbox.c.id <= erasure.inbox_id, inbox.c.sender != GONE
+    )
+    found = connection.execute(query.limit(ROWS_BATCH)).all()
+    ids = [row.id for row in found]
+    if not ids:
+        return False
+    causes = [f"inbox:{id_}" for id_ in ids]
+    sent = connection.execute(sa.select(outbox.c.media).where(outbox.c.cause.in_(causes), outbox.c.media.is_not(None)))
+    _delete_each(connection, blobs.c.id, {blob for row in sent for blob in _BLOB.findall(row.media)})
+    _empty_outbox(connection, outbox.c.cause.in_(causes))
+    connection.execute(sa.delete(reply_routes).where(reply_routes.c.inbox_id.in_(ids)))
+    connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"row:{id_}" for id_ in ids])))
+    values: dict[str, object] = {"payload": "", "detail": None, "message_id": None, "sender": GONE, "turn_id": None}
+    values |= {"chat": "", "session_key": None, "user_id": None}
+    if erasure.extent is Extent.TALK:
+        del values["user_id"]
+    connection.execute(sa.update(inbox).where(inbox.c.id.in_(ids)).values(values))
+    for row in found:
+        if row.chat and row.chat in row.event_id:  # else it is the platform's number of the event, by which it is known
+            connection.execute(sa.update(inbox).where(inbox.c.id == row.id).values(event_id=f"{GONE}:{row.id}"))
+    return True
+
+
+def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
+    """What was said in their direct chats by whatever cause; and where those are, where they go."""
+    lanes = erasure.lanes
+    before = sa.or_(outbox.c.created_at <= erasure.asked_at, outbox.c.cause == f"inbox:{erasure.inbox_id}")
+    _empty_outbox(connection, sa.and_(outbox.c.lane.in_(lanes), before))
+    own = [key for key in erasure.keys if ":direct:" in key]
+    connection.execute(sa.update(sessions).where(sessions.c.key.in_(own)).values(title=None))
+    if erasure.extent is Extent.TALK:
+        return
+    connection.execute(sa.update(sessions).where(sessions.c.key.in_(own)).values(key=GONE + ":" + sessions.c.id))
+    connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane.in_(lanes)))
+    of_chats = [lane.split(":", 2)[2] for lane in lanes]
+    moved = sa.or_(moved_chats.c.old_chat.in_(of_chats), moved_chats.c.new_chat.in_(of_chats))
+    connection.execute(sa.delete(moved_chats).where(moved))
+    mine = chats.c.user_id == erasure.user_id
+    connection.execute(sa.delete(chats).where(mine, chats.c.direct))
+    connection.execute(sa.update(chats).where(mine).values(user_id=GONE))
+
+
+def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
+    """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
+    names = [*erasure.senders, erasure.user_id]
+    connection.execute(sa.delete(pairing_requests).where(_is_by(pairing_requests, erasure.senders)))
+    connection.execute(sa.delete(invite_guesses).where(invite_guesses.c.sender.in_(erasure.senders)))
+    connection.execute(sa.update(invites).where(invites.c.used_by.in_(erasure.senders)).values(used_by=GONE))
+    of_them = sa.or_(audit.c.actor.in_(names), audit.c.subject.in_(names))
+    connection.execute(sa.update(audit).where(of_them, audit.c.actor.in_(names)).values(actor=GONE))
+    connection.execute(sa.update(audit).where(audit.c.subject.in_(names)).values(subject=GONE, detail=""))
+    connection.execute(sa.update(audit).where(audit.c.actor == GONE).values(detail=""))
+    nobody = {"user_id": GONE, "session_id": GONE}
+    connection.execute(sa.update(usage).where(usage.c.user_id == erasure.user_id).values(nobody))
+    connection.execute(sa.delete(budget_use).where(budget_use.c.key == erasure.user_id))
+
+
+def _is_by(table: sa.Table, senders: Iterable[str]) -> sa.ColumnElement[bool]:
+    """Whether a row names its channel and sender apart: one of these."""
+    each = (sender.partition(":") for sender in senders)
+    return sa.or_(sa.false(), *(sa.and_(table.c.channel == channel, table.c.sender == id_) for channel, _, id_ in each))
+
+
+_KEPT = {table.name for table in (users, erasures, inbox, turns, usage, chats)}
+"""Of these the rows have gone already, or stay without a name."""
+
+
+def _erase_rows(connection: sa.Connection, tables: Sequence[sa.Table], user_id: str) -> None:
+    """Whatever else is theirs by its column `user_id`, what refers to others first."""
+    for table in reversed(tables):
+        if "user_id" in table.c and table.name not in _KEPT:
+            connection.execute(sa.delete(table).where(table.c.user_id == user_id))
+
+
+def _empty_outbox(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    """Parts go but for the newest one there is, which is emptied: its number is not to be given again."""
+    newest = connection.execute(sa.select(sa.func.max(outbox.c.id))).scalar()
+    connection.execute(sa.delete(outbox).where(which, outbox.c.id != newest))
+    nothing = dict.fromkeys(("thread", "target", "reply_to", "markup", "buttons", "media", "platform_id", "error"))
+    said = {"rendered": "", "plain": "", "lane": GONE, "chat": "", "state": "discarded", "secret_ref": None}
+    connection.execute(sa.update(outbox).where(which, outbox.c.id == newest).values(nothing | said))
+
+
+def _delete_each(connection: sa.Connection, column: "sa.Column[str]", ids: set[str]) -> None:
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), ROWS_BATCH):
+        connection.execute(sa.delete(column.table).where(column.in_(wanted[start : start + ROWS_BATCH])))

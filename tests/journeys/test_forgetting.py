@@ -1,0 +1,75 @@
+"""Who asks to be forgotten is: no byte of what they said, did or are stays in the database, whatever runs just then."""
+
+import asyncio
+from pathlib import Path
+
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.house import WAIT_S, House, house, slow
+
+CANARY = "Zanzibar"
+WHO = 777_001
+
+
+async def bytes_left(here: House, *words: str) -> list[str]:
+    """Which of these words stand in a file of the database, its log included."""
+    files = [here.home / f"tenk.db{ending}" for ending in ("", "-wal")]
+    content = b"".join(file.read_bytes() for file in files if file.exists())
+    return [word for word in words if word.encode() in content]
+
+
+async def talk(here: House, who: int, word: str) -> None:
+    """A life with the coach: entries, a plan, a reminder, a file, a chart, words, and an answer that holds them."""
+    lines = [f"/log 45m {word} scales of {word}", "/chart", f"/remind 19:00 mon {word}", "/export", "/goal 5h"]
+    for line in lines:
+        before = len(here.texts(who))
+        here.sim.say(who, line)
+        await here.until(lambda before=before: len(here.texts(who)) > before, f"an answer to {line}")
+    here.model.script(Reply(calls=(Call("get_user_skills", "{}"),)), Reply(f"You are good at {word}."))
+    here.sim.say(who, f"how am I at {word}?")
+    await here.told(who, f"You are good at {word}.")
+    await here.settled()
+
+
+async def until_done(here: House) -> None:
+    """Wait until every wish is carried out, and the log is empty."""
+    log = here.home / "tenk.db-wal"
+    async with asyncio.timeout(WAIT_S):
+        while await here.rows("SELECT id FROM erasures") or log.stat().st_size:
+            await asyncio.sleep(0.05)
+
+
+async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
+    """While a turn runs and messages wait; another person keeps all of theirs, and a record without names stays."""
+    async with house(tmp_path) as here:
+        await talk(here, WHO, CANARY)
+        await talk(here, 2, "Tombuctu")
+        assert [CANARY, str(WHO)] == await bytes_left(here, CANARY, str(WHO))
+        here.sim.say(WHO, "/forget")
+        assert "practice" in (await here.told(WHO, "What shall I forget?")).text
+        here.sim.say(WHO, "/forget everything")
+        await here.told(WHO, "If you are sure")
+        here.model.script(slow(f"A long story of {CANARY}. " * 20, 20.0))
+        asked = len(here.model.requests)
+        here.sim.say(WHO, f"tell me of {CANARY}")
+        await here.asked(asked + 1)
+        here.sim.say(WHO, "/mode followup")
+        await here.told(WHO, "followup")
+        here.sim.say(WHO, f"and then of {CANARY} again")
+        here.sim.say(WHO, "/forget everything yes")
+        await here.told(WHO, "1 entry is deleted")
+        await until_done(here)
+        assert [] == await bytes_left(here, CANARY, str(WHO), f"Name{WHO}")
+        assert ["Tombuctu"] == await bytes_left(here, "Tombuctu")
+        record = await here.rows("SELECT actor, detail FROM audit WHERE action = 'person_forgotten'")
+        assert [{"actor": "person", "detail": "everything"}] == record
+        nobody = await here.rows("SELECT DISTINCT user_id FROM usage WHERE user_id = 'forgotten'")
+        assert 1 == len(nobody)
+        here.sim.say(2, "/forget talk yes")
+        await here.told(2, "what we said is deleted")
+        await until_done(here)
+        assert ["Tombuctu"] == await bytes_left(here, "Tombuctu", "You are good at")
+        here.sim.say(2, "/stats")
+        await here.told(2, "45 min")
+        here.model.script(Reply("Hello, stranger."))
+        here.sim.say(WHO, "hello again")
+        await here.told(WHO, "Hello, stranger.")

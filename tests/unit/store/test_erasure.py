@@ -1,0 +1,124 @@
+"""An erasure takes what is one person's, in groups what tells of them too, and leaves everybody else theirs."""
+
+import sqlalchemy as sa
+
+from gateway.store import erasure
+from gateway.store.erasure import Extent, Progress
+from gateway.store.outbox import file_id
+from gateway.store.tables.base import metadata
+from gateway.store.tables.people import erasures, identities, users
+from gateway.store.tables.traffic import chats, inbox, outbox
+from gateway.store.tables.turns import blobs, events, sessions, turns
+from tests.fakes.spine import NOON
+
+ANA, BEN = "019a0000-0000-7000-8000-00000000000a", "019a0000-0000-7000-8000-00000000000b"
+PICTURE = "019a0000-0000-7000-8000-0000000000ff"
+DIRECT, GROUP = "agent:coach:telegram:main:direct:42", "agent:coach:telegram:main:group:-7"
+
+
+def world() -> sa.Connection:
+    """Ana talks to the bot alone, Ana and Ben in a group, Ben alone."""
+    engine = sa.create_engine("sqlite://")
+    metadata.create_all(engine)
+    connection = engine.connect()
+    for user, sender in ((ANA, "42"), (BEN, "43")):
+        person = {"role": "member", "display_name": sender, "timezone": "UTC", "week_start": 0, "created_at": NOON}
+        connection.execute(users.insert(), {"id": user, "tenant_id": "default", **person})
+        who = {"channel": "telegram", "scope": "", "sender": sender, "user_id": user, "linked_at": NOON}
+        connection.execute(identities.insert(), {"tenant_id": "default", **who})
+    for at, (user, key, chat) in enumerate(
+        ((ANA, DIRECT, "42"), (ANA, GROUP, "-7"), (BEN, GROUP, "-7"), (BEN, "b", "43"))
+    ):
+        _add_turn(connection, at, user, key, chat)
+    return connection
+
+
+def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str) -> None:
+    """One message with its answer."""
+    place = {"tenant_id": "default", "channel": "telegram", "account": "main", "chat": chat}
+    known = connection.execute(sa.select(sessions.c.id).where(sessions.c.key == key)).scalar()
+    if known is None:
+        session = {"id": key, "tenant_id": "default", "key": key, "generation": 1, "mode": "steer", "created_at": NOON}
+        connection.execute(sessions.insert(), session)
+        direct = {"thread": "", "direct": key is not GROUP, "user_id": user, "heard_at": NOON}
+        connection.execute(chats.insert(), place | direct)
+    turn = f"turn{at}"
+    began = {
+        "user_id": user,
+        "kind": "chat",
+        "address": "{}",
+        "started_at": NOON,
+        "attempts": 1,
+        "end_reason": "completed",
+    }
+    connection.execute(turns.insert(), {"id": turn, "tenant_id": "default", "session_id": key, **began})
+    payload = f'{{"text":"words of {user[-1]}","picture":"{PICTURE}"}}' if user == ANA else '{"text":"words of b"}'
+    event = {"session_id": key, "seq": at, "turn_id": turn, "step": 0, "kind": "x", "payload": payload, "at": NOON}
+    connection.execute(events.insert(), {"tenant_id": "default", "call_key": f"{turn}/0/0", "version": 1, **event})
+    came = {"event_id": f"update:{at}", "kind": "message", "sender": f"telegram:{'42' if user == ANA else '43'}"}
+    came |= {"user_id": user, "session_key": key, "payload": payload, "received_at": NOON, "admitted_at": NOON}
+    connection.execute(inbox.insert(), place | came | {"attempts": 0, "outcome": "answered", "id": at + 1})
+    said = {"cause": turn, "part": 0, "op": 0, "action": "send", "lane": f"telegram:main:{chat}", "rendered": "r"}
+    said |= {"plain": "p", "idem_key": turn, "state": "sent", "attempts": 1, "marked": False, "created_at": NOON}
+    connection.execute(outbox.insert(), place | said)
+    for id_ in {file_id(f"{turn}/0/0"), PICTURE} if user == ANA else {file_id(f"{turn}/0/0")}:
+        kept = connection.execute(sa.select(blobs.c.id).where(blobs.c.id == id_)).scalar()
+        if kept is None:
+            row = {"id": id_, "tenant_id": "default", "content": b"x", "created_at": NOON}
+            connection.execute(blobs.insert(), row)
+
+
+def carried_out(connection: sa.Connection, extent: Extent) -> list[Progress]:
+    """Ask for Ana, and do it."""
+    erasure.ask(connection, "default", ANA, extent, 2, NOON)
+    (wanted,) = erasure.pending(connection)
+    done = [erasure.erase(connection, wanted, NOON)]
+    while done[-1] is Progress.MORE:
+        done.append(erasure.erase(connection, wanted, NOON))
+    return done
+
+
+def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone():
+    """Of the group's conversation nothing stays, for the others' part tells of her; Ben's own chat is as it was."""
+    connection = world()
+    assert Progress.DONE is carried_out(connection, Extent.EVERYTHING)[-1]
+    assert ["turn3"] == list(connection.execute(sa.select(turns.c.id)).scalars())
+    assert [file_id("turn3/0/0")] == list(connection.execute(sa.select(blobs.c.id)).scalars())
+    assert [BEN] == list(connection.execute(sa.select(users.c.id)).scalars())
+    assert {"forgotten:" + DIRECT, GROUP, "b"} == set(connection.execute(sa.select(sessions.c.key)).scalars())
+    rows = connection.execute(sa.select(inbox.c.sender, inbox.c.payload, inbox.c.event_id).order_by(inbox.c.id)).all()
+    assert [("forgotten", "", "update:0"), ("forgotten", "", "update:1")] == [tuple(row) for row in rows[:2]]
+    assert {"telegram:43"} == {row.sender for row in rows[2:]}
+    assert [] == list(connection.execute(sa.select(erasures.c.id)))
+
+
+def test_talk_goes_and_the_person_stays():
+    """Their identity, their places, their data."""
+    connection = world()
+    carried_out(connection, Extent.TALK)
+    assert {ANA, BEN} == set(connection.execute(sa.select(users.c.id)).scalars())
+    assert 2 == len(connection.execute(sa.select(identities)).all())
+    assert ["turn3"] == list(connection.execute(sa.select(turns.c.id)).scalars())
+    assert DIRECT in set(connection.execute(sa.select(sessions.c.key)).scalars())
+
+
+def test_nothing_is_taken_from_under_a_turn_that_runs():
+    """It is asked again until the turn has ended."""
+    connection = world()
+    connection.execute(sa.update(turns).where(turns.c.id == "turn0").values(end_reason=None))
+    assert [Progress.WAITS] == carried_out(connection, Extent.EVERYTHING)
+    assert 4 == len(connection.execute(sa.select(turns)).all())
+
+
+def test_every_column_that_names_somebody_is_known():
+    """A new table with one is a new line in `gateway.store.erasure`, unless its rows go by their `user_id`."""
+    named = {
+        (table.name, name)
+        for table in metadata.sorted_tables
+        for name in ("sender", "used_by", "lane")
+        if name in table.c
+    }
+    assert {
+        ("identities", "sender"), ("pairing_requests", "sender"), ("invite_guesses", "sender"), ("inbox", "sender"),
+        ("invites", "used_by"), ("outbox", "lane"), ("parked_lanes", "lane"),
+    } == named  # fmt: skip
