@@ -78,7 +78,8 @@ class LinkConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "offline"
-    """`offline`, `anthropic:NAME`, `openai:NAME`, or `WIRE:NAME` of a wire that another distribution brings."""
+    """`offline`, `anthropic:NAME`, `openai:NAME` (`openai:*`: the one model that the server at `base_url` has), or
+    `WIRE:NAME` of a wire that another distribution brings."""
     base_url: str | None = None
     """Root of the API (`http://127.0.0.1:11434/v1`; Anthropic's without `/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
@@ -116,13 +117,14 @@ class LinkConfig(BaseModel):
     tries: int = Field(default=3, ge=1, le=10)
     """Calls at most for one response, the first included."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
-    """What the model takes in, its output included; None: as a table of models knows it, else 128,000."""
+    """What the model takes in, its output included; None: as its server or a table says, else 128,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
     """The most that one response of the model may hold; None: nobody says, and `agent` asks as it is set."""
     sees_images: bool | None = None
     """Whether the model takes pictures; None: the providers' own do, other servers do not."""
-    takes_tools: bool = True
-    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text."""
+    takes_tools: bool | None = None
+    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text.
+    None: as its server says, and until it refuses them."""
     thinking: Literal["adaptive"] | Annotated[int, Field(ge=1024)] | None = None
     """Anthropic's alone: let the model think first, with so many tokens or as it sees fit; None: not asked for."""
     requests_per_min: int | None = Field(default=None, ge=1)

@@ -222,6 +222,15 @@ class Reacts(Protocol):
 
 
 @runtime_checkable
+class ShowsWaits(Protocol):
+    """Can show, beside the conversation, for how long it helps nobody to ask again."""
+
+    async def show_wait(self, address: Address, for_s: float) -> None:
+        """Show so many seconds from now on, or, with 0, none any more. Failures are raised and never matter."""
+        ...
+
+
+@runtime_checkable
 class DeletesMessages(Protocol):
     """Can delete a message in a chat."""
 

@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -19,7 +20,7 @@ from pydantic import JsonValue
 
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
-from agent.models.health import HealthBoard
+from agent.models.known_servers import KnownServers
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
@@ -87,9 +88,14 @@ def utc_now() -> datetime:
 
 
 async def serve(
-    settings: Settings, extra_tools: Sequence[Tool] = (), show: Callable[[str], None] | None = None
+    settings: Settings,
+    extra_tools: Sequence[Tool] = (),
+    show: Callable[[str], None] | None = None,
+    servers: KnownServers | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
+
+    `servers` are what is known of model servers already.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -99,7 +105,7 @@ async def serve(
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show).run()
+            await Gateway(settings, store, extra_tools, show, servers).run()
         finally:
             await store.aclose()
 
@@ -117,8 +123,9 @@ class Gateway:
         store: Store,
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
+        servers: KnownServers | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
@@ -132,8 +139,14 @@ class Gateway:
         self._rests = ModelRests(store, utc_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board, self._levels, self._budgets.charge)
-        self._judge = _judge_of(settings, self._budgets.charge)
+        self._servers = servers or KnownServers()
+        charge = self._budgets.charge
+        deps = ModelDeps(
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
+            charge=charge,
+        )  # fmt: skip
+        self._model = _model_of(settings, self._product, deps)
+        self._judge = _judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -250,6 +263,7 @@ class Gateway:
         if self._settings.budgets.has_any:
             tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
@@ -354,15 +368,12 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(
-    settings: Settings, product: AgentProduct, board: HealthBoard, levels: CredentialLevels, charge: Charge
-) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        deps = ModelDeps(product.offline, notice, board, levels.sources, MeasuredModel, charge)
-        return build_model(settings.model, deps)
+        return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 

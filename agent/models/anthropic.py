@@ -21,6 +21,7 @@ from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
 OFFICIAL = "https://api.anthropic.com"
+KEY_NAME = "ANTHROPIC_API_KEY"
 VERSION = "2026-10-21"
 """Of the API, the newest (read 2026-11)."""
 
@@ -36,11 +37,11 @@ class AnthropicModel:
         self.name = f"anthropic:{model}"
         self._model = model
         self._config = config
-        self._key = usable_key(config, "ANTHROPIC_API_KEY")
+        self._key = usable_key(config, KEY_NAME)
         base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
         version = VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE
         self._headers = {**ALWAYS, "anthropic-version": version}
-        self._wire = HttpWire(base + "/v1/messages", config, clock)
+        self._wire = HttpWire(base + "/v1/messages", config, clock, KEY_NAME, self._key.secret)
 
     @cached_property
     def facts(self) -> ModelFacts:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from agent.config import LinkConfig
+from agent.models.served import ServedModel
 from agent.ports import ModelFacts
 from agent.prices import TokenPrice, TokenPrices
 
@@ -21,19 +22,27 @@ UNKNOWN_WINDOW_TOKENS = 128_000
 """Of a model that neither config nor table knows; most that are served today take this much."""
 
 
-def facts_of(name: str, config: LinkConfig) -> ModelFacts:
-    """The facts of the model of this name (`WIRE:NAME`) as it is configured; a server of one's own is in no table."""
+def facts_of(name: str, config: LinkConfig, served: ServedModel | None = None) -> ModelFacts:
+    """The facts of the model of this name (`WIRE:NAME`): as it is configured, else as its server says of it.
+
+    A server of one's own is in no table.
+    """
+    told = served or ServedModel(name)
     wire, _, model = name.partition(":")
-    window = config.context_window_tokens
+    window = config.context_window_tokens or told.window_tokens
     if window is None and not config.is_local:
         window = window_of(wire, model, config.base_url)
     return ModelFacts(
         context_window_tokens=window or UNKNOWN_WINDOW_TOKENS,
-        max_output_tokens=config.max_output_tokens,
-        sees_images=config.base_url is None if config.sees_images is None else config.sees_images,
-        takes_tools=config.takes_tools,
+        max_output_tokens=config.max_output_tokens or told.max_output_tokens,
+        sees_images=_first(config.sees_images, told.sees_images, config.base_url is None),
+        takes_tools=_first(config.takes_tools, told.takes_tools, True),
         prices=configured_prices(config) or (None if config.is_local else prices_of(wire, model, config)),
     )
+
+
+def _first(*said: bool | None) -> bool:
+    return next(each for each in said if each is not None)
 
 
 def window_of(wire: str, model: str, base_url: str | None) -> int | None:

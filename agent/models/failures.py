@@ -28,6 +28,15 @@ _OVERLOADED = re.compile(r"overloaded|engine is currently|at capacity", re.IGNOR
 _RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _AUTH = re.compile(r"authentication|invalid_api_key|incorrect api key|unauthorized|permission", re.IGNORECASE)
 _PICTURES = re.compile(r"(image|multimodal)\b.{0,40}\b(not supported|unsupported|invalid)", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"model_not_found|\bmodel\b.{0,200}(not found|does not exist)|not a valid model|not_found_error model:",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"support (tools|tool use|tool calling|function)|tool choice requires|requires --jinja|tools? (is|are) not support",
+    re.IGNORECASE,
+)
+_STREAM = re.compile(r"\b(stream_options|stream)\b")
 _KEY_SHAPES = re.compile(r"\b(sk|pk|key|gsk|xai)-[\w\-*.]{6,}|Bearer\s+\S+", re.IGNORECASE)
 
 _STATUS_OF_TYPE = {
@@ -63,9 +72,21 @@ def failure(kind: FailureKind, message: str, *, status: int | None = None, wait_
 def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetime, secret: str = "") -> ModelFailure:
     """What an HTTP answer with an error status means."""
     said = error_text(body)
-    return failure(
-        _kind(status, said), clean(said or "no reason given", secret), status=status, wait_s=retry_after_s(headers, now)
-    )
+    words = clean(said or "no reason given", secret)
+    if status in {400, 404} and _NO_MODEL.search(said):
+        return ModelFailure(FailureKind.SERVER, words, status)  # another model may do, the same again does not
+    return failure(_kind(status, said), words, status=status, wait_s=retry_after_s(headers, now))
+
+
+def refuses_tools(problem: ModelFailure) -> bool:
+    """Whether the server says that this model, or it itself as it was started, takes no tools."""
+    return problem.status in {400, 404, 422, 500, 501} and _NO_TOOLS.search(problem.message) is not None
+
+
+def refused_field(problem: ModelFailure) -> str:
+    """`stream` or `stream_options`, where the server takes a request without it alone; else ""."""
+    found = _STREAM.search(problem.message) if problem.status in {400, 422} else None
+    return found[1] if found else ""
 
 
 def from_error(error: object, secret: str = "") -> ModelFailure:

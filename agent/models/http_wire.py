@@ -6,6 +6,7 @@ is `resilience`'s. One connection pool a model, opened with the first call.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -78,10 +79,14 @@ def utc_now() -> datetime:
 class HttpWire:
     """One address that requests are posted to."""
 
-    def __init__(self, url: str, config: LinkConfig, clock: Callable[[], datetime]) -> None:
-        """Nothing is connected yet."""
+    def __init__(
+        self, url: str, config: LinkConfig, clock: Callable[[], datetime], key_name: str, own_secret: str
+    ) -> None:
+        """`key_name` says where the configuration's key is set, `own_secret` is that key. Nothing is connected yet."""
         self._url = url
         self._config = config
+        self._key_name = key_name
+        self._own_secret = own_secret
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
@@ -103,7 +108,7 @@ class HttpWire:
         except TimeoutError:
             raise failure(FailureKind.NETWORK, "no connection in time") from None
         except (aiohttp.ClientError, OSError) as problem:
-            raise failure(FailureKind.NETWORK, f"no usable answer ({type(problem).__name__})") from None
+            raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -126,11 +131,30 @@ class HttpWire:
                 FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
             )
         if answer.status >= 400:
-            text = (await _whole_body(answer)).decode(errors="replace")
-            raise from_answer(answer.status, answer.headers, text, self._clock(), secret)
+            text = (await read_body(answer)).decode(errors="replace")
+            problem = from_answer(answer.status, answer.headers, text, self._clock(), secret)
+            raise replace(problem, message=self._with_key_name(problem, secret)) from None
         if answer.content_type == "text/event-stream":
             return await _read_stream(answer, assembly)
-        return read_whole(await _whole_body(answer), assembly)
+        return read_whole(await read_body(answer), assembly)
+
+    def _with_key_name(self, problem: ModelFailure, secret: str) -> str:
+        """Of the configuration's key that is refused, where an operator finds it."""
+        if problem.kind is not FailureKind.AUTH or secret != self._own_secret:
+            return problem.message
+        there = f"look at {self._key_name} (or api_key in secrets.toml)" if secret else f"set {self._key_name}"
+        return f"{problem.message}; {there}"
+
+
+def trouble_words(problem: Exception) -> str:
+    """What an operator can make of a connection that failed."""
+    if isinstance(problem, aiohttp.ClientSSLError):
+        return "no encrypted connection: the server speaks no TLS, or nobody trusts its certificate"
+    if isinstance(problem, aiohttp.ClientConnectorDNSError):
+        return "nobody knows the server's name"
+    if isinstance(problem, aiohttp.ClientConnectorError):
+        return "no connection: nothing listens there, or no way leads there"
+    return f"no usable answer ({type(problem).__name__})"
 
 
 def usable_key(config: LinkConfig, needed: str) -> Credential:
@@ -147,7 +171,12 @@ def usable_key(config: LinkConfig, needed: str) -> Credential:
     return settings_key(config)
 
 
-async def _whole_body(answer: aiohttp.ClientResponse) -> bytes:
+async def read_body(answer: aiohttp.ClientResponse) -> bytes:
+    """The whole body.
+
+    Raises:
+        ModelFailure: it is longer than any answer.
+    """
     parts, size = [], 0
     async for part in answer.content.iter_any():
         parts.append(part)
@@ -165,6 +194,8 @@ def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
         if not _feed(EventParser(), body, assembly) and not assembly.is_whole:
             raise _incomplete()
         return assembly.response()
+    if body.lstrip().startswith(b"<"):
+        raise failure(FailureKind.NETWORK, "the answer is a web page: look at the base URL")
     assembly.take_whole(decode(body))
     return assembly.response()
 

@@ -4,27 +4,47 @@ One call, one answer or one `ModelFailure`: trying again is `resilience`'s work,
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import partial
 from typing import Any
+
+import structlog
 
 from agent.config import LinkConfig
 from agent.credentials import Credential
+from agent.errors import FailureKind
 from agent.models.access import access_of, lead_with
 from agent.models.facts import facts_of
+from agent.models.failures import refused_field
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
+from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent
+from agent.models.served import ONLY_MODEL, USUAL_MODEL, ServedModel
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
+log = structlog.get_logger()
+
 OFFICIAL = "https://api.openai.com/v1"
+KEY_NAME = "OPENAI_API_KEY"
 
 
 class OpenAIModel:
-    """One model behind one chat completions server. One connection pool, opened with the first call."""
+    """One model behind one chat completions server. One connection pool, opened with the first call.
 
-    def __init__(self, model: str, config: LinkConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
+    What the server refuses of streaming is left out from then on.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        config: LinkConfig,
+        *,
+        servers: KnownServers | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
         """Raise ValueError where key or model can never work; the message does not hold the key."""
         self.name = f"openai:{model}"
         self._model = model
@@ -32,14 +52,20 @@ class OpenAIModel:
         self._tokens_field = config.output_tokens_field or (
             "max_tokens" if config.base_url else "max_completion_tokens"
         )
-        self._key = usable_key(config, "OPENAI_API_KEY")
+        self._servers = servers or KnownServers()
+        self._streams, self._usage_in_stream = True, config.usage_in_stream
+        self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
+        self._key = usable_key(config, KEY_NAME)
         url = (config.base_url or OFFICIAL).rstrip("/") + "/chat/completions"
-        self._wire = HttpWire(url, config, clock)
+        self._wire = HttpWire(url, config, clock, KEY_NAME, self._key.secret)
 
-    @cached_property
+    @property
     def facts(self) -> ModelFacts:
-        """What the model takes, by config and table."""
-        return facts_of(self.name, self._config)
+        """What the model takes, by config, by what its server has said since, and by table."""
+        served = self._servers.model(self._config, self._model)
+        if self._facts is None or self._facts[0] is not served:
+            self._facts = (served, facts_of(f"openai:{served.id}" if served else self.name, self._config, served))
+        return self._facts[1]
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response; text and calls are told as they stream in.
@@ -47,22 +73,65 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
+        name = await self._served_name()
         credential = request.credential or self._key
         access = access_of(credential, self._config, ALWAYS, _headers_of)
-        body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
-        return await self._wire.ask(body, CompletionAssembly(on_event, self.name, access.secret), access)
+        request = lead_with(request, credential, self._config)
+        assembly = CompletionAssembly(on_event, f"openai:{name}", access.secret)
+        while True:
+            request = request if self._streams else replace(request, stream=False)
+            body = await encode_shown(request, WIRE, partial(self._to_body, name))
+            try:
+                return await self._wire.ask(body, assembly, access)
+            except ModelFailure as problem:
+                if not (request.stream and self._leave_out(refused_field(problem))):
+                    raise replace(problem, message=problem.message + self._advice(problem)) from None
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._wire.aclose()
 
-    def _to_body(self, request: ModelRequest) -> dict[str, Any]:
+    async def _served_name(self) -> str:
+        """What the server calls the model; where nobody named one, it is asked which it has.
+
+        Raises:
+            ModelFailure: it has several.
+        """
+        if self._model != ONLY_MODEL:
+            return self._model
+        server = await self._servers.learn(self._config, ONLY_MODEL)
+        if server is None:
+            return USUAL_MODEL
+        if server.lacks(ONLY_MODEL):
+            words = f"no model is named: set TENK_MODEL=openai:NAME; {server.advice(ONLY_MODEL)}"
+            raise ModelFailure(FailureKind.SERVER, words)
+        served = server.find(ONLY_MODEL)
+        return served.id if served is not None else USUAL_MODEL
+
+    def _leave_out(self, field: str) -> bool:
+        """Whether the request is another one without what was refused."""
+        if field == "stream_options" and self._usage_in_stream:
+            self._usage_in_stream = False
+        elif field == "stream" and self._streams:
+            self._streams = False
+        else:
+            return False
+        log.warning("model_refuses_field", model=self.name, field=field)
+        return True
+
+    def _advice(self, problem: ModelFailure) -> str:
+        """Of a model that is not there, what may have been meant."""
+        server = self._servers.server(self._config, self._model)
+        is_lacking = problem.status in {400, 404} and server is not None and server.lacks(self._model)
+        return f"; {server.advice(self._model)}" if server is not None and is_lacking else ""
+
+    def _to_body(self, name: str, request: ModelRequest) -> dict[str, Any]:
         config = self._config
         return request_body(
             request,
-            self._model,
+            name,
             self._tokens_field,
-            usage_in_stream=config.usage_in_stream,
+            usage_in_stream=self._usage_in_stream,
             temperature=config.temperature,
             service_tier=config.service_tier,
         )

@@ -14,14 +14,14 @@ class PricedModel:
     def __init__(self, model: ChatModel, config: LinkConfig) -> None:
         """The facts are read here, where a model is built: the first look into the table takes too long for a turn."""
         self.name = model.name
-        prices = configured_prices(config) or model.facts.prices
-        self._facts = model.facts if prices == model.facts.prices else replace(model.facts, prices=prices)
+        self._prices = configured_prices(config) or model.facts.prices
         self._model = model
 
     @property
     def facts(self) -> ModelFacts:
         """The model's, with the operator's prices where they are set."""
-        return self._facts
+        facts = self._model.facts
+        return facts if facts.prices == self._prices else replace(facts, prices=self._prices)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """The model's response, priced.
@@ -30,7 +30,7 @@ class PricedModel:
             ModelFailure: as the model's.
         """
         response = await self._model.respond(request, on_event)
-        prices, used = self._facts.prices, response.usage
+        prices, used = self._prices, response.usage
         if prices is None or used.cost_microusd is not None:
             return response
         return replace(response, usage=replace(used, cost_microusd=prices.cost_microusd(used)))

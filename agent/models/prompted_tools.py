@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import structlog
+
+from agent.models.failures import refuses_tools
 from agent.models.openai_format import readable_arguments
 from agent.ports import (
     ALIVE,
@@ -17,6 +20,7 @@ from agent.ports import (
     ChatModel,
     ModelEvent,
     ModelFacts,
+    ModelFailure,
     ModelRequest,
     OnModelEvent,
     SystemPrompt,
@@ -24,6 +28,8 @@ from agent.ports import (
     ToolSpec,
 )
 from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, StopReason, ToolCall, ToolItem
+
+log = structlog.get_logger()
 
 MAX_CALLS = 200
 """More of one response are not read."""
@@ -127,16 +133,19 @@ def _arguments_of(call: dict[str, object]) -> str:
 
 
 class PromptedTools:
-    """A `ChatModel` that calls tools over one that cannot."""
+    """A `ChatModel` that calls tools over one that cannot, or over one until its server says that it cannot."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, *, unless_taken: bool = False) -> None:
+        """With `unless_taken` a model that takes tools, as far as anybody knows, is given them."""
         self.name = model.name
         self._model = model
+        self._prompts = not unless_taken
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
+        """The model's; without tools once it has refused them."""
+        facts = self._model.facts
+        return replace(facts, takes_tools=False) if self._prompts and facts.takes_tools else facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """The model's response, its calls read. Text that may be one is told when it turns out to be none.
@@ -144,6 +153,17 @@ class PromptedTools:
         Raises:
             ModelFailure: as the model's.
         """
+        if not self._prompts and self._model.facts.takes_tools:
+            try:
+                return await self._model.respond(request, on_event)
+            except ModelFailure as problem:
+                if not (request.tools and refuses_tools(problem)):
+                    raise
+                log.warning("model_takes_no_tools", model=self.name, error=str(problem))
+                self._prompts = True
+        return await self._respond_prompted(request, on_event)
+
+    async def _respond_prompted(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         plain = replace(request, items=[_to_text(item) for item in request.items], tools=())
         if not request.tools:
             return await self._model.respond(plain, on_event)

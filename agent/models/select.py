@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
@@ -23,6 +23,9 @@ from agent.models.resilience import HURRY_S, Resilient
 from agent.models.routing import ModelRoute, RoutedModel, needs_eyes, needs_tools
 from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
+
+if TYPE_CHECKING:
+    from agent.models.known_servers import KnownServers
 
 
 class UnknownModel(ValueError):
@@ -63,6 +66,8 @@ class ModelDeps:
     board: HealthBoard = field(default_factory=HealthBoard)
     sources: Callable[[LinkConfig], Sequence[CredentialSource]] = lambda _link: ()
     """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""
+    servers: "KnownServers | None" = None
+    """What the servers behind base URLs say of themselves; who runs it learns it beforehand. None: only when asked."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
     """Put around each link of the chain."""
     charge: Charge = lambda model, _config: model
@@ -108,11 +113,11 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
         config = config.model_copy(update={"connect_s": hurry_s})
     if wire in OWN_WIRES and name:
         try:
-            model = _own(wire, name, config)
+            model = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
         model = deps.charge(PricedModel(SeeingModel(model), config), config)
-        model = model if config.takes_tools else PromptedTools(model)
+        model = PromptedTools(model, unless_taken=config.takes_tools is not False)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
         model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
     elif name and wire in wire_names():
@@ -133,7 +138,21 @@ def _mark(config: LinkConfig) -> str:
     return blake2b(f"{key} {config.base_url}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def _own(wire: str, name: str, config: LinkConfig) -> ChatModel:
+def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
+    """The model of this link over its wire, with nothing around it that tries again: to see what it does.
+
+    Raises:
+        UnknownModel: the name means nothing here, or its settings cannot work.
+    """
+    wire, _, name = config.name.partition(":")
+    try:
+        model = _own(wire, name, config, servers) if wire in OWN_WIRES else _foreign(wire, name, config)
+    except ValueError as problem:
+        raise UnknownModel(f"model {config.name!r}: {problem}") from None
+    return PromptedTools(model, unless_taken=config.takes_tools is not False)
+
+
+def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
     """A model over a wire of ours; ValueError where its settings cannot work."""
     if wire == "anthropic":
         from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
@@ -141,7 +160,9 @@ def _own(wire: str, name: str, config: LinkConfig) -> ChatModel:
         return AnthropicModel(name, config)
     from agent.models.openai import OpenAIModel  # noqa: PLC0415  as above
 
-    return OpenAIModel(name, config)
+    if servers is not None and config.base_url is not None:
+        servers.enlist(config, name)
+    return OpenAIModel(name, config, servers=servers)
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:

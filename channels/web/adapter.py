@@ -77,6 +77,10 @@ class WebChannel(ViewerChannel):
         self._pages.history.change(address.chat, message_id, sign=shown)
         self._pages.hub.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
 
+    async def show_wait(self, address: Address, for_s: float) -> None:
+        """Show how long still the model is busy."""
+        self._pages.show_wait(address.chat, for_s)
+
     async def delete(self, address: Address, message_id: str) -> None:
         """Take a message off the pages, whoever said it."""
         self._pages.history.delete(address.chat, message_id)

@@ -1,16 +1,18 @@
 """Open pages of the web chat: whichever way they talk, they come in here, each within its bounds. No HTTP lives here.
 
-What pages are told: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`,
-`not_taken`, `refused`; what they say is in `channels.viewers.viewer_frames`. How much is too much is in `bounds`.
+What pages are told: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `busy`, `commands`,
+`taken`, `not_taken`, `refused`; what they say is in `channels.viewers.viewer_frames`. How much is too much is `bounds`'
+matter.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
 from channels.base import CommandSpec, Menus, NotPersisted
+from channels.bounded_dict import BoundedDict
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
@@ -22,6 +24,9 @@ from channels.web.render import to_html
 
 CHANNEL = "web"
 ACCOUNT = "main"
+
+MOST_WAITS = 10_000
+"""Chats of which it is known how long still they had better wait; the oldest are forgotten."""
 
 BYTES_OF_FRAME = 2_000
 """What counts as one frame more: who sends much costs as much as who sends often."""
@@ -116,6 +121,8 @@ class OpenPages:
         self.seats = seats
         self.bounds = bounds
         self._texts = texts
+        self._clock = clock
+        self._busy_until: BoundedDict[str, datetime] = BoundedDict(MOST_WAITS)  # by chat
         self.history = History()
         self.attached = AttachedFiles()
         self.menus: Menus = {}
@@ -134,6 +141,17 @@ class OpenPages:
         language = self._texts.text(locale, "page.language")
         viewer.push(commands_frame(self.menus.get(language) or self.menus.get("", ())))
         viewer.push(self.history.since(viewer.chat, epoch, seen))
+        until = self._busy_until.get(viewer.chat)
+        if until is not None and (left := until - self._clock()) > timedelta():
+            viewer.push(busy_frame(left / timedelta(seconds=1)))
+
+    def show_wait(self, chat: str, for_s: float) -> None:
+        """Tell every page of a chat for how long the model is busy, and each that comes before then; 0: no longer."""
+        if for_s > 0:
+            self._busy_until[chat] = self._clock() + timedelta(seconds=for_s)
+        elif self._busy_until.pop(chat, None) is None:
+            return
+        self.hub.tell(chat, busy_frame(for_s))
 
     def let_through(
         self, caller: Caller, said: Sequence[SayFrame | PressFrame]
@@ -204,6 +222,11 @@ def said_frame(event: InboundMessage) -> Frame:
         "sign": None,
         "at": event.received_at.isoformat(timespec="milliseconds"),
     }
+
+
+def busy_frame(for_s: float) -> Frame:
+    """For how many seconds the model is busy; 0: it is not any more."""
+    return {"type": "busy", "for_s": round(for_s, 1)}
 
 
 def commands_frame(menu: Sequence[CommandSpec]) -> Frame:

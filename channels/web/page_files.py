@@ -28,8 +28,8 @@ _FILES = {
 }
 
 SCRIPT_TEXTS = (
-    "page.connecting", "page.deleted", "page.held_back", "page.message_to", "page.online", "page.reload", "page.today",
-    "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.way_sent",
+    "page.busy", "page.connecting", "page.deleted", "page.held_back", "page.message_to", "page.online", "page.reload",
+    "page.today", "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.way_sent",
     "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""

@@ -11,6 +11,7 @@ COMMANDS = {
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
+    "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),

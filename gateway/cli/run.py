@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from agent.models.known_servers import KnownServers
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.config.settings import read_sources
+from gateway.config.settings import Settings, read_sources
+from gateway.ops.model_servers import look_ahead
 from gateway.product import check_names
 
 
@@ -22,4 +24,13 @@ def command(config_path: Path | None) -> None:
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
         click.echo(hint)
-    asyncio.run(serve(settings, show=click.echo if sys.stdout.isatty() else None))
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    servers = KnownServers()
+    model, sentences = await look_ahead(settings.model, servers)
+    settings = settings.model_copy(update={"model": model})
+    for sentence in sentences:
+        click.echo(sentence)
+    await serve(settings, show=click.echo if sys.stdout.isatty() else None, servers=servers)

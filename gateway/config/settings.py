@@ -43,7 +43,10 @@ DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
 
 OPENAI_DEFAULT = "openai:gpt-5-mini"
-"""The model where OPENAI_API_KEY or OPENAI_BASE_URL is set and TENK_MODEL is not."""
+"""The model where OPENAI_API_KEY is set and neither OPENAI_BASE_URL nor TENK_MODEL is."""
+
+OPENAI_ONLY = "openai:*"
+"""The model where OPENAI_BASE_URL is set and TENK_MODEL is not: the one that the server has."""
 
 ANTHROPIC_DEFAULT = "anthropic:claude-haiku-5-5"
 """The model where of all providers only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set, and TENK_MODEL is not."""
@@ -309,7 +312,8 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
         ("model", field): (name, given[name]) for field, name in fields if name in given
     }
     if chosen is None:
-        default = OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
+        is_own = wire == "openai" and MODEL_KEYS["openai"][1] in given
+        default = OPENAI_ONLY if is_own else OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
         found["model", "name"] = (next(iter(found.values()))[0], default)
     return found | dict(_other_links_from_environment(files, given))
 
@@ -327,8 +331,13 @@ def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iter
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key."""
+    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key.
+
+    A server without a model's name has but one.
+    """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
+    if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
+        defaults["model"] = {"name": OPENAI_ONLY}
     return merge(defaults, tree)
 
 
@@ -357,7 +366,7 @@ def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
     wire = model.name.partition(":")[0]
     if wire in others and re.fullmatch(r"\w+:\S+", model.name):
         return
-    if not re.fullmatch(r"offline|(openai|anthropic):\S+", model.name):
+    if not re.fullmatch(r"offline|openai:\S+|anthropic:[^\s*]\S*", model.name):
         brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
         raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name == "offline" and len(path) > 1:

@@ -12,7 +12,7 @@ import structlog
 from agent.ports import TextDelta, TextDiscarded
 from agent.turn_events import EventReader
 from agent.turn_progress import ToolProgress, ToolStarted
-from channels.base import Channel, Reacts, ShowsTyping, Sign, StreamsDrafts
+from channels.base import Channel, Reacts, ShowsTyping, ShowsWaits, Sign, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
@@ -26,6 +26,9 @@ SayTool = Callable[[ToolStarted | ToolProgress], str]
 
 SETTLE_S = 5.0
 """How long the final waits for a live edit that is in flight."""
+
+BUSY_S = 60.0
+"""A model is busy that does not say for how long: the words of the answer say a minute, too."""
 
 RENEW_SHARE = 2 / 3
 """Part of a draft's life after which an unchanged one is shown again."""
@@ -117,6 +120,12 @@ class LiveAnswer:
         """The answer is out: take the working sign away."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
             self._deps.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
+
+    def show_wait(self, busy_s: float | None) -> None:
+        """The turn has ended: for so long the model is busy, 0 where it does not say; None: it is not."""
+        if isinstance(self._channel, ShowsWaits):
+            for_s = 0.0 if busy_s is None else busy_s or BUSY_S
+            self._deps.tasks.create_task(self._sign_only(self._channel.show_wait(self._address, for_s)))
 
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""

@@ -250,6 +250,7 @@ class JournaledTurn:
             self._live.resume()
             return False
         await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        self._live.show_wait(busy_s)
         return True
 
     def progress(self, event: TurnEvent) -> None:

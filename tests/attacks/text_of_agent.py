@@ -25,6 +25,7 @@ from agent.models import (
     json_bodies,
     openai_format,
     prompted_tools,
+    served,
 )
 from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
@@ -178,8 +179,17 @@ def answered(text: str) -> None:
 def refused(text: str) -> None:
     """An error's body, and one inside a stream."""
     failures.from_answer(500, {"Retry-After": text}, text, NOW, "sk-secret")
-    failures.from_answer(429, {}, text, NOW, "sk-secret")
     failures.from_error({"message": text, "code": text}, "sk-secret")
+    problem = failures.from_answer(400, {}, text, NOW, "sk-secret")
+    failures.refuses_tools(problem)
+    failures.refused_field(problem)
+
+
+def served_list(text: str) -> None:
+    """What a server of one's own says of its models, and a name that an operator wrote."""
+    server = served.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
+    server.advice(text[:1000] if server.lacks(text) else "b")
+    served.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
 
 
 async def _nothing(_context: object, _arguments: object) -> None:
@@ -335,6 +345,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
+    "agent.models.served:read_show": Entry(served_list),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
     "agent.answers:with_note": Entry(
@@ -359,6 +370,7 @@ EXCUSED: dict[str, str] = {
     "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
     "agent.models.seeing:_load": "loops over the items of a request that have pictures, 20 of them at most",
     "agent.models.seeing:_without_lost": "loops over the pictures of one message",
+    "agent.models.server_look": "loops over the models of a list that `served` has read",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,

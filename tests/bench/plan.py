@@ -5,11 +5,10 @@ one to keep the plan and one to answer; one that asks for all reads at once need
 of a turn is kept in memory here: commits would add a millisecond or two to each call.
 """
 
-import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,7 +23,7 @@ from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import LocalCommand, Principal, Turn, TurnEvent
+from agent.ports import LocalCommand, Principal, Turn
 from agent.tools.base import tools_of
 from agent.transcript import (
     EndReason,
@@ -43,6 +42,7 @@ from gateway.store.engine import Store
 from gateway.store.people import Newcomer, enrol
 from gateway.texts import HARNESS
 from tests.bench.world import LONG_ANSWER
+from tests.fakes.turn_port import FakeTurnPort
 
 DELAY_S = 0.3
 """Of every model call, whatever it says."""
@@ -59,11 +59,12 @@ SAVE = ("save_weekly_plan", json.dumps({"content": LONG_ANSWER}))
 RunTurn = Callable[[Turn, "PlanPort", Agent], Awaitable[EndReason]]
 
 
-class PlanPort:
-    """A `TurnPort` for one turn that nobody interrupts: local effects go to the store."""
+class PlanPort(FakeTurnPort):
+    """A `TurnPort` for one turn that nobody interrupts: local effects go to the store, the journal nowhere."""
 
     def __init__(self, store: Store, principal: Principal) -> None:
-        self.answer = ""
+        super().__init__()
+        self.plan = ""
         self.effects = 0
         self._store = store
         self.principal = principal
@@ -77,37 +78,18 @@ class PlanPort:
         job = partial(_changed, principal=self.principal, command=command, key=returned.call_key, now=datetime.now(UTC))
         return replace(returned, content=await self._store.write(job))
 
-    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
-        """Nobody said anything."""
-        return ()
-
-    async def whole_result(self, handle: str) -> str | None:
-        """No result is that long."""
-        return None
-
-    def steering_waits(self) -> bool:
-        """Nobody said anything."""
-        return False
-
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         """Keep the answer."""
-        self.answer = text
+        self.plan = text
         return True
-
-    def progress(self, event: TurnEvent) -> None:
-        """Nobody watches."""
-
-    async def let_watchers_read(self) -> None:
-        """Nobody watches."""
-
-    def stopping(self) -> EndReason | None:
-        """Nobody stops it."""
-        return None
-
-    async def until_stopped(self) -> EndReason:
-        """Nobody stops it."""
-        await asyncio.Event().wait()
-        return EndReason.STOPPED
 
 
 def _changed(connection: Connection, *, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
@@ -164,12 +146,12 @@ async def _one(
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
     tools = tools_of(CoachTools(reader))
     agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
-    turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan"),)),), datetime.now(UTC))
+    turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan new"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
     ended = await way(turn, port, agent)
     took_s = time.monotonic() - begun_s
     if (ended, port.effects, len(model.requests)) != (EndReason.COMPLETED, 1, len(script)):
-        raise RuntimeError(f"no plan: {ended}, {port.effects} effects, {len(model.requests)} calls: {port.answer}")
+        raise RuntimeError(f"no plan: {ended}, {port.effects} effects, {len(model.requests)} calls: {port.plan}")
     return took_s, len(model.requests)
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
 from types import TracebackType
 from typing import Self
 
@@ -78,8 +79,14 @@ class ModelServer:
         self.delay_s = delay_s
         self.answer = SHORT_ANSWER
         self.requests = 0
+        self.refused = 0
+        self._refusals: tuple[bytes, Iterator[int]] | None = None
         self._runner = web.ServerRunner(web.Server(self._respond, access_log=None), shutdown_timeout=0.1)
         self.base_url = ""
+
+    def refuse(self, word: str, waits_s: Sequence[int]) -> None:
+        """Answer requests that hold this word with 429, and these waits one after the other."""
+        self._refusals = (word.encode(), cycle(waits_s))
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
@@ -93,7 +100,13 @@ class ModelServer:
         await self._runner.cleanup()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
-        asked = orjson.loads(await request.read())
+        if request.method != "POST":
+            return web.Response(status=404)  # it says nothing of itself
+        body = await request.read()
+        if self._refusals is not None and self._refusals[0] in body:
+            self.refused += 1
+            return web.Response(status=429, headers={"Retry-After": str(next(self._refusals[1]))})
+        asked = orjson.loads(body)
         self.requests += 1
         await asyncio.sleep(self.delay_s)
         usage = {"prompt_tokens": 500, "completion_tokens": 60}

@@ -87,7 +87,7 @@ def _http() -> Iterator[Case]:
     yield Case(
         "F10", "credit", (Fault(400, {"error": {"message": "Your credit balance is too low"}}),), "out of credit"
     )
-    yield Case("F11", "404", (Fault(404, {"error": {"type": "not_found_error", "message": "model: x"}}),), "refuses")
+    yield Case("F11", "404", (Fault(404, {"error": {"type": "not_found_error", "message": "model: x"}}),), "reach")
     yield Case("F12", "with a history", (Fault(413, ERROR),), before=2)
     yield Case("F12", "with none", (Fault(413, ERROR),), "too ", asked=1)
     for status in (408, 409):

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import aiohttp
 import pytest
@@ -19,6 +20,7 @@ from channels.base import (
     SendsMedia,
     ServesHttp,
     ShowsTyping,
+    ShowsWaits,
     Sign,
 )
 from channels.errors import Permanent
@@ -46,6 +48,7 @@ def test_abilities():
     """What the gateway finds it can do."""
     channel = WebChannel(WebAccount(), texts=HARNESS)
     abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, HasCommands, SendsMedia, ServesHttp)
+    assert isinstance(channel, ShowsWaits)
     assert [] == [ability for ability in abilities if not isinstance(channel, ability)]
 
 
@@ -101,6 +104,27 @@ async def test_page_speaks_its_visitors_language():
             texts = json.loads(html.unescape(re.search(r'data-texts="([^"]*)"', page)[1]))
             assert online == texts["page.online"]
             assert set(SCRIPT_TEXTS) == texts.keys()
+
+
+async def test_a_wait_is_shown_until_it_is_over():
+    """To the page that is open and to one that comes meanwhile, which is told what is left; taken away it is gone."""
+    now = [datetime(2026, 3, 4, 12, tzinfo=UTC)]
+    async with house(clock=lambda: now[0]) as rig, rig.page() as page:
+        address = Address("web", "main", page.chat)
+        await rig.channel.show_wait(address, 300.0)
+        await page.until(lambda: page.told("busy"))
+        now[0] += timedelta(seconds=100)
+        async with rig.page(cookies=page.http.cookie_jar) as second:
+            await second.until(lambda: second.told("busy"))
+            await rig.channel.show_wait(address, 0.0)
+            await rig.channel.show_wait(address, 0.0)  # nothing more is told
+            await second.until(lambda: len(second.told("busy")) > 1)
+        assert [200.0, 0.0] == [frame["for_s"] for frame in second.told("busy")]
+        async with rig.page(cookies=page.http.cookie_jar) as third:
+            await rig.channel.react(address, "m", Sign.WORKING)
+            await third.until(lambda: third.told("reaction"))
+        assert [] == third.told("busy")
+        assert [300.0, 0.0] == [frame["for_s"] for frame in page.told("busy")]
 
 
 async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():

@@ -163,6 +163,7 @@ CASES = [
     ("F09", Fault(403, ERROR), FailureKind.AUTH, False, None),
     ("F10", Fault(402, ERROR), FailureKind.QUOTA, False, None),
     ("F11", Fault(404, ERROR), FailureKind.BAD_REQUEST, False, None),
+    ("F11", Fault(404, {"error": {"code": "model_not_found"}}), FailureKind.SERVER, False, None),
     ("F12", Fault(413, ERROR), FailureKind.CONTEXT, False, None),
     ("F13", Fault(408, ERROR), FailureKind.TIMEOUT, True, None),
     ("F13", Fault(409, ERROR), FailureKind.SERVER, True, None),

@@ -74,9 +74,7 @@ class ModelServer:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.router.add_post("/v1/chat/completions", self._answer)
-        app.router.add_post("/v1/messages", self._answer)
-        app.router.add_get("/v1/models", self._models)
+        self.add_routes(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._port)
@@ -89,6 +87,16 @@ class ModelServer:
         if self._runner is not None:
             await self._runner.cleanup()
         assert kind is not None or not self.flaws, f"a strict API refuses: {self.flaws}"
+
+    def add_routes(self, app: web.Application) -> None:
+        """What it answers."""
+        self.add_chat(app)
+        app.router.add_get("/v1/models", self._models)
+
+    def add_chat(self, app: web.Application) -> None:
+        """Both APIs."""
+        app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/v1/messages", self._answer)
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "test", "object": "model"}]})

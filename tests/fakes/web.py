@@ -1,12 +1,14 @@
 """A web chat behind the gateway's own HTTP server, for tests: one call starts all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 import aiohttp
 
+from channels.clocks import steady_now
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
 from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
@@ -60,17 +62,20 @@ class House:
 
 @asynccontextmanager
 async def house(
-    guests: Guests | None = None, trusted_proxies: tuple[str, ...] = (), **more: object
+    guests: Guests | None = None,
+    trusted_proxies: tuple[str, ...] = (),
+    clock: Callable[[], datetime] = steady_now,
+    **more: object,
 ) -> AsyncIterator[House]:
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
-    clock = Clock()
+    watch = Clock()
     config = WebAccount.model_validate({"title": "Coach"} | more)
-    channel = WebChannel(config, texts=HARNESS, guests=guests, key=KEY, patience=QUICK, now_s=clock)
+    channel = WebChannel(config, texts=HARNESS, guests=guests, key=KEY, patience=QUICK, now_s=watch, clock=clock)
     sink = RecordingSink()
     async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))
-        yield House(channel, sink, url, clock)
+        yield House(channel, sink, url, watch)
         await channel.aclose()
         running.cancel()
 

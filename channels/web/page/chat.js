@@ -102,6 +102,7 @@ const HANDLERS = {
   reaction: (frame) => change(frame.message, { sign: frame.sign }),
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
+  busy: (frame) => view.wait(frame.for_s),
   commands: (frame) => (commands = frame.commands),
   taken(frame) {
     store.taken(frame.ids);

@@ -19,9 +19,16 @@ const scroller = document.getElementById("scroller");
 const log = document.getElementById("log");
 const empty = document.getElementById("empty");
 const typing = document.getElementById("typing");
+const busy = document.getElementById("busy");
 const newer = document.getElementById("newer");
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+
+function leftText(seconds) {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const parts = hours ? [hours, String(minutes).padStart(2, "0")] : [minutes];
+  return [...parts, String(seconds % 60).padStart(2, "0")].join(":");
+}
 
 function fileShown(file) {
   const link = document.createElement("a");
@@ -47,6 +54,7 @@ export class View {
     this.items = new Map();
     this.lastDay = "";
     this.typingTimer = null;
+    this.waitTimer = null;
     newer.addEventListener("click", () => this.toEnd());
     scroller.addEventListener("scroll", () => this.atEnd() && (newer.hidden = true), { passive: true });
     new ResizeObserver(() => this.stuck && this.toEnd()).observe(scroller);
@@ -161,6 +169,26 @@ export class View {
       this.typingTimer = setTimeout(() => this.type(0), seconds * 1000);
       if (follow) this.toEnd();
     }
+  }
+
+  // Says once how long to wait, and then counts down in silence: who listens is not told each second.
+  wait(seconds) {
+    clearInterval(this.waitTimer);
+    busy.hidden = seconds <= 0;
+    if (seconds <= 0) return busy.replaceChildren();
+    const until = Date.now() + seconds * 1000;
+    const left = document.createElement("b");
+    left.setAttribute("role", "timer");
+    left.setAttribute("aria-live", "off");
+    const tick = () => {
+      const rest = Math.ceil((until - Date.now()) / 1000);
+      left.textContent = leftText(rest);
+      if (rest <= 0) this.wait(0);
+    };
+    const [before, after] = textOf("page.busy", { left: "\n" }).split("\n");
+    tick();
+    busy.replaceChildren(before, left, after);
+    this.waitTimer = setInterval(tick, 1000);
   }
 
   nothingYet() {

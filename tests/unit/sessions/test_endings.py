@@ -9,7 +9,7 @@ from agent.errors import FailureKind
 from agent.ports import ModelFailure, Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, UserItem
 from channels.base import Channel
-from channels.messages import InboundEvent, InboundMessage
+from channels.messages import Address, InboundEvent, InboundMessage
 from gateway.delivery.config import DeliveryConfig
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
@@ -288,3 +288,31 @@ async def test_closing_begins_no_further_turn(spine: Spine) -> None:
     await spine.begin()
     await spine.asked()
     assert "two" == said_to_the_model(spine)[-1]
+
+
+class WaitingChannel(FakeChannel):
+    """One that shows for how long a model is busy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    async def show_wait(self, address: Address, for_s: float) -> None:
+        """As the port says."""
+        self.waits.append(for_s)
+
+
+async def test_a_busy_model_is_shown_as_a_wait_until_an_answer_comes(tmp_path: Path) -> None:
+    """For as long as it says, for a minute where it does not; the first good answer takes it away."""
+    channel = WaitingChannel()
+    spine = Spine(await quick_store(tmp_path / "tenk.db"), channel)
+    await spine.begin()
+    busy = [ModelFailure(FailureKind.RATE_LIMIT, "busy", 429, False, after_s) for after_s in (300.0, None)]
+    for answer in (*busy, "Here it is."):
+        await spine.say("hello")
+        await spine.asked()
+        spine.model.give(answer)
+        await spine.quiet()
+    assert [300.0, 60.0, 0.0] == channel.waits
+    await spine.kill()
+    await spine.store.aclose()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, Settings, load
+from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, OPENAI_ONLY, Settings, load
 from gateway.errors import SettingsError
 from gateway.product import in_force
 
@@ -79,7 +79,8 @@ def test_empty_variables_count_as_not_set(given: Given) -> None:
     [
         ({}, "offline"),
         ({"OPENAI_API_KEY": "key-of-openai"}, OPENAI_DEFAULT),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_DEFAULT),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_ONLY),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "key-of-openai"}, OPENAI_ONLY),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "TENK_MODEL": "openai:llama3"}, "openai:llama3"),
         ({"OPENAI_API_KEY": "key-of-openai", "TENK_MODEL": "offline"}, "offline"),
         ({"ANTHROPIC_API_KEY": "key-of-anthropic"}, ANTHROPIC_DEFAULT),
@@ -130,6 +131,7 @@ def test_the_light_model_has_its_providers_key(given: Given) -> None:
     [
         ("anthropic:claude", "needs a key; set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL"),
         ("openai", "write offline, anthropic:NAME or openai:NAME (it is 'openai')"),
+        ("anthropic:*", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:", "write offline, anthropic:NAME or openai:NAME"),
         ("gpt", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:some-model", "needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL"),

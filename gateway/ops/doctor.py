@@ -1,0 +1,117 @@
+"""What `tenk doctor` finds: a check looks at one thing that the gateway stands on, from outside, and says what to do.
+
+It mends nothing. What it asks a model costs some sixty tokens.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from agent.config import LinkConfig, ModelConfig
+from agent.errors import FailureKind
+from agent.models.known_servers import KnownServers
+from agent.models.select import UnknownModel, bare_model
+from agent.models.served import ModelServerFacts
+from agent.models.server_look import look_at_server
+from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
+from agent.transcript import UserItem
+from gateway.ops.model_servers import OPENAI, links_of, missing_words
+
+ASKED_S = 60.0
+"""A model has so long for its short answer: one that is loaded first may need most of it."""
+
+QUESTION = ModelRequest(
+    SystemPrompt("Answer in plain words. You need no tool."),
+    (UserItem("Count from one to ten in words."),),
+    (ToolSpec("note", "Keeps a note.", {"type": "object", "properties": {"text": {"type": "string"}}}),),
+    max_output_tokens=1000,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    part: str  # of the configuration
+    words: str
+    to_do: str = ""  # empty: all is well
+
+
+async def check_models(model: ModelConfig) -> list[Finding]:
+    """Every model that may be asked: its server, and how it answers a short question."""
+    return [await _check_link(part, link) for part, link in links_of(model).items()]
+
+
+_TO_DO = {
+    FailureKind.AUTH: "set a key that this provider takes",
+    FailureKind.QUOTA: "top up the provider's account",
+    FailureKind.NETWORK: "start the server, or set base_url to where it is",
+    FailureKind.RATE_LIMIT: "wait, or ask for a higher limit",
+    FailureKind.TIMEOUT: "look whether the server is at work, and ask again",
+}
+
+
+async def _check_link(part: str, link: LinkConfig) -> Finding:
+    wire, _, name = link.name.partition(":")
+    if link.name == "offline":
+        return Finding(part, "the agent answers by its rules, no model is asked")
+    where = link.base_url or f"{wire}'s own server"
+    server, servers = ModelServerFacts(), KnownServers()
+    if wire == OPENAI:
+        try:
+            server = await look_at_server(link, name)
+        except ModelFailure as problem:
+            if problem.kind is not FailureKind.BAD_REQUEST:  # a server without a list is asked all the same
+                return Finding(part, f"{link.name} at {where}: {problem}", _to_do(problem))
+        if server.lacks(name) and link.base_url is not None:
+            return Finding(part, missing_words(link, server, name), f"set {part}.name to one that is there")
+        await servers.learn(link, name)
+    try:
+        model = bare_model(link, servers)
+    except UnknownModel as unknown:
+        return Finding(part, str(unknown), f"set {part}.name")
+    try:
+        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model))))
+    except ModelFailure as problem:
+        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), str(problem))), _to_do(problem))
+    finally:
+        await model.aclose()
+
+
+def _to_do(problem: ModelFailure) -> str:
+    return _TO_DO.get(problem.kind, "see what the server says")
+
+
+def _of(server: ModelServerFacts) -> list[str]:
+    """What the server says of itself, where it says anything."""
+    count = len(server.models)
+    return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if count else []
+
+
+async def _ask(model: ChatModel) -> list[str]:
+    """How the model answers.
+
+    Raises:
+        ModelFailure: it does not.
+    """
+    pieces: list[ModelEvent] = []
+
+    def hear(event: ModelEvent) -> None:
+        if isinstance(event, TextDelta):
+            pieces.append(event)
+
+    begun_s = time.monotonic()
+    try:
+        async with asyncio.timeout(ASKED_S):
+            response = await model.respond(QUESTION, hear)
+    except TimeoutError:
+        raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {ASKED_S:g} s") from None
+    facts = model.facts
+    return [
+        *([] if response.model == model.name else [f"it is {response.model}"]),
+        f"window {facts.context_window_tokens:,} tokens",
+        "calls tools by itself" if facts.takes_tools else "takes no tools: they are described in words",
+        "streams" if len(pieces) > 1 else "does not stream",
+        "sees pictures" if facts.sees_images else "sees no pictures",
+        f"answered in {time.monotonic() - begun_s:.1f} s",
+    ]

@@ -1,0 +1,48 @@
+"""What the servers of the configured models say, in words for an operator; and a model that nobody named is named."""
+
+from collections.abc import Mapping
+
+from agent.config import LinkConfig, ModelConfig
+from agent.models.known_servers import KnownServers
+from agent.models.served import ONLY_MODEL, ModelServerFacts
+
+OPENAI = "openai"
+
+
+def links_of(model: ModelConfig) -> Mapping[str, LinkConfig]:
+    """Every model that may be asked, by its key in the configuration."""
+    links: dict[str, LinkConfig | None] = {
+        "model": model, "model.light": model.light, "model.with_tools": model.with_tools,
+        "model.with_images": model.with_images,
+    }  # fmt: skip
+    links |= {f"model.fallback.{name}": link for name, link in model.fallback.items()}
+    return {key: link for key, link in links.items() if link is not None}
+
+
+async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelConfig, list[str]]:
+    """The model's settings, it named where its server has but one; and what an operator should know of the servers."""
+    sentences = []
+    for key, link in links_of(model).items():
+        wire, _, name = link.name.partition(":")
+        if wire != OPENAI or link.base_url is None:
+            continue
+        server = await servers.learn(link, name)
+        found = None if server is None else server.find(name)
+        if server is None:
+            sentences.append(f"{key}: nothing answers at {link.base_url} yet; it is asked all the same.")
+        elif server.lacks(name):
+            sentences.append(f"{key}: {missing_words(link, server, name)}")
+        elif name == ONLY_MODEL and found is not None:
+            sentences.append(f"{found.id} answers, the model that {server.kind} at {link.base_url} has.")
+            model = model if key != "model" else model.model_copy(update={"name": f"{OPENAI}:{found.id}"})
+    return model, sentences
+
+
+def missing_words(link: LinkConfig, server: ModelServerFacts, name: str) -> str:
+    """A model is named that its server does not have, or of several none is."""
+    if name == ONLY_MODEL:
+        return (
+            f"{server.kind} at {link.base_url} has {len(server.models)} models and none is named: "
+            f"set TENK_MODEL=openai:NAME; {server.advice(name)}"
+        )
+    return f"{server.kind} at {link.base_url} has no model {name}; {server.advice(name)}"

@@ -1,0 +1,98 @@
+"""Servers of models as Ollama, llama.cpp, vLLM, LM Studio and OpenRouter are, by their documents (read 2026-11).
+
+What they say of themselves beside chat completions, which `ModelServer` answers from its script.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from tests.fakes.model_server import ModelServer
+
+Said = Mapping[str, Any]
+"""By method and path, the JSON that is answered; anything else is 404."""
+
+
+def _list(*entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {"object": "list", "data": [{"object": "model", "created": 1, **entry} for entry in entries]}
+
+
+def ollama(*names: str, num_ctx: int | None = None, loaded: int | None = None, tools: bool = True) -> Said:
+    """With models of 131,072 tokens, of which an instance gives what it is set to; the first may be loaded."""
+    parameters = 'stop                           "<|eot_id|>"'
+    shown = {
+        "parameters": parameters if num_ctx is None else f"num_ctx                        {num_ctx}\n{parameters}",
+        "model_info": {"general.architecture": "llama", "llama.context_length": 131_072},
+        "capabilities": ["completion", "tools"] if tools else ["completion"],
+    }
+    running = [] if loaded is None else [{"name": names[0], "model": names[0], "context_length": loaded}]
+    return {
+        "GET /v1/models": _list(*({"id": name, "owned_by": "library"} for name in names)),
+        "GET /api/version": {"version": "0.17.7"},
+        "POST /api/show": shown,
+        "GET /api/ps": {"models": running},
+    }
+
+
+def llama_cpp(n_ctx: int, *, vision: bool = False) -> Said:
+    """Its one model is called by its file; a slot's share of the window counts."""
+    return {
+        "GET /v1/models": _list({"id": "qwen3-8b.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 40_960}}),
+        "GET /props": {
+            "default_generation_settings": {"n_ctx": n_ctx},
+            "total_slots": 4,
+            "modalities": {"vision": vision, "audio": False},
+        },
+    }
+
+
+def vllm(name: str, max_model_len: int) -> Said:
+    """Says the window in its list."""
+    return {"GET /v1/models": _list({"id": name, "owned_by": "vllm", "max_model_len": max_model_len})}
+
+
+def lm_studio(name: str, loaded: int) -> Said:
+    """Has an API of its own beside."""
+    entry = {"id": name, "type": "vlm", "state": "loaded", "max_context_length": 32_768, "capabilities": ["tool_use"]}
+    embeddings = {"id": "nomic-embed", "type": "embeddings", "max_context_length": 2048}
+    return {
+        "GET /v1/models": _list({"id": name, "owned_by": "organization_owner"}, {"id": "nomic-embed"}),
+        "GET /api/v0/models": _list({**entry, "loaded_context_length": loaded}, embeddings),
+    }
+
+
+def openrouter(name: str, context_length: int) -> Said:
+    """Says nearly all in its list."""
+    return {
+        "GET /v1/models": {
+            "data": [
+                {
+                    "id": name, "context_length": context_length, "supported_parameters": ["max_tokens", "temperature"],
+                    "architecture": {"input_modalities": ["text", "image"]},
+                    "top_provider": {"context_length": context_length, "max_completion_tokens": 4000},
+                }
+            ]
+        }
+    }  # fmt: skip
+
+
+class LocalServer(ModelServer):
+    """A `ModelServer` that says this of itself; `said` may change while it runs."""
+
+    def __init__(self, said: Said, **more: Any) -> None:
+        super().__init__(**more)
+        self.said = said
+        self.looks_at: list[str] = []  # what was asked of it beside chat completions
+
+    def add_routes(self, app: web.Application) -> None:
+        """Its chat completions, and what it says."""
+        self.add_chat(app)
+        app.router.add_route("*", "/{path:.*}", self._say)
+
+    async def _say(self, request: web.Request) -> web.Response:
+        asked = f"{request.method} {request.path}"
+        self.looks_at.append(asked)
+        if asked not in self.said:
+            return web.json_response({"error": "not found"}, status=404)
+        return web.json_response(self.said[asked])
