@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from agent.credentials import CredentialKind
 
+KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+"""By wire: the environment variable of its key."""
+
 UsdPerMtok = Annotated[Decimal, Field(ge=0, le=100_000)]
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from agent.config import LinkConfig
+from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential, CredentialKind
 from agent.models.access import access_of, lead_with
 from agent.models.anthropic_answer import MessageAssembly
@@ -21,7 +21,7 @@ from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
 OFFICIAL = "https://api.anthropic.com"
-KEY_NAME = "ANTHROPIC_API_KEY"
+KEY_NAME = KEY_NAMES["anthropic"]
 VERSION = "2026-10-21"
 """Of the API, the newest (read 2026-11)."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from agent.config import KEY_NAMES
 from agent.errors import FailureKind
 from agent.ports import ModelFailure
 
@@ -93,4 +94,6 @@ class HealthBoard:
         if not resting:
             return "ready"
         last = max(resting, key=lambda rest: rest.until)
-        return f"rests until {last.until:%Y-%m-%d %H:%M:%S} UTC: {last.why.value} ({last.gate.value})"
+        key_name = KEY_NAMES.get(model.partition(":")[0]) if last.why is FailureKind.AUTH else None
+        look = f"; look at {key_name}" if key_name else ""
+        return f"rests until {last.until:%Y-%m-%d %H:%M:%S} UTC: {last.why.value} ({last.gate.value}){look}"

@@ -19,12 +19,16 @@ log = structlog.get_logger()
 
 LOOK_AGAIN_S = 30.0
 
+NO_LIST = frozenset({404, 405, 501})
+"""What a server answers that is there and lists no models: nothing more is learned of it."""
+
 Look = Callable[[LinkConfig, str], Awaitable[ModelServerFacts]]
 
 
 @dataclass(slots=True)
 class _Known:
     server: ModelServerFacts | None = None  # None: it has not answered yet
+    problem: str = ""  # why
     looked_s: float = float("-inf")
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -58,6 +62,11 @@ class KnownServers:
         known = self._known.get((config.base_url or "", name))
         return None if known is None else known.server
 
+    def problem(self, config: LinkConfig, name: str) -> str:
+        """Why the server said nothing of itself, for an operator."""
+        known = self._known.get((config.base_url or "", name))
+        return "" if known is None else known.problem
+
     def model(self, config: LinkConfig, name: str) -> ServedModel | None:
         """The model of this name on its server; None: nothing is known of it."""
         server = self.server(config, name)
@@ -72,6 +81,9 @@ class KnownServers:
                 try:
                     known.server = await self._look(config, name)
                 except ModelFailure as problem:
+                    known.problem = str(problem)
+                    if problem.status in NO_LIST:
+                        known.server = ModelServerFacts()
                     log.debug("model_server_silent", base_url=config.base_url, error=str(problem))
         return known.server
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from agent.config import LinkConfig
+from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.access import access_of, lead_with
@@ -28,7 +28,7 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 OFFICIAL = "https://api.openai.com/v1"
-KEY_NAME = "OPENAI_API_KEY"
+KEY_NAME = KEY_NAMES["openai"]
 
 
 class OpenAIModel:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import aiohttp
 
-from agent.config import LinkConfig
+from agent.config import KEY_NAMES, LinkConfig
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
 from agent.models.http_wire import read_body, trouble_words, usable_key, utc_now
@@ -36,7 +36,7 @@ async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
         ModelFailure: it does not answer, or not as such a server; its message never holds the key.
     """
     base = (config.base_url or OFFICIAL).rstrip("/")
-    key = usable_key(config, "OPENAI_API_KEY").secret
+    key = usable_key(config, KEY_NAMES["openai"]).secret
     timeout = aiohttp.ClientTimeout(total=LOOK_S)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:

@@ -29,7 +29,8 @@ async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelCo
         server = await servers.learn(link, name)
         found = None if server is None else server.find(name)
         if server is None:
-            sentences.append(f"{key}: nothing answers at {link.base_url} yet; it is asked all the same.")
+            problem = servers.problem(link, name)
+            sentences.append(f"{key}: {link.base_url} does not say what it has ({problem}); it is asked all the same.")
         elif server.lacks(name):
             sentences.append(f"{key}: {missing_words(link, server, name)}")
         elif name == ONLY_MODEL and found is not None:

@@ -27,6 +27,7 @@ from gateway.commands.usage import in_digits, usd_text
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.safety.redaction import escape_controls
 from gateway.sessions.config import BudgetsConfig
 from gateway.store import budgets, chats, outbox, people
 from gateway.store.budgets import Cap, CapReached, CapUse
@@ -145,7 +146,8 @@ class Budgets:
         if not self._config.has_any:
             return {}
         uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
-        names = {person.user_id: person.display_name for person in await self._store.read(people.everybody)}
+        known = await self._store.read(people.everybody)
+        names = {person.user_id: escape_controls(person.display_name) for person in known}
         return {
             " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
             for use in uses
@@ -194,8 +196,8 @@ class BudgetWatch:
                 continue
             who = known[cap.key].display_name if cap.key in known else cap.key
             key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel'} else 'all'}"
-            used = words_of(use, owner.locale)
-            text = HARNESS.text(owner.locale, key, who=escape(who), percent=NEARLY_PERCENT, used=used)
+            used, percent = words_of(use, owner.locale), use.percent
+            text = HARNESS.text(owner.locale, key, who=escape(who), percent=percent, used=used)
             place = hashlib.blake2s(f"{cap.tenant} {cap.scope} {cap.key}".encode(), digest_size=6).hexdigest()
             said = OutboundMessage(where, f"cap:{place}:{cap.day}:{owner.user_id[-8:]}", text, locale=owner.locale)
             parts += to_parts(await self._channels.when_loaded(where), said)

@@ -51,6 +51,12 @@ class CapUse:
     cap: Cap
     used: Spending  # with what is set aside
 
+    @property
+    def percent(self) -> int:
+        """How much of that limit is used of which most is; over 100 where a call has passed it."""
+        limits = (self.used.microusd, self.cap.most_microusd), (self.used.tokens, self.cap.most_tokens)
+        return max((100 * used // most for used, most in limits if most), default=0)
+
 
 _IDENTITY = ("tenant_id", "scope", "key", "day")
 

@@ -108,4 +108,14 @@ async def test_a_server_that_does_not_answer_stops_no_start(tmp_path: Path) -> N
     """It is said, and asked when somebody writes."""
     model, sentences = await look_ahead(settings_of(tmp_path, "http://127.0.0.1:1/v1").model, KnownServers())
     assert "openai:*" == model.name
-    assert ["model: nothing answers at http://127.0.0.1:1/v1 yet; it is asked all the same."] == sentences
+    (sentence,) = sentences
+    assert sentence.startswith("model: http://127.0.0.1:1/v1 does not say what it has (network: no connection")
+
+
+async def test_a_server_without_a_list_is_nothing_to_speak_of(tmp_path: Path) -> None:
+    """It is asked by the usual name, or the one that is set; it is looked at once."""
+    async with LocalServer({}) as server:
+        servers = KnownServers()
+        _, sentences = await look_ahead(settings_of(tmp_path, server.base_url).model, servers)
+        await servers.run()
+    assert ([], ["GET /v1/models"]) == (sentences, server.looks_at)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.live_wire import Scene, scene
+from tests.fakes.virtual_time import passes
 
 PLATFORMS = pytest.mark.parametrize(
     ("platform", "chat", "size"), [("telegram", 1, 4096), ("discord", 1, 2000), ("slack", "D1", 12_000)]
@@ -178,3 +179,23 @@ def test_an_answer_goes_on_in_a_second_stream_of_its_thread(tmp_path: Path) -> N
         assert [] == here.refusals()
 
     scene(tmp_path, "slack", "C1", play)
+
+
+@pytest.mark.parametrize(("platform", "chat"), [("telegram", 1), ("discord", 1), ("slack", "D1")])
+def test_who_waits_for_a_model_that_warms_up_is_told(tmp_path: Path, platform: str, chat: int | str) -> None:
+    """After ten seconds without a word, in the place of the answer to come; the busy sign goes on until it comes."""
+
+    async def play(here: Scene) -> None:
+        await here.asked()
+        await passes(9)
+        assert ["…"] == [text.strip() for text in here.texts()]
+        await passes(2)
+        assert ["Still working on it …"] == here.texts()
+        await passes(60)
+        signs = [write.at_s for write in here.watch.writes if write.kind == "typing"]
+        assert not signs or max(signs) > 60
+        await here.finished("Warm now.")
+        assert ["Warm now."] == here.texts()
+        assert [] == here.refusals()
+
+    scene(tmp_path, platform, chat, play)

@@ -81,7 +81,7 @@ async def test_each_cap_is_told_of_once_when_it_is_nearly_used(store: Store) -> 
     assert [] == await store.read(near)
     await store.write(reserve("b", Spending(10, 10)))
     (use,) = await store.read(near)
-    assert (USER, Spending(20, 800)) == (use.cap, use.used)
+    assert (USER, Spending(20, 800), 80) == (use.cap, use.used, use.percent)
     assert [True, False] == [await store.write(partial(budgets.mark_told, cap=USER)) for _ in range(2)]
     assert [] == await store.read(near)
     next_day = replace(USER, day="2026-03-05", resets_at=TOMORROW + timedelta(days=1))

@@ -1,10 +1,21 @@
-"""A migrated SQLite database with nothing in it: made once a process, then copied, in a quarter of the time."""
+"""A migrated SQLite database with nothing in it: made once a process, then copied, in a quarter of the time; and an
+engine over one that is quick.
+"""
 
+import asyncio
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
 
 from gateway.store.engine import Store
 from gateway.store.sqlite import SqliteEngine
+from gateway.store.writer import Job, Outcome
+
+T = TypeVar("T")
 
 _made: dict[str, bytes] = {}
 
@@ -19,3 +30,43 @@ async def copy_fresh(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600, exist_ok=False)
     path.write_bytes(_made["whole"])
+
+
+class WatchedEngine(SqliteEngine):
+    """A database that forgets at power loss, is fast for it, and knows whether anything is under way in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, synchronous="OFF")
+        self.under_way = 0
+        self.begun = 0
+        self.at_rest = asyncio.Event()
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """As the port says."""
+        with self._counted():
+            return await super().commit(jobs)
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """As the port says."""
+        with self._counted():
+            return await super().read(query)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self.begun += 1
+        self.under_way += 1
+        self.at_rest.clear()
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            if not self.under_way:
+                self.at_rest.set()
+
+
+class QuickStore(Store):
+    """A store over one."""
+
+    def __init__(self, engine: WatchedEngine) -> None:
+        super().__init__(engine)
+        self.engine = engine

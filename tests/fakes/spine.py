@@ -1,8 +1,8 @@
 """The gateway's own parts over a real store, between a channel and a model in memory; can be killed and begun again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,13 +35,11 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import Person
-from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import inbox as inbox_table
-from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
-from tests.fakes.fresh_database import copy_fresh
+from tests.fakes.fresh_database import QuickStore, WatchedEngine, copy_fresh
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -53,42 +51,6 @@ IDLE_TICKS = 40
 """Turns of the event loop without a word to the store, after which everybody waits for somebody outside."""
 
 T = TypeVar("T")
-
-
-class WatchedEngine(SqliteEngine):
-    """A database that forgets at power loss, is fast for it, and knows whether anything is under way in it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, synchronous="OFF")
-        self.under_way = 0
-        self.begun = 0
-
-    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """As the port says."""
-        with self._counted():
-            return await super().commit(jobs)
-
-    async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
-        with self._counted():
-            return await super().read(query)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        self.begun += 1
-        self.under_way += 1
-        try:
-            yield
-        finally:
-            self.under_way -= 1
-
-
-class QuickStore(Store):
-    """A store over one."""
-
-    def __init__(self, engine: WatchedEngine) -> None:
-        super().__init__(engine)
-        self.engine = engine
 
 
 async def quick_store(path: Path) -> QuickStore:
@@ -358,6 +320,8 @@ class Spine:
             while idle < IDLE_TICKS:
                 self.check()
                 await asyncio.sleep(0)
+                if engine.under_way:
+                    await engine.at_rest.wait()
                 still = engine.under_way == 0 and engine.begun == begun
                 idle, begun = (idle + 1 if still else 0), engine.begun
 

@@ -73,7 +73,11 @@ async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
 @pytest.mark.parametrize(
     ("fault", "words", "shown"),
     [
-        (Fault(status=401, body={"error": {"message": "bad key"}}), "not connected", "auth (cooldown)"),
+        (
+            Fault(status=401, body={"error": {"message": "bad key"}}),
+            "not connected",
+            "auth (cooldown); look at OPENAI_API_KEY",
+        ),
         (Fault(status=402, body={"error": {"message": "pay"}}), "out of credit", "quota (cooldown)"),
     ],
     ids=["F09 a bad key", "F10 no credit"],

@@ -29,7 +29,7 @@ async def test_over_their_cap_a_person_reads_when_it_starts_again_and_retry_asks
         here.model.script(Reply("Hello Ana.", usage=(12_345, 1_678)), Reply("Again.", usage=(1_000, 1_000)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
-        told = await here.told(2, "80 %")
+        told = await here.told(2, "has used 8")
         assert "0.04 / 0.05 USD" in told.text
         here.sim.say(1, "and again")
         await here.told(1, "Again.")
@@ -48,7 +48,7 @@ async def test_over_their_cap_a_person_reads_when_it_starts_again_and_retry_asks
         assert "0.05 / 0.05 USD" in [used for name, used in standing.items() if name.startswith("user ")]
         assert any(name.startswith("day ") and used.endswith("/ 1,000,000 tokens") for name, used in standing.items())
         await here.settled()
-        assert 1 == sum("80 %" in text for text in here.texts(2))
+        assert 1 == sum("has used 8" in text for text in here.texts(2))
     async with house(tmp_path, config=CAPPED.format(user_usd=9)) as here:
         here.model.script(Reply("Scales, every day."))
         here.sim.say(1, "/retry")

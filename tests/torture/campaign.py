@@ -48,13 +48,14 @@ async def run_campaign(
     seed: int,
     every_s: float = 0.3,
     code: Path = ROOT,
+    config: str = "",
 ) -> Verdict:
     """Kill so many times at random, then let it come to rest; what was found.
 
     A message arrives about every `every_s`, also while the gateway is down.
     """
     chance = random.Random(seed)
-    async with World(directory, platform, code=code, pace_s=0.05) as world:
+    async with World(directory, platform, code=code, pace_s=0.05, config=config) as world:
         if world.platform.forgets:
             await _acquaint(world, chats)
         async with asyncio.TaskGroup() as tasks:

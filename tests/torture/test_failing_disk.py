@@ -1,13 +1,13 @@
 """R9, F50, F64: whichever disk operation fails, nothing unwritten is acknowledged, and the store recovers by itself."""
 
 import json
-import subprocess
-import sys
+import os
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.fork_server import ForkServer
 from tests.torture.failing_disk import ENOUGH_TOLD, FAULTS, ROWS
 from tests.torture.sqlite_disk import why_not
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 def reports(directory: Path, fault: str, phase: str, lasting: str, numbers: list[int]) -> list[dict[str, object]]:
     """What became of each failed operation, after the checks that hold for all of them."""
-    command = [sys.executable, "-m", "tests.torture.failing_disk", str(directory), fault, phase, lasting]
-    ended = subprocess.run([*command, *map(str, numbers)], cwd=ROOT, capture_output=True, text=True, timeout=280)
+    command = ["-m", "tests.torture.failing_disk", str(directory), fault, phase, lasting, *map(str, numbers)]
+    ended = ForkServer.of().run(command, os.environ, ROOT, timeout_s=280)
     assert 0 == ended.returncode, ended.stderr
     told = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     assert numbers == [report["n"] for report in told]

@@ -21,8 +21,8 @@ TOLD_OF_AN_ERROR = {"picture_kept", "claim_pre", "command_pre"}
 OF_THEIR_OWN = {"pairing_approved", "recovery_begun", "recovery_turn"}
 
 
-def _groups(cases: tuple[Case, ...]) -> list[tuple[Case, ...]]:
-    return [cases[at : at + CASES_A_WORLD] for at in range(0, len(cases), CASES_A_WORLD)]
+def _groups(cases: tuple[Case, ...], size: int = CASES_A_WORLD) -> list[tuple[Case, ...]]:
+    return [cases[at : at + size] for at in range(0, len(cases), size)]
 
 
 def _names(cases: tuple[Case, ...]) -> str:
@@ -51,7 +51,7 @@ async def _survives(
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 4), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 5), ids=_names)
 async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """Whatever is cut there is there after the restart: nothing lost, nothing doubled unmarked, effects once."""
     await _survives(tmp_path, cases)
@@ -66,7 +66,7 @@ async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-@pytest.mark.parametrize("cases", sampled(_groups(ELSEWHERE), 3), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(ELSEWHERE, 4), 4), ids=_names)
 async def test_a_death_on_another_platform_costs_nothing(
     tmp_path: Path, cases: tuple[Case, ...], platform: str
 ) -> None:
@@ -81,7 +81,7 @@ async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", sampled(_groups(THREADS), 2), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(THREADS, 3), 4), ids=_names)
 async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """A stream in a thread has no key: it is found, filled and ended all the same, and none is left behind."""
     platform = SlackPlatform()

@@ -4,7 +4,10 @@ More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS S
 """
 
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,19 +24,20 @@ HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("seed", sampled([1, 2, 3], 3))
-async def test_ten_kills_lose_nothing_and_double_nothing(
-    tmp_path: Path, seed: int, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize("kills_and_seed", sampled([(5, 1), (10, 1), (10, 2), (10, 3)], 4), ids=str)
+async def test_kills_lose_nothing_and_double_nothing(
+    tmp_path: Path, kills_and_seed: tuple[int, int], record_property: Callable[[str, object], None]
 ) -> None:
     """R1: nothing lost, nothing said twice without a mark, nobody's answer elsewhere, order kept, effects once."""
-    verdict = await run_campaign(tmp_path, kills=10, chats=12, seed=seed)
+    kills, seed = kills_and_seed
+    verdict = await run_campaign(tmp_path, kills=kills, chats=12, seed=seed)
     record_property("campaign", verdict.line())
     assert [] == verdict.broken, verdict.line()
-    assert 10 == verdict.kills
+    assert kills == verdict.kills
 
 
 @pytest.mark.timeout(100)
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", sampled(["slack", "discord"], 2))
 async def test_six_kills_on_another_platform_double_nothing_at_all(
     tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
 ) -> None:
@@ -42,6 +46,27 @@ async def test_six_kills_on_another_platform_double_nothing_at_all(
     record_property("campaign", verdict.line())
     assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
     assert 6 == verdict.kills
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(150)
+async def test_what_kills_leave_under_way_stays_counted(tmp_path: Path) -> None:
+    """A cap has counted all that was recorded, and more only for calls that died unheard; none of them stays open."""
+    config = "\n[budgets]\nday_tokens = 1_000_000_000\nturn_tokens = 1_000_000_000\n"
+    verdict = await run_campaign(tmp_path, kills=5, chats=8, seed=6, config=config)
+    assert [] == verdict.broken, verdict.line()
+    with closing(sqlite3.connect(tmp_path / "home" / "tenk.db")) as store:
+        read = partial(_one, store)
+        recorded = read("SELECT sum(input_tokens) + sum(output_tokens) FROM usage")
+        counted = read("SELECT sum(tokens) FROM budget_use WHERE scope = 'day'")
+        by_turns = read("SELECT sum(tokens) FROM budget_use WHERE scope = 'turn'")
+        still_open = read("SELECT count(*) FROM budget_holds")
+    assert 0 < recorded <= counted == by_turns
+    assert 0 == still_open
+
+
+def _one(store: sqlite3.Connection, query: str) -> int:
+    return int(store.execute(query).fetchone()[0])
 
 
 @pytest.mark.long

@@ -1,15 +1,15 @@
 """R6: what the store acknowledged survives the loss of power, and the test would notice if it did not (FAULTS 0.3)."""
 
+import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gateway.store.engine import Store
 from tests.contract.stores import note, subjects
+from tests.fakes.fork_server import ForkServer
 from tests.torture.power_loss import DATABASE
 from tests.torture.sqlite_disk import why_not
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 def lose_power(directory: Path, synchronous: str, seed: int) -> set[str]:
     """Run the writing process until its power goes; the rows it acknowledged. What the disk has is in `shadow`."""
     (directory / "shadow").mkdir(parents=True)
-    command = [sys.executable, "-m", "tests.torture.power_loss", str(directory), synchronous, str(seed)]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    command = ["-m", "tests.torture.power_loss", str(directory), synchronous, str(seed)]
+    ended = ForkServer.of().run(command, os.environ, ROOT, timeout_s=60)
     assert -signal.SIGKILL == ended.returncode, ended.stderr
     return set(ended.stdout.split())
 

@@ -38,7 +38,7 @@ def test_every_seeded_bug_has_its_line() -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("bug", sampled(BUGS, 5), ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", sampled(BUGS, 8), ids=lambda bug: bug.name)
 async def test_a_seeded_bug_is_found(tmp_path: Path, bug: Bug) -> None:
     """The gateway with this bug breaks a promise where the one without keeps them all."""
     async with World(tmp_path, PLATFORMS[bug.platform](), code=plant(bug, tmp_path)) as world:

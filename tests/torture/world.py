@@ -66,6 +66,7 @@ class World:
         code: Path = ROOT,
         access: str = "open",
         pace_s: float = 0.1,
+        config: str = "",
     ) -> None:
         """Nothing runs yet.
 
@@ -75,6 +76,7 @@ class World:
             code: where the gateway's packages lie.
             access: the policy for direct messages.
             pace_s: the model's, between chunks of a slow answer.
+            config: behind the gateway's own.
         """
         self.platform: Platform = platform or TelegramPlatform()
         self.model = Model(pace_s)
@@ -91,6 +93,7 @@ class World:
         self._directory = directory
         self._code = code
         self._access = access
+        self._config = config
         self._process: GatewayProcess | None = None
 
     @property
@@ -119,7 +122,8 @@ class World:
             "TENK_MODEL": "openai:torture",
             "TORTURE_LEDGER": self.ledger.url,
         }
-        self._process = GatewayProcess(home, self.platform.config, env, code=self._code, access=self._access)
+        config = self.platform.config + self._config
+        self._process = GatewayProcess(home, config, env, code=self._code, access=self._access)
         return self
 
     async def __aexit__(

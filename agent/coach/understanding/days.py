@@ -50,6 +50,20 @@ def read_day(words: Sequence[Word], at: int, today: date) -> Day | None:
     return None
 
 
+def read_coming_date(words: Sequence[Word], at: int, today: date) -> Day | None:
+    """The date that these words name from here on, of the next year where it is over in this one and none is said."""
+    for read in (_iso, _slash_date, _month_day):
+        found = read(words, at, today)
+        if found is None or found.day is None:
+            continue
+        if found.day >= today or any(word.text == str(found.day.year) for word in words[at : found.end]):
+            return found
+        years = (today.year, today.year + 1)
+        coming = (_date_of(year, found.day.month, found.day.day, found.end) for year in years)
+        return next((each for each in coming if each.day is not None and each.day >= today), None)
+    return None
+
+
 def _relative(words: Sequence[Word], at: int, today: date) -> Day | None:
     for phrases, role in ((_DAYS, WordRole.DAY), (_OPEN_DAYS, WordRole.DAY_EITHER)):
         found = phrase_end(phrases, words, at)

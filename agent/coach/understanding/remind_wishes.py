@@ -11,6 +11,7 @@ from datetime import date, datetime, time, timedelta
 from agent.coach.reminders import read_reminder
 from agent.coach.understanding.amounts import read_amount
 from agent.coach.understanding.clocks import Clock, read_clock
+from agent.coach.understanding.days import read_coming_date
 from agent.coach.understanding.words import Word, words_of
 from agent.wellformed import clean
 
@@ -89,12 +90,24 @@ def _is_hour(words: list[Word], at: int, clock: Clock) -> bool:
 
 
 def _wish(when: datetime | time, rest: str, now: datetime) -> RemindWish:
+    rest, date_said = _without_date(rest, now.date())
     read = read_reminder(f"{_bare(rest)} 00:00", now.date())
     about = _bare(read.about)
     if isinstance(when, datetime):
         return RemindWish(when.time().replace(second=0, microsecond=0, tzinfo=None), (), when.date(), about)
-    day = read.day or _once(rest, read.weekdays, when, now)
+    day = date_said or read.day or _once(rest, read.weekdays, when, now)
     return RemindWish(when, () if day is not None else read.weekdays, day, about)
+
+
+def _without_date(rest: str, today: date) -> tuple[str, date | None]:
+    """The rest without a date that is named in it, as "on 28 March" or "el 3 de mayo de 2027", and the date."""
+    words = words_of(rest)
+    for at in range(len(words)):
+        found = read_coming_date(words, at, today)
+        if found is not None:
+            behind = rest[words[found.end].start :] if found.end < len(words) else ""
+            return f"{rest[: words[at].start]} {behind}", found.day
+    return rest, None
 
 
 def _once(rest: str, weekdays: tuple[int, ...], when: time, now: datetime) -> date | None:

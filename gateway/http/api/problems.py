@@ -68,6 +68,7 @@ class ApiRefusal(Exception):
         """`retry_after_s` is when to come back, where that is known."""
         super().__init__(message)
         self.status = status
+        self.allow = ""  # with 405: the methods there are
         self.retry_after_s = retry_after_s
         minutes = None
         if status == 429:
@@ -87,6 +88,8 @@ class ApiRefusal(Exception):
         headers = {"Cache-Control": "no-store"}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
+        if self.allow:
+            headers["Allow"] = self.allow
         if self.retry_after_s is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after_s)))
         elif self.status >= 500 and self.status != 503:
@@ -113,4 +116,6 @@ OF_SERVER: dict[int, tuple[Code, str]] = {
 def from_server(refused: web.HTTPException) -> ApiRefusal:
     """What the server itself refuses, in the one shape."""
     code, what_to_do = OF_SERVER.get(refused.status, ("refused", "See /v1/docs."))
-    return ApiRefusal(refused.status, code, (refused.text or refused.reason).strip(), what_to_do)
+    refusal = ApiRefusal(refused.status, code, (refused.text or refused.reason).strip(), what_to_do)
+    refusal.allow = refused.headers.get("Allow", "")
+    return refusal

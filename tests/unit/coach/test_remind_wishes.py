@@ -31,6 +31,15 @@ DAILY = (0, 1, 2, 3, 4, 5, 6)
         ("remind me on wednesday at 7pm", RemindWish(time(19), (), date(2026, 11, 25), "")),
         ("remind me every friday at 7pm", RemindWish(time(19), (4,), None, "")),
         ("recuérdame ayer a las 7", RemindWish(time(7), (), date(2026, 11, 17), "")),
+        ("remind me on 28 March 2027 at 02:30 to practise", RemindWish(time(2, 30), (), date(2027, 3, 28), "practise")),
+        ("remind me to play on Dec 3 at 7pm", RemindWish(time(19), (), date(2026, 12, 3), "play")),
+        ("remind me at 7pm on 2027-01-05", RemindWish(time(19), (), date(2027, 1, 5), "")),
+        ("remind me on March 3 at 7pm", RemindWish(time(19), (), date(2027, 3, 3), "")),
+        ("remind me on 3 March 2020 at 7pm", RemindWish(time(19), (), date(2020, 3, 3), "")),
+        (
+            "recuérdame el 5 de mayo a las 19:00 tocar el piano",
+            RemindWish(time(19), (), date(2027, 5, 5), "tocar el piano"),
+        ),
         ("avísame dentro de una hora", RemindWish(time(21, 30), (), TODAY, "")),
     ],
 )

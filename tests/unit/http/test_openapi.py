@@ -4,12 +4,17 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+from aiohttp import web
+from pydantic import ValidationError
+
 from gateway.coach.api import coach_routes
-from gateway.http.api.chat import ChatRoutes, chat_routes
+from gateway.http.api.chat import ChatRequest, ChatRoutes, chat_routes
 from gateway.http.api.docs import docs_page, page_headers
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openapi import Document, openapi_document
 from gateway.http.api.operators import OperatorRoutes, operator_routes
+from gateway.http.api.problems import from_server
 from gateway.http.api.routes import ApiRoute, RouteTable
 from gateway.store.engine import Store
 
@@ -30,6 +35,21 @@ def routes() -> tuple[ApiRoute, ...]:
 def document() -> Document:
     """The document of all of them."""
     return openapi_document(routes(), "Coach", "1")
+
+
+def test_a_method_that_is_not_asked_is_answered_with_those_that_are() -> None:
+    """RFC 9110: 405 comes with `Allow`."""
+    with pytest.raises(web.HTTPMethodNotAllowed) as refused:
+        RouteTable(routes()).find("PUT", "/v1/chat")
+    answer = from_server(refused.value).to_response()
+    assert (405, "POST") == (answer.status, answer.headers["Allow"])
+
+
+def test_yes_and_no_are_no_seconds() -> None:
+    """The document says number, and whole ones are."""
+    assert 5.0 == ChatRequest.model_validate_json('{"message": "hi", "wait_s": 5}').wait_s
+    with pytest.raises(ValidationError):
+        ChatRequest.model_validate_json('{"message": "hi", "wait_s": false}')
 
 
 def test_the_document_has_every_route_and_no_other() -> None:

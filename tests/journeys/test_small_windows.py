@@ -1,0 +1,29 @@
+"""A server of one's own with a small window: learned from it, and kept to."""
+
+import json
+from pathlib import Path
+
+from tests.fakes.local_servers import LocalServer, vllm
+from tests.fakes.model_replies import Reply
+from tests.journeys.house import house
+
+WINDOW_TOKENS = 4096
+MESSAGES = 10
+
+
+async def test_a_long_conversation_stays_inside_a_small_window(tmp_path: Path) -> None:
+    """Nobody wrote the window down: what is asked and what may be answered fit it, and each message is answered."""
+    async with LocalServer(vllm("small", WINDOW_TOKENS), reply=Reply("Fine. " + "word " * 60)) as server:
+        mine = {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:small"}
+        async with house(tmp_path, environ=mine) as here:
+            await here.until(lambda: bool(server.looks_at), "a look at the server")
+            here.sim.say(1, "hello")
+            await here.settled()
+            server.requests.clear()  # the first may have been asked while the look was under way
+            for number in range(MESSAGES):
+                here.sim.say(1, f"message {number}: " + "I practised, and thought about it. " * 10)
+                await here.settled()
+            assert MESSAGES + 1 == sum(text.startswith("Fine.") for text in here.texts(1))
+    asked = [len(json.dumps(each.body)) / 4 + each.body["max_tokens"] for each in server.requests]
+    assert max(asked) <= WINDOW_TOKENS
+    assert len(asked) > MESSAGES, "notes were made"
