@@ -1,6 +1,6 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
@@ -177,6 +177,11 @@ class ModelConfig(LinkConfig):
     """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
     offline_when_down: bool = True
     """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
+
+    def links(self) -> Sequence[LinkConfig]:
+        """Every model that may be asked, this one first."""
+        beside = (self.with_images, self.with_tools, self.light)
+        return (self, *self.fallback.values(), *(link for link in beside if link is not None))
 
 
 def _is_near(base_url: str | None) -> bool:

@@ -39,6 +39,7 @@ from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -135,9 +136,10 @@ class Gateway:
             if texts is not None:
                 texts.load()
         self._budgets = Budgets(settings.budgets, store, wall_now)
-        self._table = command_table(self._product, store, self._budgets.own_cap)
-        self._rests = ModelRests(store, utc_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
+        connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
+        self._table = command_table(self._product, store, self._budgets.own_cap, connecting)
+        self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
         charge = self._budgets.charge

@@ -38,10 +38,10 @@ class AnthropicModel:
         self._model = model
         self._config = config
         self._key = usable_key(config, KEY_NAME)
-        base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
+        self._base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
         version = VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE
         self._headers = {**ALWAYS, "anthropic-version": version}
-        self._wire = HttpWire(base + "/v1/messages", config, clock, KEY_NAME, self._key.secret)
+        self._wire = HttpWire(self._base + "/v1/messages", config, clock, KEY_NAME, self._key.secret)
 
     @cached_property
     def facts(self) -> ModelFacts:
@@ -58,6 +58,16 @@ class AnthropicModel:
         access = access_of(credential, self._config, self._headers, _headers_of)
         body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, access.secret), access)
+
+    async def check(self, credential: Credential) -> None:
+        """One cheap call with this credential: the list of models.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer.
+        """
+        await self._wire.look(
+            self._base + "/v1/models", access_of(credential, self._config, self._headers, _headers_of)
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""

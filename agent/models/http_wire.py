@@ -31,6 +31,9 @@ DRAIN_S = 0.25
 
 KEEPALIVE_S = 60.0
 
+LOOK_S = 10.0
+"""For a look that costs nothing; a person waits for it."""
+
 CONNECT_S = 10.0
 """The name looked up, the connection and its encryption made."""
 
@@ -109,6 +112,22 @@ class HttpWire:
             raise failure(FailureKind.NETWORK, "no connection in time") from None
         except (aiohttp.ClientError, OSError) as problem:
             raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
+
+    async def look(self, url: str, access: Access) -> None:
+        """Ask for something that costs nothing; what is answered is not read.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer. Its message never holds the secret.
+        """
+        try:
+            async with asyncio.timeout(LOOK_S):
+                asking = self._open().get(url, allow_redirects=False, params=access.query, headers=access.headers)
+                async with asking as answer:
+                    if answer.status >= 300:
+                        text = (await read_body(answer)).decode(errors="replace")
+                        raise from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as problem:
+            raise failure(FailureKind.NETWORK, f"no usable answer ({type(problem).__name__})") from None
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -56,8 +56,8 @@ class OpenAIModel:
         self._streams, self._usage_in_stream = True, config.usage_in_stream
         self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
         self._key = usable_key(config, KEY_NAME)
-        url = (config.base_url or OFFICIAL).rstrip("/") + "/chat/completions"
-        self._wire = HttpWire(url, config, clock, KEY_NAME, self._key.secret)
+        self._base = (config.base_url or OFFICIAL).rstrip("/")
+        self._wire = HttpWire(self._base + "/chat/completions", config, clock, KEY_NAME, self._key.secret)
 
     @property
     def facts(self) -> ModelFacts:
@@ -86,6 +86,14 @@ class OpenAIModel:
             except ModelFailure as problem:
                 if not (request.stream and self._leave_out(refused_field(problem))):
                     raise replace(problem, message=problem.message + self._advice(problem)) from None
+
+    async def check(self, credential: Credential) -> None:
+        """One cheap call with this credential: the list of models.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer.
+        """
+        await self._wire.look(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
 
     async def aclose(self) -> None:
         """Close the connections."""
