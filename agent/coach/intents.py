@@ -29,6 +29,8 @@ class Intent(StrEnum):
     SKILLS = "skills"
     GUIDE = "guide"
     HELP = "help"
+    FORGET = "forget"  # all that is kept of them
+    CHANGE = "change"  # an entry is wrong; which and how is not clear
     THANKS = "thanks"
     MOOD = "mood"  # a low one
     JOKE = "joke"
@@ -88,10 +90,17 @@ _NO = _whole(
     "d[eé]jalo",
 )  # fmt: skip
 _WORDS = (
-    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
+    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:(?:it|that)\s+)?back\b"
+                                 r"|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bwhat\s+should\s+i\s+practi[cs]e"
+    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)"
+                                 r"|\b(?:weekly\s+schedule|routine|cronograma|rutina)\b"
+                                 r"|\bwhat\s+should\s+i\s+practi[cs]e"
                                  r"|\bqu[eé]\s+practico\b")),
+    (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"
+                             r"(?:all|everything|todos?|toda|mis\s+datos|my\s+data)\b")),
+    (Intent.CHANGE, _pattern(r"\bi\s+meant\b(?!\s+to\b)|\bquise\s+decir\b"
+                             r"|\bchange\s+(?:it|that)\b|\bc[aá]mbi[ae]l[oa]s?\b")),
     (Intent.JOKE, JOKE),
     (Intent.MOOD, MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
@@ -99,24 +108,28 @@ _WORDS = (
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
-                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b|\bmy\s+(?:hours|total)\b|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
-                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b)")),
+                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
+                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\bhacen?\s+falta\b)"
+                            r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
-    (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b|\bdeliberate\b"
+    (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"(?<!send )\bhelp\b"
+                           r"|\b(?:what\s+is\s+this|qu[eé]\s+es\s+esto|i['’]?m\s+new|soy\s+nuev[oa])\b"
+                           r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
                            r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send|put)\s+to\s+)?(?:log|record|add)\b"
                            r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
-                           r"|\bwhat\s+can\s+you\b|\bcommands?\b|\bayuda\b"
+                           r"|\bwhat\s+can\s+you\b|\b(?:commands?|comandos?|ayuda)\b"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it|you)\s+work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.SMALL_TALK, SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
-                             r"|^\W{0,9}cheers\b|\bmuch\s+appreciated\b|\bte\s+lo\s+agradezco\b"
+                             r"|^\W{0,9}cheers\b|\bmuch\s+appreciated\b|\bagrade[cz]\w+|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
-    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+|hello+|hey+a?|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
+    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s"
+                               r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
                                r"|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))

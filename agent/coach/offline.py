@@ -383,6 +383,8 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),
     Intent.GUIDE: _words("offline.guide"),
     Intent.HELP: _words("offline.help"),
+    Intent.FORGET: _words("forget.how"),
+    Intent.CHANGE: _words("entries.how_edit"),
     Intent.MOOD: _words("offline.mood"),
     Intent.JOKE: _words("offline.joke"),
     Intent.SMALL_TALK: _words("offline.small_talk"),

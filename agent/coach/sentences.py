@@ -42,9 +42,11 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
         return Reading.OTHER
     if _CORRECTION.fullmatch(shape):
         return Reading.CORRECTION
+    if _LAST_ONE.search(text) and _DURATION.search(shape) and "?" not in text:
+        return Reading.MAYBE_CORRECTION
     if _DENIED.search(shape) or not _DURATION.search(shape):
         return Reading.OTHER
-    return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) or _LAST_ONE.search(text) else Reading.OTHER
+    return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) else Reading.OTHER
 
 
 def shape_of(text: str, skills: Sequence[str]) -> str:
@@ -119,7 +121,8 @@ _CORRECTION = re.compile(
 _OBLIGED = re.compile(r"\b(?:was|were) (?:supposed|meant|going|gonna)\b", re.IGNORECASE)
 _LAST_ONE = re.compile(
     r"\b(?:last|latest|previous) (?:entry|log|session|one|record)\b.{0,20}\b(?:should|is|was|has to|needs to)\b"
-    r"|[uú]ltim[ao] (?:entrada|sesi[oó]n|anotaci[oó]n|registro)\b.{0,20}\b(?:deb\w+|es|era|son|eran|fueron|ten[ií]a)",
+    r"|[uú]ltim[ao](?: (?:entrada|sesi[oó]n|anotaci[oó]n|registro))?\b"
+    r".{0,20}\b(?:deb\w+|es|era|son|eran|fueron|ten[ií]a)",
     re.IGNORECASE,
 )
 _DURATION = re.compile("[dD]")

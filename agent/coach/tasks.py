@@ -153,7 +153,7 @@ def _needs_names(text: str, view: RequestView) -> bool:
 
 def _asks_plainly(text: str) -> bool:
     """Whether a message without a duration asks for something that is known by its words."""
-    return read_request(text).intent not in {Intent.TIMED, Intent.UNKNOWN}
+    return read_request(text).intent not in {Intent.TIMED, Intent.UNKNOWN, *_WEAK}
 
 
 class _Listener:
@@ -176,13 +176,15 @@ class _Listener:
         corrects = read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
-        if request.intent not in {Intent.TIMED, Intent.UNKNOWN}:
+        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
+        told = heard.certainty is not Certainty.NOTHING and request.intent in _WEAK
+        if request.intent not in {Intent.TIMED, Intent.UNKNOWN} and not told:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        if corrects in (Reading.CORRECTION, Reading.MAYBE_CORRECTION):
+        logs = heard.certainty is Certainty.LOG
+        if corrects is Reading.CORRECTION or (corrects is Reading.MAYBE_CORRECTION and not logs):
             sure = corrects is Reading.CORRECTION and after_log
             return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
-        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
-        if heard.certainty is Certainty.LOG and text.startswith(EDITED):
+        if logs and text.startswith(EDITED):
             return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
         if heard.certainty is not Certainty.NOTHING:
             return _of_heard(heard, text)
@@ -259,6 +261,9 @@ _LOOKED_UP = frozenset(
     }
 )
 """What may be a wish about what is logged, or be said beside one."""
+
+_WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, Intent.THANKS, Intent.GREETING})
+"""What gives way to practice that is told of: guessed from a word."""
 
 TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
 """What is answered by a sentence of its own, `twist.…`."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 import structlog
 
 from agent.bounded import Deadline, Interrupted, run_bounded
+from agent.budgets import OverBudget
 from agent.config import AgentConfig
 from agent.context.compaction import (
     KEPT_SHARE,
@@ -218,6 +219,6 @@ async def condense_ended(
     try:
         making = condense(model, turn.summary, spans, kept, room, spent, also, turn.principal)
         return await run_bounded(making, PATIENCE * limits.summary_s)
-    except (NotCondensed, TimeoutError) as failure:
+    except (NotCondensed, OverBudget, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")
         return None

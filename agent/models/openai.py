@@ -53,7 +53,7 @@ class OpenAIModel:
             "max_tokens" if config.base_url else "max_completion_tokens"
         )
         self._servers = servers or KnownServers()
-        self._streams, self._usage_in_stream = True, config.usage_in_stream
+        self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
         self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
         self._key = usable_key(config, KEY_NAME)
         self._base = (config.base_url or OFFICIAL).rstrip("/")
@@ -78,14 +78,22 @@ class OpenAIModel:
         access = access_of(credential, self._config, ALWAYS, _headers_of)
         request = lead_with(request, credential, self._config)
         assembly = CompletionAssembly(on_event, f"openai:{name}", access.secret)
+        left_out = self._left_out
         while True:
-            request = request if self._streams else replace(request, stream=False)
-            body = await encode_shown(request, WIRE, partial(self._to_body, name))
+            request = replace(request, stream=False) if "stream" in left_out else request
+            body = await encode_shown(request, WIRE, partial(self._to_body, name, left_out))
             try:
-                return await self._wire.ask(body, assembly, access)
+                response = await self._wire.ask(body, assembly, access)
             except ModelFailure as problem:
-                if not (request.stream and self._leave_out(refused_field(problem))):
+                refused = {refused_field(problem)} - {""} - left_out if request.stream else frozenset[str]()
+                if not refused:
                     raise replace(problem, message=problem.message + self._advice(problem)) from None
+                left_out |= refused
+                continue
+            if left_out != self._left_out:
+                log.warning("model_refuses_fields", model=self.name, fields=sorted(left_out))
+                self._left_out = left_out
+            return response
 
     async def check(self, credential: Credential) -> None:
         """One cheap call with this credential: the list of models.
@@ -116,30 +124,19 @@ class OpenAIModel:
         served = server.find(ONLY_MODEL)
         return served.id if served is not None else USUAL_MODEL
 
-    def _leave_out(self, field: str) -> bool:
-        """Whether the request is another one without what was refused."""
-        if field == "stream_options" and self._usage_in_stream:
-            self._usage_in_stream = False
-        elif field == "stream" and self._streams:
-            self._streams = False
-        else:
-            return False
-        log.warning("model_refuses_field", model=self.name, field=field)
-        return True
-
     def _advice(self, problem: ModelFailure) -> str:
         """Of a model that is not there, what may have been meant."""
         server = self._servers.server(self._config, self._model)
         is_lacking = problem.status in {400, 404} and server is not None and server.lacks(self._model)
         return f"; {server.advice(self._model)}" if server is not None and is_lacking else ""
 
-    def _to_body(self, name: str, request: ModelRequest) -> dict[str, Any]:
+    def _to_body(self, name: str, left_out: frozenset[str], request: ModelRequest) -> dict[str, Any]:
         config = self._config
         return request_body(
             request,
             name,
             self._tokens_field,
-            usage_in_stream=self._usage_in_stream,
+            usage_in_stream="stream_options" not in left_out,
             temperature=config.temperature,
             service_tier=config.service_tier,
         )

@@ -379,7 +379,6 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.config": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
-    "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",

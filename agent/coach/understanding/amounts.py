@@ -5,7 +5,7 @@ so that the work grows with the text alone. What is no clear number of minutes (
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from agent.coach.understanding.english import ENGLISH
@@ -26,6 +26,9 @@ _OF = frozenset({"of", "de"})
 _JOINED = frozenset(".,:/+-−–")
 _BETWEEN = frozenset({"-", "–", "—", "or", "o", "to", "a"})
 _BEHIND_BARE_MINUTES = frozenset({"", ",", ".", "!", *_OF, "con", "on", "with", "today", "hoy", "ayer", "yesterday"})
+_TIMES = frozenset(
+    {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
+)
 MAX_DIGITS = 7
 
 
@@ -109,7 +112,18 @@ def read_amount(words: Sequence[Word], at: int) -> Amount | None:
     """The stretch of time that begins with this word, in its longest reading; None where none does."""
     if at and words[at].follows(words[at - 1]) and (words[at - 1].text in _JOINED or words[at - 1].text[-1].isalnum()):
         return None
-    return _part_of_hour(words, at) or _number_and_unit(words, at) or _bare_hour(words, at)
+    return _times(words, at) or _part_of_hour(words, at) or _number_and_unit(words, at) or _bare_hour(words, at)
+
+
+def _times(words: Sequence[Word], at: int) -> Amount | None:
+    """As "3 x 10 min", "2 sets of 15 minutes"."""
+    number = read_number(words, at)
+    end = number[1] if number is not None else at
+    if number is None or _plain(words, end) not in _TIMES or number[0].denominator != 1:
+        return None
+    end += 1 + (_plain(words, end + 1) in _OF)
+    each = _number_and_unit(words, end) if end < len(words) else None
+    return None if each is None or each.vague else replace(each, minutes=each.minutes * number[0], short=False)
 
 
 def _part_of_hour(words: Sequence[Word], at: int) -> Amount | None:
@@ -143,7 +157,7 @@ def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     if number is None:
         return None
     value, end = number
-    found = _colon(words, at) or _vague(words, end) or _and_a_half(words, value, end)
+    found = _colon(words, at) or _vague(words, end, at) or _and_a_half(words, value, end)
     if found is not None:
         return found
     end += _is_hyphen(words, end)
@@ -190,9 +204,11 @@ def _colon(words: Sequence[Word], at: int) -> Amount | None:
     return Amount(Fraction(int(first) * 60 + int(second)), end + (_plain(words, end) in _HOURS), short=True, unit=60)
 
 
-def _vague(words: Sequence[Word], end: int) -> Amount | None:
+def _vague(words: Sequence[Word], end: int, at: int) -> Amount | None:
     """As "30 or 40 minutes": what stands behind the first number."""
-    if _plain(words, end) not in _BETWEEN:
+    if _plain(words, end) not in _BETWEEN and not (
+        at and _plain(words, at - 1) in {"between", "entre"} and _plain(words, end) in _AND
+    ):
         return None
     other = read_number(words, end + 1)
     if other is None or _plain(words, other[1]) not in (_MINUTES | _HOURS):

@@ -21,3 +21,4 @@ class Chunk:
     until: int = 0  # of a time, or an amount between two: the last minute of the day that may be meant
     is_new: bool = False  # of a skill: it is none of theirs yet
     is_first_person: bool = False  # the form of the verb says that the speaker did it
+    plain: str = ""  # its words, without accents

@@ -5,7 +5,7 @@ One walk through the message. Where the two languages disagree on a word, the la
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.coach.understanding.amounts import read_amount, read_number
@@ -28,25 +28,10 @@ _MARKS = {
     "¡": WordRole.OPENING,
 }
 _AT = frozenset({"at", "a", "las", "la", "around", "sobre"})
-_COUNTED = frozenset(
-    [
-        "minutes",
-        "minute",
-        "mins",
-        "min",
-        "m",
-        "hours",
-        "hour",
-        "h",
-        "minutos",
-        "minuto",
-        "horas",
-        "hora",
-        "dias",
-        "days",
-        "weeks",
-    ]
-)
+_COUNTED = frozenset([
+    "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "minutos", "minuto", "horas", "hora", "dias",
+    "days", "weeks"
+])  # fmt: skip
 _WOULD = ("rian", "riamos")
 NEWLINE = "⏎"
 """Stands for the end of a line."""
@@ -111,9 +96,9 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
     at = 0
     while at < len(words):
         chunk = reader.read(at)
-        found.append(chunk)
+        found.append(replace(chunk, plain=" ".join(word.plain for word in words[at : chunk.end])))
         at = chunk.end
-    return in_context(found, words)
+    return in_context(found)
 
 
 class _ChunkReader:
@@ -140,6 +125,10 @@ class _ChunkReader:
 
     def _mark(self, at: int) -> Chunk:
         text = self._words[at].text
+        if text == "-" and self._is_glued(at):
+            return Chunk(WordRole.ADVERB, at, at + 1)
+        if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
+            return Chunk(WordRole.CONTENT, at, at + 1)
         role = _MARKS.get(text)
         if role is None:
             for lexicon in self._lexicons:
@@ -151,6 +140,11 @@ class _ChunkReader:
         if text == "+" and role is WordRole.COMMA:
             role = WordRole.AND
         return Chunk(role, at, at + 1, twist=Twist.UNCLEAR if role is WordRole.OTHER else None)
+
+    def _is_glued(self, at: int) -> bool:
+        """As in "half-hour"."""
+        words = self._words
+        return 0 < at < len(words) - 1 and words[at].follows(words[at - 1]) and words[at + 1].follows(words[at])
 
     def _time(self, at: int) -> Chunk | None:
         """Between two times, or a time of day."""

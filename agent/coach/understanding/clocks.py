@@ -8,30 +8,11 @@ from agent.coach.understanding.amounts import read_number
 from agent.coach.understanding.words import Word, words_of
 
 _FROM = frozenset({"from", "between", "de", "desde", "entre"})
-_TO = frozenset({"to", "till", "until", "til", "a", "hasta", "and", "y", "-", "–", "—"})
-_UNITS = frozenset(
-    [
-        "minutes",
-        "minute",
-        "mins",
-        "min",
-        "m",
-        "hours",
-        "hour",
-        "h",
-        "hrs",
-        "hr",
-        "minutos",
-        "minuto",
-        "horas",
-        "hora",
-        "bpm",
-        "reps",
-        "pages",
-        "paginas",
-        "bars",
-    ]
-)
+_TO = frozenset(["to", "till", "until", "til", "a", "hasta", "and", "y", "-", "–", "—"])
+_UNITS = frozenset([
+    "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "hrs", "hr", "minutos", "minuto", "horas", "hora",
+    "bpm", "reps", "pages", "paginas", "bars"
+])  # fmt: skip
 _NOON = {"noon": 720, "midday": 720, "mediodia": 720, "midnight": 0, "medianoche": 0}
 _DAY_PARTS = {
     ("de", "la", "tarde"): 720,

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.tables import Twist, WordRole
-from agent.coach.understanding.words import Word
 
 MOST_BARE_HOURS = 4
 """A greater number without a unit, behind hours, may as well be minutes."""
 
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
-_WITH = frozenset({"with", "con"})
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
 _PAUSES = frozenset(",.cCBOYy")
@@ -21,74 +19,50 @@ _HALF = frozenset({"half", "media"})
 _WAKING = frozenset({"woke", "desperte", "me"})
 _NOBODY = frozenset({"nadie", "nobody", "anyone", "anybody", "anything"})
 _ENDS_CLAUSE = frozenset(",.cCB")
-_ADDRESSED = frozenset(
-    [
-        "coach",
-        "man",
-        "bro",
-        "mate",
-        "dude",
-        "buddy",
-        "friend",
-        "team",
-        "sir",
-        "entrenador",
-        "entrenadora",
-        "amigo",
-        "amiga",
-    ]
-)
-_HE_DOES = frozenset("VvgseWkA")
-_WHERE = frozenset(
-    [
-        "break",
-        "train",
-        "bus",
-        "commute",
-        "flight",
-        "trip",
-        "journey",
-        "drive",
-        "meeting",
-        "pausa",
-        "descanso",
-        "tren",
-        "autobus",
-        "vuelo",
-        "viaje",
-        "reunion",
-    ]
-)
+_ADDRESSED = frozenset([
+    "coach", "man", "bro", "mate", "dude", "buddy", "friend", "team", "sir", "entrenador", "entrenadora", "amigo",
+    "amiga"
+])  # fmt: skip
+_HE_DOES = frozenset("VvgkA")
+_CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
+_YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
 _BEING_DONE = frozenset({"was", "were", "is", "are", "been"})
 _WRITTEN = frozenset({"wrote", "escribi"})
 
 
-def in_context(chunks: list[Chunk], words: Sequence[Word]) -> list[Chunk]:
+def in_context(chunks: list[Chunk]) -> list[Chunk]:
     """The chunks as their neighbours make them."""
     for read in _READINGS:
-        read(chunks, words)
+        read(chunks)
     return chunks
+
+
+def _head(chunk: Chunk) -> str:
+    return chunk.plain.partition(" ")[0]
 
 
 def _letters(chunks: Sequence[Chunk], first: int, last: int) -> str:
     return "".join(chunk.role for chunk in chunks[first:last])
 
 
-def _bare_numbers(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _bare_numbers(chunks: list[Chunk]) -> None:
     """As "35 of piano" behind "20 minutes of guitar"."""
-    unit = int(any(word.plain in _MINUTES for word in words))  # "45 of guitar, minutes I mean"
+    unit = int(any(chunk.plain in _MINUTES for chunk in chunks))  # "45 of guitar, minutes I mean"
+    said = False
     for at, chunk in enumerate(chunks):
         if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
-            unit = chunk.unit
-        if unit == 60 and words[chunk.start].plain in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
+            unit, said = chunk.unit, True
+        if unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
             chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
         counts = chunk.role is WordRole.NUMBER and 0 < chunk.minutes <= _MOST_BARE.get(unit, 0)
-        if counts and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
+        before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 2)
+        trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
+        if counts and (re.match("PT?S", _letters(chunks, at + 1, at + 4)) or (trails and said)):
             chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
 
 
-def _instead(chunks: list[Chunk], _: Sequence[Word]) -> None:
+def _instead(chunks: list[Chunk]) -> None:
     """As "instead of guitar", "without the guitar"; "instead of eating" is none of that."""
     for at, chunk in enumerate(chunks):
         if chunk.role is WordRole.INSTEAD:
@@ -97,53 +71,53 @@ def _instead(chunks: list[Chunk], _: Sequence[Word]) -> None:
             chunks[at] = replace(chunk, role=role, twist=twist)
 
 
-def _with_others(chunks: list[Chunk], words: Sequence[Word]) -> None:
-    """As "with my brother": the speaker was there."""
-    for at, chunk in enumerate(chunks[:-1]):
-        if chunk.role is WordRole.OF and words[chunk.start].plain in _WITH and chunks[at + 1].twist is Twist.OTHERS:
-            chunks[at + 1] = replace(chunks[at + 1], role=WordRole.CONTENT, twist=None)
-
-
-def _questions(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _questions(chunks: list[Chunk]) -> None:
     """As "did I practise": asked, also without a question mark."""
     for at, chunk in enumerate(chunks[:-1]):
         begins = at == 0 or chunks[at - 1].role.value in _PAUSES
-        if begins and words[chunk.start].plain in _ASKS_BEFORE_SUBJECT and chunks[at + 1].role is WordRole.SUBJECT:
+        if begins and _head(chunk) in _ASKS_BEFORE_SUBJECT and chunks[at + 1].role is WordRole.SUBJECT:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.QUESTION)
 
 
-def _under_way(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
     for at, chunk in enumerate(chunks[:-1]):
-        if words[chunk.start].plain in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
+        if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
 
 
-def _other_speakers(chunks: list[Chunk], _: Sequence[Word]) -> None:
+def _other_speakers(chunks: list[Chunk]) -> None:
     """As "Tom played", "the tuner worked": a verb that does not say who, behind somebody."""
     for at in range(1, len(chunks)):
         verb, before = chunks[at], chunks[at - 1]
         acts = verb.role in (WordRole.DID, WordRole.PRACTISED, WordRole.ACT) and not verb.is_first_person
-        if acts and before.role is WordRole.CONTENT:
+        if acts and before.role is WordRole.CONTENT and not re.search("[IA]", _letters(chunks, max(0, at - 3), at)):
             chunks[at - 1] = replace(before, role=WordRole.OTHER, twist=Twist.OTHERS)
 
 
-def _told_of_while(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _told_of_while(chunks: list[Chunk]) -> None:
     """As "before I woke up", "antes de que despertara nadie": neither a dream nor a denial."""
     inside = False
     for at, chunk in enumerate(chunks):
         inside = chunk.role is WordRole.WHILE or (inside and chunk.role.value not in _ENDS_CLAUSE)
-        plain = words[chunk.start].plain
+        plain = _head(chunk)
         wakes = chunk.twist is Twist.JOKE and plain in _WAKING
         if inside and (wakes or plain in _NOBODY):
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
 
 
-def _small_words(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _all_but(chunks: list[Chunk]) -> None:
+    """As "everyone but me"."""
+    for at, chunk in enumerate(chunks[:-1]):
+        if chunk.role is WordRole.BUT and chunks[at + 1].twist is Twist.SELF:
+            chunks[at] = replace(chunk, role=WordRole.CONTENT)
+
+
+def _small_words(chunks: list[Chunk]) -> None:
     """As "pero si hice", "has left the house", "wrote go": not if, not what remains, not what others wrote."""
     for at, chunk in enumerate(chunks[:-1]):
-        plain, behind, before = words[chunk.start].plain, chunks[at + 1], chunks[at - 1] if at else None
-        affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"h"}
+        plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
+        affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"H"}
         if plain == "si" and before is not None and before.role is WordRole.BUT and affirms:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
         elif plain == "left" and before is not None and behind.role is WordRole.THE:
@@ -152,51 +126,49 @@ def _small_words(chunks: list[Chunk], words: Sequence[Word]) -> None:
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None, is_first_person=plain == "escribi")
 
 
-def _done_by_others(chunks: list[Chunk], words: Sequence[Word]) -> None:
+def _done_by_others(chunks: list[Chunk]) -> None:
     """As "the lasagne was cooking", "coach skipped", "done by my son"."""
     for at, chunk in enumerate(chunks[:-1]):
-        plain, behind = words[chunk.start].plain, chunks[at + 1]
-        doing = behind.role.value in "SGj" and words[behind.end - 1].plain.endswith("ing")
+        plain, behind = _head(chunk), chunks[at + 1]
+        doing = behind.role.value in "SGj" and behind.plain.endswith("ing")
         if plain in _BEING_DONE and doing and chunk.role is WordRole.OTHER:
             chunks[at] = replace(chunk, twist=Twist.OTHERS)
-        acts = not behind.is_first_person and (behind.role.value in "VvgsekW" or behind.twist in _TURNS)
+        acts = not behind.is_first_person and (behind.role.value in "Vvgk" or behind.twist in _TURNS)
         before = chunks[at - 1].role if at else WordRole.STOP
         called = before in (WordRole.OPENING, WordRole.COMMA, WordRole.ADVERB)  # "hey coach"
         is_name = chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1
         if is_name and acts and not called:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
-        after_done = at and chunks[at - 1].role is WordRole.DONE
-        if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or after_done):
+        after_done = at and chunks[at - 1].role is WordRole.DONE and behind.role is WordRole.CONTENT
+        whose = behind.role is WordRole.THE and any(each.twist is Twist.OTHERS for each in chunks[at + 2 : at + 3])
+        if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
-def _places(chunks: list[Chunk], words: Sequence[Word]) -> None:
-    """As "on the train", "en la pausa": where it was, no more."""
-    for at, chunk in enumerate(chunks):
-        behind = _letters(chunks, max(0, at - 2), at)
-        if chunk.twist is Twist.LASTS and words[chunk.start].plain in _WHERE and re.search("[Pit]T?$", behind):
+def _requests(chunks: list[Chunk]) -> None:
+    """As "can you log", "me puedes anotar": asked for, not about; and "I told myself" is no report."""
+    for at, chunk in enumerate(chunks[:-1]):
+        if chunk.plain == "4" and chunks[at + 1].plain.startswith(("a ", "an ")):
+            chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
+        logs = "L" in _letters(chunks, at + 1, at + 4)
+        if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):
+            chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
+            if chunks[at + 1].plain in _YOU:
+                chunks[at + 1] = replace(chunks[at + 1], role=WordRole.OPENING, twist=None)
+        near = [each for each in (*chunks[at - 1 : at], *chunks[at + 1 : at + 2]) if each.twist is Twist.SELF]
+        if chunk.twist is Twist.REPORTED and near:
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
 
 
-def _own_first_word(chunks: list[Chunk], words: Sequence[Word]) -> None:
-    """As "Signed up for a test.", "Tired but ...": somebody who leaves out the "I"."""
-    if len(chunks) < 2 or chunks[0].role is not WordRole.CONTENT:
-        return
-    behind = chunks[1].role
-    if words[0].plain.endswith("ed") and len(words[0].plain) > 4 and behind.value not in _HE_DOES | frozenset("JHh"):
-        chunks[0] = replace(chunks[0], role=WordRole.OTHER, twist=Twist.SELF)
-
-
 _READINGS = (
+    _requests,
+    _all_but,
     _bare_numbers,
     _instead,
     _told_of_while,
     _small_words,
     _done_by_others,
-    _with_others,
     _questions,
     _under_way,
     _other_speakers,
-    _places,
-    _own_first_word,
 )

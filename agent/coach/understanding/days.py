@@ -253,7 +253,8 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
 def _short_weekday(words: Sequence[Word], start: int, before: set[str], today: date) -> Day | None:
     """As "sat" and "sun" are other words too: only behind "on" or "last"."""
     short = {"sat": 5, "sun": 6}.get(words[start].plain) if start < len(words) else None
-    if short is None or not before & {"on", "last"} or "the" in before:
+    spoken = start + 1 < len(words) and words[start + 1].plain == "i"
+    if short is None or not (spoken or before & {"on", "last"}) or "the" in before:
         return None
     return Day(
         _back(today, (today.weekday() - short) % 7 or 7),
@@ -274,45 +275,11 @@ def _weekday_number(words: Sequence[Word], at: int, today: date) -> Day | None:
     return whole if whole is not None else _of_month(found[0], found[1], today)
 
 
-_COUNTED = frozenset(
-    [
-        "m",
-        "min",
-        "mins",
-        "minute",
-        "minutes",
-        "minuto",
-        "minutos",
-        "h",
-        "hr",
-        "hrs",
-        "hs",
-        "hour",
-        "hours",
-        "hora",
-        "horas",
-        "day",
-        "days",
-        "dia",
-        "dias",
-        "week",
-        "weeks",
-        "semana",
-        "semanas",
-        ":",
-        "'",
-        "′",
-        "’",
-        "-",
-        "/",
-        "%",
-        "and",
-        "y",
-        "or",
-        "o",
-        "to",
-    ]
-)
+_COUNTED = frozenset([
+    "m", "min", "mins", "minute", "minutes", "minuto", "minutos", "h", "hr", "hrs", "hs", "hour", "hours", "hora",
+    "horas", "day", "days", "dia", "dias", "week", "weeks", "semana", "semanas", ":", "'", "′", "’", "-", "/", "%",
+    "and", "y", "or", "o", "to"
+])  # fmt: skip
 
 
 def _is_counted(words: Sequence[Word], at: int) -> bool:

@@ -10,31 +10,19 @@ ENGLISH = LanguageTable(
         "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
         "seventy": 70, "eighty": 80, "ninety": 90, "fourty": 40, "fourtyfive": 45, "hundred": 100, "zero": 0,
     },
-    ones=frozenset(
-        ["a", "an", "one"]
-    ),
-    hours=frozenset(
-        ["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]
-    ),
-    minutes=frozenset(
-        ["m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"]
-    ),
-    half=frozenset(
-        ["half"]
-    ),
-    quarter=frozenset(
-        ["quarter", "quarters"]
-    ),
-    conjunctions=frozenset(
-        ["&", "and", "n"]
-    ),
+    ones=frozenset(["a", "an", "one"]),
+    hours=frozenset(["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]),
+    minutes=frozenset([
+        "m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"
+    ]),
+    half=frozenset(["half"]),
+    quarter=frozenset(["quarter", "quarters"]),
+    conjunctions=frozenset(["&", "and", "n"]),
     days={
         "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "earlier today": 0,
-        "just now": 0,
-        "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1, "ystrday": 1, "yesteday": 1,
-        "yestarday": 1,
-        "yesterdays": 1, "yesterday's": 1, "last night": 1, "last evening": 1, "last nite": 1,
-        "day before yesterday": 2, "the day before yesterday": 2,
+        "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1, "ystrday": 1,
+        "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1, "last evening": 1,
+        "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
     open_days={
         "tonight": 0, "tonite": 0, "2nite": 0,
@@ -51,8 +39,8 @@ ENGLISH = LanguageTable(
     },
     months={
         "january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8,
-        "september": 9, "october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6,
-        "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
+        "september": 9, "october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2, "mar": 3, "apr": 4,
+        "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
     },
     times=(
         "in the morning; in the afternoon; in the evening; at night; at noon; at lunch; at lunchtime; at midnight; "
@@ -61,7 +49,7 @@ ENGLISH = LanguageTable(
     periods=(
         "last week; this week; last month; this month; last year; this year; the other day; last weekend; this "
         "weekend; the weekend; over the weekend; at the weekend; a few days ago; all week; recently; lately; these "
-        "days"
+        "days; one day; last summer; last winter; once"
     ),
     vague=(
         "a bit; a little; a little bit; a while; some time; a few minutes; several minutes; some minutes; a few "
@@ -73,69 +61,43 @@ ENGLISH = LanguageTable(
         "O": (
             "by the way; fyi; good morning; good evening; good afternoon; dear coach; hey coach; forgot to say; "
             "forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i forgot to mention; i "
-            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no problem; "
-            "better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to put it in; "
-            "i forgot to put it in; forgot to add it; please add it; log it please; please log it; can you log it; no "
-            "excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm "
-            "proud; i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know "
-            "what; to be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for "
-            "a change; on the "
-            "bright side"
+            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no "
+            "problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to "
+            "put it in; i forgot to put it in; forgot to add it; please add it; log it please; please log it; can "
+            "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
+            "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
+            "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
+            "the bright side"
         ),
         "o": (
-            "both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell you; "
-            "forgot to log; "
-            "forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 log it; i forgot "
-            "to log it; i "
-            "forgot to log; i forgot to tell you; i forgot to mention; forgot to say; i forgot to say; forgot "
-            "to put it in; "
-            "i forgot to put it in; forgot to add it; i forgot to add it"
+            "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
+            "you; forgot to log; forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 "
+            "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; "
+            "i forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it"
         ),
-        "c": (
-            "followed by; as well as; and also; and another; plus another"
-        ),
-        "C": (
-            "and then; and after that; after that; and afterwards; and later"
-        ),
-        "B": (
-            "even though; so that; even so"
-        ),
-        "t": (
-            "b 4; thanks to; in spite of"
-        ),
-        "W": (
-            "i was; i was out; i was busy; i was at home"
-        ),
-        "R": (
-            "without; instead of; rather than"
-        ),
-        "w": (
-            "to warm up; as a warm up; for fun; next door"
-        ),
-        "P": (
-            "out of"
-        ),
+        "L": "note down; write down; jot down",
+        "c": "followed by; as well as; and also; and another; plus another",
+        "C": "and then; and after that; after that; and afterwards; and later",
+        "B": "even though; so that; even so",
+        "t": "b 4; thanks to; in spite of",
+        "R": "without; instead of; rather than",
+        "w": "to warm up; as a warm up; for fun; next door",
+        "P": "out of",
         "v": (
-            "worked on; sat down with; sat down at; sat down to; worked through; went through; did some; knocked out; "
-            "banged out; powered through; got through; squeezed in; fit in; fitted in; got in; put in; snuck in; "
-            "sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; rattled off; blasted "
-            "through; plowed through; got stuck into"
+            "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
+            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
+            "home"
         ),
-        "I": (
-            "me i"
-        ),
-        "J": (
-            "at last; at least; on my own; by myself; all by myself; all alone"
-        ),
+        "I": "me i",
+        "J": "at last; at least; on my own; by myself; all by myself; all alone",
     },
     twisted_phrases={
-        "reminder": (
-            "call me; wake me up; todo list; to do list"
-        ),
+        "reminder": "call me; wake me up; todo list; to do list",
         "habit": (
-            "back then; back in the day; "
-            "a day; a week; a month; a night; per day; per week; each day; every day; every morning; each morning; "
-            "per session; at a time; twice a; times a; used to; most days"
+            "back then; back in the day; a day; a week; a month; a night; per day; per week; each day; every day; "
+            "every morning; each morning; per session; at a time; twice a; times a; used to; most days"
         ),
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
@@ -147,122 +109,79 @@ ENGLISH = LanguageTable(
             "nearly played"
         ),
         "joke": (
-            "woke up; "
-            "not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in theory; "
-            "yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; pulling your "
-            "leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; it was not "
-            "me; it wasn't me; "
-            "wasn't me; was not me; air guitar; video game; in a game"
+            "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
+            "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; "
+            "pulling your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; "
+            "it was not me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat "
+            "chance; in minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
         ),
-        "wish": (
-            "would love; would like; i'd like; i'd love; would be; would have; could have; should have; might have; "
-            "had planned; had wanted; had hoped; was supposed; supposed to; meant to"
-        ),
+        "wish": "had planned; meant to; up for; in the mood for",
         "doubt": (
             "as a kid; as a child; as a boy; as a girl; as a teen; as a teenager; as a student; in high school; in "
-            "college; "
-            "in the eighties; in the nineties; in the sixties; in the seventies; my old flat; my old house; my old "
-            "apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both days; "
-            "morning "
-            "and evening; morning and night; half of it; half of that; half of which; most of it; "
-            "more or less than; not sure; no idea; i think; or so they; or something; don't remember; do not "
-            "remember; can't remember; or was it; or maybe; who knows"
+            "college; in the eighties; in the nineties; in the sixties; in the seventies; my old flat; my old house; "
+            "my old apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both "
+            "days; morning and evening; morning and night; half of it; half of that; half of which; most of it; more "
+            "or less than; not sure; no idea; i think; or so they; or something; don't remember; do not remember; "
+            "can't remember; or was it; or maybe; who knows; during lockdown; during the lockdown; during uni; "
+            "during college; back at uni; back at school"
         ),
-        "goal": (
-            "my goal; my target; aim for; get to"
-        ),
-        "reported": (
-            "according to; my teacher says; my coach says"
-        ),
-        "others": (
-            "my brother; my sister; my son; my daughter; my friend; my wife; my husband; my teacher; my dad; my mom; "
-            "my mum; my kid; my kids; my cat; my dog; the band; my roommate; my neighbour; my neighbor; little one"
-        ),
+        "goal": "my goal; my target; aim for; get to",
+        "reported": "according to; my teacher says; my coach says",
+        "others": "my friend; little one",
         "lasts": (
             "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video"
         ),
-        "hypothetical": (
-            "had i; were i; what if; in case; as long as; imagine if"
-        ),
-        "unclear": (
-            "more than; less than; at most; up to; away from; or more; or less"
-        ),
+        "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
+        "unclear": "more than; less than; at most; up to; or more; or less",
+        "command": "by accident; by mistake; in error",
     },
     roles={
-        "I": (
-            "i"
-        ),
-        "H": (
-            "have"
-        ),
-        "A": (
-            "i've ive"
-        ),
+        "I": "i",
+        "H": "have",
+        "A": "i've ive",
         "J": (
-            "just also finally only already still actually even really somehow basically literally today again too "
-            "successfully proudly quickly definitely certainly"
+            "up just also finally only alone straight nonstop first too together that's thats already still actually "
+            "even really somehow basically literally today again successfully proudly quickly definitely certainly"
         ),
         "O": (
-            "hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup great "
-            "cool nice so coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew wow "
-            "yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
-            "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye welp"
+            "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
+            "great cool nice so coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe "
+            "phew wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
+            "honestly folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear "
+            "kindly aye welp"
         ),
-        "L": (
-            "log add record register track note enter"
-        ),
-        "V": (
-            "practised practiced practicd pratised praticed practsed"
-        ),
+        "L": "log add record register track note enter",
+        "V": "practised practiced practicd pratised praticed practsed",
         "v": (
             "played studied did rehearsed trained drilled worked completed finished jammed managed logged clocked "
-            "learned learnt revised reviewed polished tackled grinded ground hit picked shredded"
+            "learned learnt revised reviewed polished tackled grinded ground hit picked shredded spent devoted "
+            "dedicated invested went"
         ),
-        "g": (
-            "got squeezed put fit fitted snuck crammed stuck"
-        ),
-        "s": (
-            "spent devoted dedicated invested"
-        ),
-        "e": (
-            "went"
-        ),
+        "g": "got squeezed put fit fitted snuck crammed stuck",
         "G": (
             "practising practicing playing studying rehearsing training drilling doing working jamming learning "
             "revising reviewing polishing"
         ),
-        "o": (
-            "done finished completed ✅ ☑ ✔ ✓"
-        ),
+        "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
-            "for about around roughly nearly almost approximately approx like ~ ≈ exactly another over circa solid "
-            "good full whole total barely"
+            "for about worth around roughly nearly almost approximately approx like ~ ≈ exactly another over circa "
+            "solid good full whole"
         ),
         "p": (
-            "practice practise session sessions exercises exercise drills workout drill studies training work"
+            "practice practise session sessions exercises exercise drills workout drill studies training work scale "
+            "scales chord chords arpeggio arpeggios puzzle puzzles opening openings endgame endgames tactics warmup "
+            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines"
         ),
         "P": (
-            "of on at with to through into from"
+            "of on at with w to through into from via using by near along against outside inside during throughout "
+            "out off"
         ),
-        "T": (
-            "the my some an a this that more actual real proper pure focused"
-        ),
-        "c": (
-            "and plus & + n nd /"
-        ),
-        "C": (
-            "then afterwards"
-        ),
-        "B": (
-            "but so because since cause cuz coz as although however yet therefore hence"
-        ),
-        "t": (
-            "while before after b4 until alone despite during outside inside straight nonstop first again too "
-            "together lol tho though using via in throughout by near along"
-        ),
-        "i": (
-            "in"
-        ),
+        "T": "the my some an a this that more actual real proper pure focused",
+        "c": "and plus & + n nd /",
+        "C": "then afterwards",
+        "B": "but so because since cause cuz coz as although however yet therefore hence",
+        "t": "while before after b4 until despite",
+        "i": "in",
     },
     twists={
         "negated": (
@@ -274,16 +193,14 @@ ENGLISH = LanguageTable(
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
             "starting planning plan plans planned due pending remaining remain remains left yet booked promise "
-            "promised scheduled schedule agenda we'll let let's lets begin beginning wait"
+            "promised scheduled schedule agenda we'll let let's lets begin beginning calendar"
         ),
         "wish": (
-            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need needs "
-            "needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've would've "
-            "could've intend intended rather fancy feel-like dying tempted thinking considering"
+            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
+            "needs needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've "
+            "would've could've intend intended rather fancy feel-like dying tempted thinking considering"
         ),
-        "goal": (
-            "goal goals aim aiming target targets objective challenge"
-        ),
+        "goal": "goal goals aim aiming target targets objective challenge",
         "habit": (
             "daily weekly monthly yearly every each per usually normally typically generally always often sometimes "
             "rarely mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends mornings "
@@ -307,56 +224,56 @@ ENGLISH = LanguageTable(
         ),
         "joke": (
             "kidding kiddin joking joke jk lie lied lying liar fake dream dreamt dreamed dreams psych psyche jokes "
-            "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually"
+            "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually hero minecraft"
         ),
         "command": (
             "undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
-            "export import set start show"
+            "export import set start show accidentally mistakenly"
         ),
         "others": (
-            "he she we they you us them him her his hers its our your their he's she's they're we're someone somebody "
-            "everyone everybody anyone people who whom whose which brother sister son daughter wife husband mother "
-            "father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
+            "he she we they you us them him her his hers its our your their he's she's they're we're someone "
+            "somebody everyone everybody anyone people who whom whose which brother sister son daughter wife husband "
+            "mother father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
             "neighbor neighbours neighbors cat dog grandson granddaughter grandma grandpa uncle aunt cousin coworker "
-            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys class"
+            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys "
+            "class grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
-            "hero tiles youtube netflix spotify tv recording recordings simulator playlist "
-            "is are am be been being were takes took taking take last lasts lasted starts started begins began ends "
-            "ended cost costs lesson lessons classes course courses video videos tutorial tutorials film movie movies "
-            "concert concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test "
-            "tests flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay "
-            "late early watched watching watch listen listened listening read reading app shop store shopping closes "
+            "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
+            "been being were takes took taking take last lasts lasted starts started begins began ends ended cost "
+            "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
+            "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
+            "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
+            "early watched watching watch listen listened listening read reading app shop store shopping closes "
             "opens song songs documentary show meetup lecture gig recital audition walk price euros dollars pounds "
-            "costing slept sleeping rested trailer stream streams game match has does do have's isnt"
+            "costing slept sleeping rested trailer game match has does do have's isnt solo solos forum forums "
+            "tournament tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures "
+            "seminar webinar workshop talk talks advert ads ad commercial article magazine piece pieces replay "
+            "replays final finals"
         ),
-        "question": (
-            "how what why where when who's what's whats how's hows where's can"
-        ),
-        "self": (
-            "me myself mine"
-        ),
+        "question": "how what why where when who's what's whats how's hows where's can",
+        "self": "me myself mine",
         "unclear": (
-            "needed less fewer least most enough too many lot lots limit max maximum minimum record streak total half "
-            "quarter twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned cleaning "
-            "cleaned repairing repaired fixing fixed buying bought selling sold restringing looking finding found "
-            "waiting waited carrying carried talking talked against among between under up off out upto within than "
-            "was it's it that's thats there's here there talk research researched researching browsing browsed "
-            "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
-            "count become became theory homework maintenance repair sick ill watched"
+            "needed less fewer least most enough too many lot lots limit max maximum minimum record streak total "
+            "half quarter twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned "
+            "cleaning cleaned repairing repaired fixing fixed buying bought selling sold restringing looking finding "
+            "found away happen happens happened happening waiting waited carrying carried talking talked against "
+            "among between under upto within than was it's it that's thats there's here there talk research "
+            "researched researching browsing browsed searching searched ago sounds seems looks feels sound seem look "
+            "sucks rocks kills means mean counts count become became theory homework maintenance repair sick ill "
+            "watched"
         ),
     },
     acts={
         "running": "ran jogged run", "drawing": "drew sketched doodled", "meditation": "meditated",
-        "singing": "sang sung", "programming": "coded programmed", "coding": "coded programmed",
-        "writing": "wrote journaled", "reading": "read", "swimming": "swam", "painting": "painted", "dancing": "danced",
-        "dance": "danced", "cooking": "cooked", "cycling": "cycled biked", "climbing": "climbed bouldered",
-        "knitting": "knitted", "juggling": "juggled", "typing": "typed", "skating": "skated", "rowing": "rowed",
+        "singing": "sang sung", "programming": "coded", "coding": "programmed", "writing": "wrote journaled",
+        "reading": "read", "swimming": "swam", "painting": "painted", "dancing": "danced", "dance": "danced",
+        "cooking": "cooked", "cycling": "biked", "climbing": "bouldered", "knitting": "knitted", "juggling": "juggled",
+        "typing": "typed", "skating": "skated", "skateboarding": "skated", "rowing": "rowed",
         "photography": "photographed", "boxing": "boxed", "drums": "drummed", "drumming": "drummed",
         "gardening": "gardened", "stretching": "stretched", "sewing": "sewed", "crochet": "crocheted",
-        "sketching": "sketched drew", "surfing": "surfed", "skiing": "skied", "embroidery": "embroidered",
-        "baking": "baked", "meditating": "meditated", "walking": "walked", "weightlifting": "lifted",
-        "sculpting": "sculpted",
+        "sketching": "drew", "surfing": "surfed", "skiing": "skied", "embroidery": "embroidered", "baking": "baked",
+        "meditating": "meditated", "walking": "walked", "weightlifting": "lifted", "sculpting": "sculpted",
     },
     acting={
         "running": "jogging", "drawing": "sketching doodling", "meditation": "meditating", "programming": "coding",

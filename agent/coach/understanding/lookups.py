@@ -55,7 +55,7 @@ _OF_ONESELF = re.compile(
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
 _ABOUT_OTHERS = re.compile(
-    r"\b(?:takes?|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
+    r"\b(?:takes?|person|people|hacen? falta|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
     r"|hay que|necesito|a day|al dia|per day|por dia|every|cada|enough|if|si)\b"
 )
 _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
@@ -81,9 +81,9 @@ _HOW_MUCH_WHEN: tuple[tuple[re.Pattern[str], Number], ...] = (
 )
 _WHAT_DONE = re.compile(
     r"\bwhat (?:all )?(?:did|have) i\b|\bwhat i did\b|\bwhen did i\b|\bdid i (?:do|practi\w+|play|log|study|train)\b"
-    r"|\bhave i (?:done|practi\w+|played|logged)\b"
+    r"|\bhave i (?:\w{1,9} )?(?:done|practi\w+|played|logged)\b"
     r"|(?:^|[¿.,;!]\s?)(?:y )?que (?:hice|practique|toque|estudie|he (?:hecho|practicado|tocado)|tengo anotado)\b"
-    r"|\bcuando (?:practique|toque|hice)\b"
+    r"|\bcuando (?:practique|toque|hice)\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )
@@ -99,14 +99,18 @@ _SEARCH = re.compile(
     re.IGNORECASE,
 )
 _DELETE = re.compile(
-    r"^(?:\W|please|kindly|por favor|porfa|can you|could you|would you|i want to|quiero|puedes|hey|oye|ok|uy|oops)*"
+    r"^(?:\W|please|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero|(?:me )?puedes|hey|oye|ok"
+    r"|uy|oops)*"
     r"(?:delete|remove|erase|borra\w*|elimina\w*|quita\w*|take out)\b"
 )
 _EDIT = re.compile(
     r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
-    r"(?:change|correct|edit|fix|update|set|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
+    r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
-_WAS_ON = re.compile(r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?(?:\bnot\b|\bno\b)")
+_WAS_ON = re.compile(
+    r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?\b(?:not?|no)\b (?:(?:on|el|the|last|and) )*"
+    r"(?:\d|to?day|yesterday|[a-z]{3,6}day|hoy|ayer|lunes|martes|miercoles|jueves|viernes|sabado|domingo)"
+)
 _SPAN_DAYS = re.compile(r"\b(?:last|past) (\d{1,3}) days\b|\bultimos (\d{1,3}) dias\b")
 
 

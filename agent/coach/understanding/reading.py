@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
-from agent.coach.understanding import shapes
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
-from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
+from agent.coach.understanding.entries import Candidate, Practised
+from agent.coach.understanding.evidence import Evidence, weigh
+from agent.coach.understanding.reaches import find_reach
 from agent.coach.understanding.skills import KnownSkills, know
-from agent.coach.understanding.statements import Statement, find_inherited, find_lacking, find_statement, letters_of
 from agent.coach.understanding.tables import Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of, words_of
 from agent.language import DEFAULT
@@ -49,44 +50,17 @@ class Heard:
 
 
 _NO_QUESTION_BACK = (
-    Twist.JOKE,
-    Twist.REMINDER,
-    Twist.REPORTED,
-    Twist.HYPOTHETICAL,
-    Twist.QUESTION,
-    Twist.COMMAND,
-    Twist.GOAL,
-    Twist.WISH,
-    Twist.FUTURE,
-    Twist.NEGATED,
-    Twist.HABIT,
-    Twist.OTHERS,
-    Twist.LASTS,
-)
+    Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.COMMAND, Twist.GOAL,
+    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.HABIT, Twist.OTHERS, Twist.LASTS,
+)  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
 MAX_ANSWER_WORDS = 6
+MAX_NAME_WORDS = 4
+_NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
+_OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_OF_PRACTICE = frozenset(
-    {
-        WordRole.AMOUNT,
-        WordRole.AMOUNT_SHORT,
-        WordRole.AMOUNT_CLOCK,
-        WordRole.AMOUNT_VAGUE,
-        WordRole.PRACTISED,
-        WordRole.DID,
-        WordRole.SPENT,
-        WordRole.FITTED,
-        WordRole.ACT,
-        WordRole.PARTICIPLE,
-        WordRole.PRACTISED_PARTICIPLE,
-        WordRole.JUST_DONE,
-        WordRole.WAS_AT_IT,
-        WordRole.WENT,
-        WordRole.DONE,
-    }
-)
-_AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK})
+_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +70,6 @@ class _Message:
     chunks: Sequence[Chunk]
     skills: KnownSkills
     now: datetime
-
-    def words_of(self, chunk: Chunk) -> str:
-        """The words of a chunk as they were written."""
-        return self.text[self.words[chunk.start].start : self.words[chunk.end - 1].end]
 
 
 def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Heard:
@@ -113,89 +83,114 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     known = know(skills)
     chunks = chunks_of(words, Circumstances(now, known, language))
     message = _Message(said, words, chunks, known, now)
-    if shapes.BARE.fullmatch(letters_of(chunks)):
-        amount = next(chunk for chunk in chunks if chunk.role in _AMOUNTS)
-        return _lacking(message, "skill", Practised(amount.minutes, "", _day(message)))
-    statement = find_statement(chunks, now, message.words_of)
-    if statement is not None and statement.is_sure:
-        return _sure(message, statement)
-    return _unsure(message, statement)
+    clauses = clauses_of(chunks)
+    found = weigh(clauses, now)
+    standing = found.standing
+    if standing and found.is_clear and all(entry.is_sure for entry in standing):
+        return _sure(message, found)
+    if found.entries and not standing:
+        return Heard(Certainty.NOTHING, twist=_twist_of(chunks))
+    return (
+        _ask(found.to_practised(now.date()), _find_names(message, clauses))
+        or _lacking(message, clauses)
+        or Heard(Certainty.NOTHING, twist=_twist_of(chunks))
+    )
 
 
-def _sure(message: _Message, statement: Statement) -> Heard:
-    practised = tuple(_with_near(message.skills, entry) for entry in statement.practised)
-    if any(entry.is_new and entry.skill in dict(message.skills.names).values() for entry in practised):
+def _ask(known: Sequence[Practised], named: Sequence[Practised]) -> Heard | None:
+    """The question about what may have been practised."""
+    practised = (*known, *named)
+    if any(entry.is_new for entry in known) or (named and not named[0].is_near):
+        return Heard(Certainty.ASK_NEW, practised)
+    if named:
         return Heard(Certainty.ASK_NEAR, practised)
+    return Heard(Certainty.ASK, practised) if practised else None
+
+
+def _sure(message: _Message, found: Evidence) -> Heard:
+    practised = found.to_practised(message.now.date())
     if any(entry.is_new for entry in practised):
         return Heard(Certainty.ASK_NEW, practised)
-    return Heard(Certainty.LOG, practised, _notes(message, statement))
+    return Heard(Certainty.LOG, practised, _notes(message, found))
 
 
-def _with_near(skills: KnownSkills, entry: Practised) -> Practised:
-    """The entry of the skill that was probably meant, where it is nearly one of theirs."""
-    near = skills.near(plain_of(entry.skill.casefold())) if entry.is_new else None
-    return entry if near is None else replace(entry, skill=near)
-
-
-def _notes(message: _Message, statement: Statement) -> str:
+def _notes(message: _Message, found: Evidence) -> str:
     """What stands behind one entry."""
-    if len(statement.practised) != 1 or statement.end >= len(message.chunks):
+    if len(found.standing) != 1:
         return ""
-    rest = message.chunks[statement.end :]
-    return (
-        message.text[message.words[rest[0].start].start :]
-        .replace(f" {NEWLINE}", "")
-        .replace(NEWLINE, "")
-        .strip(" ,.:;-–—()")
-    )
+    entry = found.standing[0]
+    core = max(entry.amount.end, entry.skill.end)
+    rest = [chunk for chunk in message.chunks if chunk.start >= core]
+    while rest and rest[0].role not in _NOTED:
+        rest = rest[1:]
+    if not rest:
+        return ""
+    said = message.text[message.words[rest[0].start].start :]
+    return said.replace(f" {NEWLINE}", "").replace(NEWLINE, "").strip(" ,.:;-–—()")
 
 
-def _unsure(message: _Message, statement: Statement | None) -> Heard:
-    if statement is None or not all(entry.skill for entry in statement.practised):
-        inherited = find_inherited(message.chunks, message.now, message.words_of)
-        if inherited is not None and inherited[1]:
-            return Heard(Certainty.LOG, (inherited[0],))
-    twist = _twist_of(message.chunks)
-    told_by_them = (
-        statement is not None
-        and statement.is_said
-        and twist in (Twist.NEGATED, Twist.OTHERS, Twist.LASTS, Twist.FUTURE, Twist.WISH, Twist.HABIT)
-    )
-    lacking = find_lacking(message.chunks, message.now)
-    if twist is not None and not told_by_them:
-        heard = _of_other_clause(message, lacking, twist)
-        return heard or Heard(Certainty.NOTHING, twist=twist)
-    if any(chunk.role in _AMOUNTS and not chunk.minutes for chunk in message.chunks):
-        return Heard(Certainty.NOTHING, twist=Twist.NEGATED)
-    if statement is not None:
-        new = any(entry.is_new for entry in statement.practised)
-        return Heard(Certainty.ASK_NEW if new else Certainty.ASK, statement.practised)
-    if lacking is not None:
-        return _lacking(message, *lacking)
-    amounts = [chunk for chunk in message.chunks if chunk.role in _AMOUNTS]
-    skills = [chunk for chunk in message.chunks if chunk.role in (WordRole.SKILL, WordRole.ACT, WordRole.ACTING)]
-    if len(amounts) == 1 and skills and not skills[0].is_new:
-        return Heard(Certainty.ASK, (Practised(amounts[0].minutes, skills[0].skill, _day(message)),))
-    return Heard(Certainty.NOTHING)
+def _find_names(message: _Message, clauses: Sequence[Clause]) -> list[Practised]:
+    """Practice of what is none of their skills yet, or nearly one of them."""
+    found = []
+    for at, clause in enumerate(clauses):
+        if len(clause.amounts) != 1 or clause.skills or clause.block is not None or clause.is_aside or clause.is_asked:
+            continue
+        name, is_clear = _name_in(message, clause)
+        near = message.skills.near(plain_of(name.casefold()))
+        amount = clause.amounts[0]
+        taken_back = find_reach(clauses, Candidate(amount, amount, at, at, is_said=clause.verb is not None))
+        if name and (is_clear or near is not None) and taken_back in (None, Twist.DOUBT):
+            minutes = amount.minutes
+            found.append(Practised(minutes, near or name, _day(message), is_new=True, is_near=near is not None))
+    return found
 
 
-def _of_other_clause(message: _Message, lacking: tuple[str, Practised] | None, twist: Twist) -> Heard | None:
-    """As "I wanted to practise guitar for an hour but did 20 min": of the one skill that is spoken of."""
-    if lacking is None or lacking[0] == "amount" or twist not in (Twist.WISH, Twist.FUTURE):
-        return None
-    skills = {chunk.skill for chunk in message.chunks if chunk.role is WordRole.SKILL}
-    if len(skills) != 1:
-        return None
-    return Heard(Certainty.ASK, (replace(lacking[1], skill=skills.pop()),))
+def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
+    """The words that name what was practised: behind the verb, or of the amount; or all that a log book's line says."""
+    chunks = clause.chunks
+    runs: list[list[Chunk]] = [[]]
+    for chunk in chunks:
+        if chunk.role is WordRole.CONTENT:
+            runs[-1].append(chunk)
+        elif runs[-1]:
+            runs.append([])
+    first = runs[0]
+    if not first or len(first) > MAX_NAME_WORDS:
+        return "", False
+    verb = clause.verb
+    starts = chunks.index(first[0])
+    terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
+    short = clause.amounts[0].role is WordRole.AMOUNT_SHORT or chunks[starts - 1].role is WordRole.OF
+    is_clear = verb < starts if verb is not None else terse and short
+    return message.text[message.words[first[0].start].start : message.words[first[-1].end - 1].end], is_clear
 
 
-def _lacking(message: _Message, lacks: str, entry: Practised) -> Heard:
-    if lacks == "amount":
-        return Heard(Certainty.ASK_AMOUNT, (replace(entry, minutes=None),))
+def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
+    """Practice of which it is not said what it was, or how long."""
+    for clause in clauses:
+        if clause.block not in (None, Twist.DOUBT) or clause.is_aside or clause.is_asked:
+            continue
+        says = clause.verb is not None
+        amounts, vague = clause.amounts, clause.has(WordRole.AMOUNT_VAGUE)
+        if (
+            clause.skills
+            and not any(each.amounts for each in clauses)
+            and (says or (vague and not clause.has(WordRole.CONTENT)))
+        ):
+            skill = clause.skills[0]
+            return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
+        bare = all(each.is_bare for each in clauses) and len(clauses) == 1
+        more = clause.has(WordRole.CONTENT, WordRole.OTHER)
+        if amounts and not clause.skills and not more and (says or bare):
+            return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
+    return None
+
+
+def _without_skill(message: _Message, entry: Practised) -> Heard:
     names = [skill for _, skill in message.skills.names]
     if len(names) == 1:
         return Heard(Certainty.ASK, (replace(entry, skill=names[0]),))
-    return Heard(Certainty.ASK_SKILL if lacks == "skill" else Certainty.NOTHING, (entry,))
+    return Heard(Certainty.ASK_SKILL, (entry,))
 
 
 def _twist_of(chunks: Sequence[Chunk]) -> Twist | None:
@@ -244,7 +239,7 @@ def add_amount(text: str, entry: Practised) -> Heard:
     """What was practised, by the answer to how long it was: an amount, and little else."""
     words = words_of(clean(text[:MAX_CHARS]))
     chunks = chunks_of(words, Circumstances(_ANY_DAY, know(()), DEFAULT))
-    amounts = [chunk.minutes for chunk in chunks if chunk.role in _AMOUNTS]
+    amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
     if (
         len(amounts) != 1
         or len(words) > MAX_ANSWER_WORDS
@@ -252,10 +247,3 @@ def add_amount(text: str, entry: Practised) -> Heard:
     ):
         return Heard(Certainty.NOTHING)
     return Heard(Certainty.LOG, (replace(entry, minutes=amounts[0]),))
-
-
-def shape_of(text: str, skills: Sequence[str], now: datetime, language: str = "en") -> str:
-    """The roles of a message in a row."""
-    return letters_of(
-        chunks_of(words_of(clean(text.replace("\n", f" {NEWLINE} "))), Circumstances(now, know(skills), language))
-    )

@@ -22,7 +22,7 @@ EARLIEST_HOUR = 7
 _LEAD = re.compile(
     r"^(?:\W|please|hey|hi|ok|and|can you|could you|would you|will you"
     r"|por favor|porfa|oye|hola|y|puedes|podr[ií]as|me){0,20}"
-    r"\b(?:remind me|recu[eé]rdame|rec[oó]rdame|recordarme|recordar|record[aá]me|av[ií]same)\b\s*",
+    r"\b(?:remind me|recu[eé]rd[ae]me|rec[oó]rdame|recordarme|recordar|record[aá]me|av[ií]same)\b\s*",
     re.IGNORECASE,
 )
 _LINKS = re.compile(r"^(?:to|that|about|of|que|de|para|con)\s+|\s+(?:to|that|about|of|que|de|para)$", re.IGNORECASE)

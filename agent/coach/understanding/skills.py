@@ -1,5 +1,6 @@
 """Finds a person's skills among the words: by name, as a verb ("ran", "dibujé"), and nearly ("gutiar"). Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,25 @@ from agent.coach.understanding.words import Word, plain_of, words_of
 _TABLES = (ENGLISH, SPANISH)
 MAX_SKILLS = 200
 MIN_NEAR_CHARS = 4
+MIN_STEM_CHARS = 3
+
+
+_ENDINGS = (
+    ("ando", r"(?:ar|acion|ado|ada|aje)$", ("e", "ado")),
+    ("iendo", r"(?:er|ir|ido|ida)$", ("i", "ido")),
+)
+"""Of Spanish names of skills: the gerund's ending, what the name ends in, the endings of "I did" and "I have done"."""
+
+
+def _derive(name: str) -> tuple[list[str], list[str]]:
+    """The past forms and the gerund that the name itself tells: "dancing" is danced, "dibujar" dibujé and dibujando."""
+    if name.endswith("ing"):
+        return [f"{name[:-3]}ed"], []
+    for gerund, ending, past in _ENDINGS:
+        stem, found = re.subn(ending, "", name)
+        if found and len(stem) >= MIN_STEM_CHARS:
+            return [stem + end for end in past], [stem + gerund]
+    return [], []
 
 
 def _forms(tables: Sequence[Mapping[str, str]]) -> dict[str, frozenset[str]]:
@@ -24,7 +44,7 @@ _NEW = {
     form: name
     for table in _TABLES
     for name, forms in reversed(list(table.acts.items()))
-    for form in plain_of(forms).split()
+    for form in (*plain_of(forms).split(), *_derive(plain_of(name))[0])
 }
 
 
@@ -68,9 +88,10 @@ def know(skills: Sequence[str]) -> KnownSkills:
         by_first.setdefault(words[0], []).append((words, skill))
         joined = " ".join(words)
         names.append((joined, skill))
-        for form in _ACTS.get(joined, ()):
+        done, doing = _derive(joined) if len(words) == 1 else ([], [])
+        for form in (*_ACTS.get(joined, ()), *done):
             acts.setdefault(form, skill)
-        for form in _ACTING.get(joined, ()):
+        for form in (*_ACTING.get(joined, ()), *doing):
             acting.setdefault(form, skill)
     return KnownSkills({first: tuple(found) for first, found in by_first.items()}, acts, acting, tuple(names))
 

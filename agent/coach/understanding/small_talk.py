@@ -9,9 +9,11 @@ _MOODS = (
     r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
     r"triste|agotad[oa]|frustrad[oa]|desanimad[oa]|deprimid[oa]|desmotivad[oa]|hart[oa]|cansad[oa]|no avanzo|no mejoro",
     r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
-    r"sin (?:ganas|motivaci[oó]n)",
+    r"sin (?:ganas|motivaci[oó]n)|ganas de (?:dejarlo|llorar)|desesperad[oa]|no puedo m[aá]s",
+    r"(?:cada vez|cada d[ií]a) (?:\w+ )?peor",
+    r"(?:get|gett|feel)ing worse|worse (?:at|every)|lonely|(?:feel|feeling) like (?:crying|quitting)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
-    r"me siento (?:\w{1,12} ){0,3}(?:mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
+    r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
 )
 _JOKES = (
     r"jokes?|(?:something|smth|sth) funny|make me laugh",

@@ -6,41 +6,29 @@ SPANISH = LanguageTable(
     code="es",
     numbers={
         "uno": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7, "ocho": 8, "nueve": 9,
-        "diez": 10, "once": 11, "doce": 12, "trece": 13, "catorce": 14, "quince": 15, "dieciséis": 16, "diecisiete": 17,
-        "dieciocho": 18, "diecinueve": 19, "veinte": 20, "veintiuno": 21, "veintidós": 22, "veintitrés": 23,
-        "veinticuatro": 24, "veinticinco": 25, "veintiséis": 26, "veintisiete": 27, "veintiocho": 28, "veintinueve": 29,
-        "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90,
-        "cien": 100, "ciento": 100, "cero": 0, "veintiun": 21, "veintiún": 21,
+        "diez": 10, "once": 11, "doce": 12, "trece": 13, "catorce": 14, "quince": 15, "dieciséis": 16,
+        "diecisiete": 17, "dieciocho": 18, "diecinueve": 19, "veinte": 20, "veintiuno": 21, "veintidós": 22,
+        "veintitrés": 23, "veinticuatro": 24, "veinticinco": 25, "veintiséis": 26, "veintisiete": 27, "veintiocho": 28,
+        "veintinueve": 29, "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80,
+        "noventa": 90, "cien": 100, "ciento": 100, "cero": 0, "veintiun": 21, "veintiún": 21,
     },
-    ones=frozenset(
-        ["un", "una"]
-    ),
-    hours=frozenset(
-        ["hora", "horas", "horaz", "horita", "horitas", "hs"]
-    ),
-    minutes=frozenset(
-        ["mimutos", "minitos", "minutito", "minutitos", "minuto", "minutos"]
-    ),
-    half=frozenset(
-        ["media", "medio"]
-    ),
-    quarter=frozenset(
-        ["cuartito", "cuarto", "cuartos"]
-    ),
-    conjunctions=frozenset(
-        ["con", "y"]
-    ),
+    ones=frozenset(["un", "una"]),
+    hours=frozenset(["hora", "horas", "horaz", "horita", "horitas", "hs"]),
+    minutes=frozenset(["mimutos", "minitos", "minuticos", "minutito", "minutitos", "minuto", "minutos"]),
+    half=frozenset(["media", "medio"]),
+    quarter=frozenset(["cuartito", "cuarto", "cuartos"]),
+    conjunctions=frozenset(["con", "y"]),
     days={
         "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
-        "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2,
-        "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
+        "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1, "anteayer": 2, "antier": 2,
+        "antes de ayer": 2, "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
     },
     open_days={
         "esta noche": 0,
     },
     parts=(
-        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; en "
-        "la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
+        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; "
+        "en la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
         "noche; noche; tarde; tempranito; mismo"
     ),
     weekdays={
@@ -49,8 +37,8 @@ SPANISH = LanguageTable(
     },
     months={
         "enero": 1, "febrero": 2, "marzo": 3, "abril": 4, "mayo": 5, "junio": 6, "julio": 7, "agosto": 8,
-        "septiembre": 9, "setiembre": 9, "octubre": 10, "noviembre": 11, "diciembre": 12, "ene": 1, "dic": 12, "ago": 8,
-        "sept": 9,
+        "septiembre": 9, "setiembre": 9, "octubre": 10, "noviembre": 11, "diciembre": 12, "ene": 1, "dic": 12,
+        "ago": 8, "sept": 9,
     },
     times=(
         "por la mañana; por la tarde; por la noche; al mediodía; a mediodía; de madrugada; en la noche; en la tarde; "
@@ -61,9 +49,9 @@ SPANISH = LanguageTable(
         "comida; antes de acostarme; de noche"
     ),
     periods=(
-        "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; el "
-        "finde; el fin de semana; este fin de semana; el finde pasado; el fin de semana pasado; hace unos días; "
-        "últimamente; estos días; toda la semana; la otra vez"
+        "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; "
+        "el finde; el fin de semana; este fin de semana; el finde pasado; el fin de semana pasado; hace unos días; "
+        "últimamente; estos días; toda la semana; la otra vez; un día; una vez; el verano pasado; hace tiempo"
     ),
     vague=(
         "un poco; un poquito; un rato; un ratito; un buen rato; algo de; unos minutos; varios minutos; algunos "
@@ -74,203 +62,132 @@ SPANISH = LanguageTable(
         "O": (
             "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
             "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
-            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; quería "
-            "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
-            "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
-            "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
-            "dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se "
-            "me olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez"
+            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; "
+            "quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues "
+            "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
+            "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
+            "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
+            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez"
         ),
         "o": (
-            "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que "
-            "los hice; que "
-            "ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos hechas; "
-            "ambas hechas; ambos "
-            "hechos"
+            "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
+            "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos "
+            "hechas; ambas hechas; ambos hechos"
         ),
         "c": (
             "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
         ),
-        "C": (
-            "después de eso; luego de eso"
-        ),
+        "C": "después de eso; luego de eso",
         "B": (
             "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo"
         ),
-        "t": (
-            "antes de; después de; antes del; después del; a pesar; gracias a; hasta que"
-        ),
+        "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa"
         ),
-        "F": (
-            "más o menos; algo así como; nada más; poco más de; casi casi"
-        ),
-        "W": (
-            "he estado; yo estuve"
-        ),
-        "s": (
-            "le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le eche"
-        ),
-        "p": (
-            "para entrar en calor; para calentar"
-        ),
+        "F": "más o menos; algo así como; nada más; poco más de; casi casi",
+        "p": "para entrar en calor; para calentar",
         "v": (
-            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; "
-            "me puse con; conseguí hacer; "
-            "pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me marqué; me puse a "
-            "practicar; me puse a tocar; le di a; le di al; pude con"
-        ),
-        "e": (
-            "salí a; fui a; sali a; salí de; me fui a"
+            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
+            "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
+            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
+            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve"
         ),
         "w": (
-            "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía "
-            "tiempo libre; tuve un rato"
+            "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
+            "libre; tuve un rato"
         ),
-        "R": (
-            "sin; en vez de; en lugar de"
-        ),
+        "R": "sin; en vez de; en lugar de",
     },
     twisted_phrases={
         "habit": (
-            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las mañanas; "
-            "todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los miércoles; los "
-            "jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las mañanas; por las "
-            "tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; de chico; hace "
-            "años; en la uni; los findes"
+            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las "
+            "mañanas; todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los "
+            "miércoles; los jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las "
+            "mañanas; por las tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; "
+            "de chico; hace años; en la uni; los findes"
         ),
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
-            "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo "
-            "para; lista para; listos para; listas para; hecho para"
+            "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo para; "
+            "lista para; listos para; listas para; hecho para; para hoy; vamos con; a por"
         ),
         "negated": (
-            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; casi "
-            "practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
+            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
+            "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
         "joke": (
-            "me desperté; desperté; "
-            "es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era broma; sí claro; si claro; "
-            "no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es verdad; no es cierto; me lo "
-            "inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; en un videojuego; en el "
-            "videojuego; en realidad no; te lo creíste; en otra vida"
+            "me desperté; desperté; es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era "
+            "broma; sí claro; si claro; no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es "
+            "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; "
+            "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; "
+            "ya te digo que no; ni por asomo"
         ),
-        "wish": (
-            "me gustaría; me encantaría; tengo que; tenía que; tendría que; hay que; tengo ganas; debería haber; "
-            "tendría que haber; podría haber; me apetece; me propuse; tuve que; había que; hubo que; me apetecía; se "
-            "supone; se suponía"
-        ),
+        "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
             "igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi infancia; mi "
-            "niñez; mi época; "
-            "mis tiempos; la pandemia; el confinamiento; en los ochenta; en los noventa; los dos días; ambos días; "
-            "mañana y "
-            "tarde; mañana y noche; la mitad; una parte; en el ejército; en la mili; "
-            "tal vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no estoy segura; o "
-            "algo así; no se si; capaz que; por ahí; creo que; o fue; me parece"
+            "niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los noventa; los dos "
+            "días; ambos días; mañana y tarde; mañana y noche; la mitad; una parte; en el ejército; en la mili; tal "
+            "vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no estoy segura; o algo "
+            "así; no se si; capaz que; por ahí; creo que; o fue; me parece"
         ),
-        "goal": (
-            "mi meta; mi objetivo; llegar a"
-        ),
-        "reported": (
-            "según; por ejemplo; mi profe dice"
-        ),
-        "others": (
-            "mi hijo; mi hija; mi hermano; mi hermana; mi amigo; mi amiga; mi marido; mi mujer; mi esposa; mi esposo; "
-            "mi profesor; mi profesora; mi profe; mi madre; mi padre; mi mamá; mi papá; mi novio; mi novia; mi nieto; "
-            "mi nieta; mi vecino; mi vecina; la banda; mi perro; mi gato; mi primo; mi prima; mi jefe; un amigo; una "
-            "amiga; un compañero"
-        ),
-        "lasts": (
-            "de largo; de duración; es de; son de; era de"
-        ),
-        "hypothetical": (
-            "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese"
-        ),
-        "unclear": (
-            "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos"
-        ),
+        "goal": "mi meta; mi objetivo; llegar a",
+        "reported": "según; por ejemplo; mi profe dice",
+        "others": "mi amigo; mi amiga; un amigo; una amiga",
+        "lasts": "de largo; de duración; es de; son de; era de",
+        "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
+        "unclear": "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos",
+        "command": "por error; sin querer; por accidente; por equivocación",
     },
     roles={
-        "I": (
-            "yo"
-        ),
-        "h": (
-            "he"
-        ),
+        "I": "yo",
         "J": (
-            "también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente "
-            "solo sólo "
-            "apenas nomás nomas"
+            "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
+            "únicamente solo sólo apenas nomás nomas"
         ),
         "O": (
-            "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
-            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues mira "
-            "venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae "
-            "parce vaya anda ole neta tipo posta órale orale chale chido ostras hostia joder"
+            "vamos hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto "
+            "sí claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues "
+            "mira venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd "
+            "mae parce vaya anda ole neta tipo órale orale chale chido ostras hostia joder"
         ),
         "L": (
-            "anota apunta registra apúntame anótame añade agrega suma anotá apuntá registrá agregá anotame sumá"
+            "anotar apuntar registrar agregar sumar añadir anota apunta registra apúntame anótame añade agrega suma "
+            "anotá apuntá registrá agregá anotame sumá"
         ),
-        "V": (
-            "practiqué practicqué practiqe praktiqué"
-        ),
+        "V": "practiqué practicqué practiqe praktiqué practicado",
         "v": (
-            "toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí leccioné "
-            "perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie"
+            "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
+            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
+            "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
+            "pasado jugado terminado completado sacado aprendido metido acabo"
         ),
-        "s": (
-            "dediqué pasé invertí metí saqué estuve anduve eché"
-        ),
-        "Q": (
-            "practicado"
-        ),
-        "q": (
-            "tocado estudiado hecho ensayado entrenado trabajado repasado dedicado pasado jugado terminado completado "
-            "sacado aprendido metido"
-        ),
-        "E": (
-            "acabo"
-        ),
-        "f": (
-            "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar"
-        ),
+        "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
             "practicando tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo "
-            "practicándo"
+            "dándole practicándo"
         ),
         "o": (
-            "hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
+            "quedó hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
             "completados ✅ ☑ ✔ ✓"
         ),
         "F": (
             "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo"
         ),
         "p": (
-            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio"
+            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala escalas "
+            "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
+            "calentamiento"
         ),
-        "P": (
-            "de del con a al en para d"
-        ),
-        "T": (
-            "el la los las mi un una mis lo este nuestra"
-        ),
-        "c": (
-            "y e más + &"
-        ),
-        "C": (
-            "luego después entonces"
-        ),
-        "B": (
-            "pero porque aunque pues mas sino"
-        ),
-        "t": (
-            "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin"
-        ),
-        "w": (
-            "bonita bonito"
-        ),
+        "P": "de del con a al en para d contra",
+        "T": "el la los las mi un una mis lo este nuestra",
+        "c": "y e más + &",
+        "C": "luego después entonces",
+        "B": "pero porque aunque pues mas sino",
+        "t": "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin",
+        "w": "bonita bonito",
+        "H": "he",
     },
     twists={
         "negated": (
@@ -279,35 +196,32 @@ SPANISH = LanguageTable(
             "dejé evité suspendido suspendida"
         ),
         "future": (
-            "mañana voy vas vamos pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
+            "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
-            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban íbamos "
-            "haremos empezaré espera toca tocará adelante dentro"
+            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
+            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda"
         ),
         "wish": (
-            "vendría gustaría estaría "
-            "quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo debería deberíamos necesito "
-            "intento intenté pienso espero deseo propuse gustaría encantaría tengo tienes tiene tenía tendría "
-            "pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría saco"
+            "vendría gustaría estaría quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo "
+            "debería deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene "
+            "tenía tendría pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría "
+            "saco"
         ),
-        "goal": (
-            "meta metas objetivo objetivos reto desafío propósito"
-        ),
+        "goal": "meta metas objetivo objetivos reto desafío propósito",
         "habit": (
             "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
             "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía hacia estudiaba "
-            "jugaba dibujaba corría corria entrenaba usualmente sábados domingos semanas meses años año mes promedio "
+            "jugaba dibujaba corría corria entrenaba usualmente sábados domingos semanas meses año mes promedio "
             "antes llevo llevaba sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
-            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador avísame "
-            "avisame avisar despiértame llámame cronómetro"
+            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador "
+            "avísame avisame avisar despiértame llámame cronómetro"
         ),
-        "hypothetical": (
-            "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo"
-        ),
+        "hypothetical": "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo",
         "doubt": (
-            "igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
+            "dizque igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u "
+            "parece"
         ),
         "reported": (
             "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "
@@ -315,7 +229,7 @@ SPANISH = LanguageTable(
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
-            "ficción virtual mentiroso"
+            "ficción virtual mentiroso hero"
         ),
         "command": (
             "deshaz deshacer deshazlo deshacé borra borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
@@ -323,56 +237,49 @@ SPANISH = LanguageTable(
             "archiva renombra pon ponme muéstrame enséñame exporta"
         ),
         "others": (
-            "practica toca estudia ensaya juega entrena "
-            "tú tu usted ustedes vos él ella ellos ellas nosotros nosotras les su sus se te quien quién alguien "
-            "hermano hermana hijo hija hijos esposa esposo mujer marido madre padre mamá papá novio novia niño niña "
-            "nieto nieta abuelo abuela primo prima vecino vecina vecinos profesor profesora profe maestro maestra "
-            "compañero compañera jefe perro gato bebé hizo practicó tocó estudió jugó corrió dibujó meditó ensayó "
-            "entrenó hicieron tocaron tocamos practicamos hicimos estudiamos ensayamos jugamos practicaron coro banda "
-            "orquesta gente todos"
+            "lleva llevan practica toca estudia ensaya juega entrena tú tu usted ustedes vos él ella ellos ellas "
+            "nosotros nosotras les su sus se te quien quién alguien hermano hermana hijo hija hijos esposa esposo "
+            "mujer marido madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino "
+            "vecina vecinos profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo "
+            "practicó tocó estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos "
+            "hicimos estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina "
+            "sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
-            "hero youtube netflix spotify tele grabación grabaciones simulador "
-            "es son está están era eran fue fueron sería estaría duran dura duró duraba tarda tardó tardé cuesta "
-            "cuestan empieza empezó clase clases lección lecciones curso cursos vídeo vídeos video videos película "
-            "películas concierto conciertos tutorial tutoriales charla reunión reuniones cita examen exámenes prueba "
-            "autobús bus tren vuelo viaje conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché "
-            "escuchando leí leyendo partido canción canciones episodio podcast disco documental serie dormí descansé "
-            "tienda audición estaba haya"
+            "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
+            "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
+            "lección lecciones curso cursos vídeo vídeos video videos película películas concierto conciertos "
+            "tutorial tutoriales charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje "
+            "conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché escuchando leí leyendo "
+            "partido canción canciones episodio podcast disco documental serie dormí descansé tienda audición estaba "
+            "haya solo foro foros torneo torneos ensayos obra ópera musical seminario taller anuncio anuncios "
+            "artículo revista pieza campamento partida partidas"
         ),
         "question": (
-            "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual donde "
-            "quién cuando"
+            "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual "
+            "donde quién cuando"
         ),
-        "self": (
-            "me mí"
-        ),
+        "self": "me mí",
         "unclear": (
-            ""
-            "menos demasiado demasiada muchos muchas bastante máximo "
-            "mínimo maximo minimo récord racha segundo segundos afinar afinando afiné limpiar limpiando limpié "
-            "buscando busqué arreglé arreglando comprar compré comprando vender vendí esperé esperando esto esta esa "
-            "ese eso aquello hora horas minuto minutos cuarto hasta desde contra sobre ha han hemos había haber hay "
-            "hace sido suena suenan significa sirve basta bastan cansa aburro pagué viendo total media enfermo "
-            "enferma atasco tarde hable hablé hablando"
+            "menos demasiado demasiada muchos muchas bastante máximo mínimo maximo minimo récord racha segundo "
+            "segundos afinar afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar "
+            "compré comprando vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos "
+            "cuarto hasta desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta "
+            "bastan cansa aburro pagué viendo total media enfermo enferma atasco tarde hable hablé hablando"
         ),
     },
     acts={
-        "correr": "corrí corri troté", "dibujo": "dibujé dibuje", "dibujar": "dibujé dibuje",
-        "meditación": "medité medite", "meditar": "medité medite", "canto": "canté cante", "cantar": "canté cante",
-        "programación": "programé programe codeé", "programar": "programé programe codeé", "escritura": "escribí",
-        "escribir": "escribí", "natación": "nadé nade", "nadar": "nadé nade", "pintura": "pinté pinte",
-        "pintar": "pinté pinte", "baile": "bailé baile", "bailar": "bailé baile", "cocina": "cociné cocine",
-        "cocinar": "cociné cocine", "lectura": "leí", "leer": "leí", "ciclismo": "pedaleé", "escalada": "escalé escale",
-        "tejer": "tejí", "costura": "cosí", "patinaje": "patiné", "carrera": "corrí", "fotografía": "fotografié",
-        "boxeo": "boxeé", "remo": "remé", "malabares": "malabareé", "ganchillo": "tejí",
+        "correr": "troté", "dibujo": "dibujé dibuje", "dibujar": "dibujé", "meditación": "medité", "meditar": "medité",
+        "canto": "canté cante", "cantar": "canté", "programación": "codeé", "programar": "codeé",
+        "escritura": "escribí", "escribir": "escribí", "natación": "nadé nade nadado", "nadar": "nadé",
+        "pintura": "pinté pinte", "pintar": "pinté", "baile": "bailé baile", "bailar": "bailé",
+        "cocina": "cociné cocine", "cocinar": "cociné", "lectura": "leí", "leer": "leí", "ciclismo": "pedaleé",
+        "escalada": "escalé", "tejer": "tejí", "costura": "cosí", "patinaje": "patiné", "carrera": "corrí",
+        "fotografía": "fotografié", "boxeo": "boxeé", "remo": "remé", "malabares": "malabareé", "ganchillo": "tejí",
     },
     acting={
-        "correr": "corriendo", "dibujo": "dibujando", "dibujar": "dibujando", "meditación": "meditando",
-        "canto": "cantando", "cantar": "cantando", "programación": "programando", "programar": "programando",
-        "escritura": "escribiendo", "escribir": "escribiendo", "natación": "nadando", "nadar": "nadando",
-        "pintura": "pintando", "pintar": "pintando", "baile": "bailando", "bailar": "bailando", "cocina": "cocinando",
-        "escalada": "escalando", "meditar": "meditando", "patinaje": "patinando", "lectura": "leyendo",
-        "leer": "leyendo", "malabares": "malabareando", "tejer": "tejiendo",
+        "dibujo": "dibujando", "canto": "cantando", "escritura": "escribiendo", "natación": "nadando",
+        "pintura": "pintando", "baile": "bailando", "cocina": "cocinando", "lectura": "leyendo", "leer": "leyendo",
+        "malabares": "malabareando",
     },
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What a language's table holds: one shape for every language, words and what they can be. Data, no rules.
 
-A word's role is one letter, with which `shapes` spells its shapes; they stand in `WordRole`. A word that stands in no
+A word's role is one letter, so that roles in a row can be matched; they stand in `WordRole`. A word that stands in no
 table is content: the name of a skill, or a word of a note.
 """
 
@@ -15,20 +15,13 @@ class WordRole(StrEnum):
     SUBJECT = "I"  # i, yo
     HAVE = "H"  # have
     I_HAVE = "A"  # i've
-    HE = "h"  # the Spanish auxiliary, which a participle follows
     ADVERB = "J"  # just, also, ya
     OPENING = "O"  # hi, ok, please
     LOG = "L"  # log, anota
     PRACTISED = "V"  # verbs that mean practising and nothing else
     DID = "v"
     FITTED = "g"  # got, squeezed: done only with the "in" behind it
-    SPENT = "s"
-    PRACTISED_PARTICIPLE = "Q"
-    PARTICIPLE = "q"
-    JUST_DONE = "E"  # "acabo de", which an infinitive follows
     INFINITIVE = "f"
-    WAS_AT_IT = "W"  # estuve, "I was": a gerund follows
-    WENT = "e"
     GERUND = "G"
     DONE = "o"  # done, hecho, a tick
     ABOUT = "F"  # for, about, unos

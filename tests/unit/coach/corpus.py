@@ -41,6 +41,8 @@ _INTENTS = {
     Act.PLAN: "plan",
     Intent.GUIDE: "help",
     Intent.HELP: "help",
+    Intent.FORGET: "delete",
+    Intent.CHANGE: "edit",
     Intent.THANKS: "thanks",
     Intent.GREETING: "greeting",
     Act.UNDO: "undo",

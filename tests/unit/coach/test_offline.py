@@ -90,7 +90,7 @@ class TestLogging:
 
     async def test_what_may_be_practice_is_asked(self, ana: Conversation):
         """And logged without the words that made it unsure."""
-        assert "Shall I log **45 min guitar**?" in await ana.say("my guitar needed 45 minutes of me")
+        assert "Shall I log **45 min guitar**?" in await ana.say("maybe 45 minutes of guitar")
         assert "Logged **45 min** 🎸 guitar." in await ana.say("yes")
         assert "" == ana.newest.notes
 
@@ -104,7 +104,7 @@ class TestLogging:
         [
             ((), "45m cello"),
             ((), "I practised cello for 20 minutes"),
-            ((), "my guitar needed 45 minutes of me"),
+            ((), "maybe 45 minutes of guitar"),
             ((), "45m"),
             ((), "actually it was 50 minutes"),
             ((), "add a skill called cello"),

@@ -1,0 +1,224 @@
+"""Cuts a message into clauses, and finds what in one keeps it from being one's own past practice. Pure.
+
+What a clause turns into something else it turns for itself; how far it reaches into the others is `evidence`'s.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.tables import Twist, WordRole
+
+AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK})
+SKILLS = frozenset({WordRole.SKILL, WordRole.ACT, WordRole.ACTING})
+DAYS = frozenset({WordRole.DAY, WordRole.DAY_EITHER})
+VERBS = frozenset(WordRole(letter) for letter in "Vvgko")
+"""That tell of something done; the Spanish ones say by whom."""
+
+_PAUSES = frozenset(WordRole(letter) for letter in ",.cCB?")
+_ENDS_SENTENCE = frozenset({WordRole.STOP, WordRole.QUESTION})
+_SUBJECTS = frozenset({WordRole.SUBJECT, WordRole.I_HAVE})
+_PREPOSITIONS = frozenset({WordRole.OF, WordRole.IN})
+_SAYS_LITTLE = frozenset(WordRole(letter) for letter in "JOYyKFTPpi,LoH")
+"""Roles that neither name a subject nor say what was done."""
+
+SOFT = frozenset({Twist.DOUBT, Twist.UNCLEAR})
+"""What may be no practice, or may: it is asked about."""
+
+_PRONOUNS = frozenset({"he", "she", "we", "you", "they", "el", "ella", "ellos", "ellas", "tu", "usted"})
+_POSSESSIVE = frozenset({"of", "de", "del", "by"})
+_FOR = frozenset({"for", "para"})
+_BESIDE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
+"""What may be spoken of behind "in", "with" or "while", where only more is told."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A stretch of a message between two pauses."""
+
+    chunks: tuple[Chunk, ...]
+    mark: WordRole | None  # the pause before it
+    sentence: int  # its number
+    is_asked: bool
+    is_quoted: bool  # an amount or a skill stands in quotes
+    is_aside: bool = False  # begins with "while", "before", "after"
+    is_listed: bool = False  # a colon stands before it
+
+    @cached_property
+    def amounts(self) -> list[Chunk]:
+        """Its durations."""
+        return [chunk for chunk in self.chunks if chunk.role in AMOUNTS]
+
+    @cached_property
+    def skills(self) -> list[Chunk]:
+        """The skills it names, each once."""
+        named = {chunk.skill: chunk for chunk in reversed(self.chunks) if chunk.role is WordRole.SKILL}
+        done = {chunk.skill: chunk for chunk in reversed(self.chunks) if chunk.role in SKILLS}
+        return sorted((named or done).values(), key=lambda chunk: chunk.start)
+
+    @cached_property
+    def days(self) -> list[Chunk]:
+        """The days it names."""
+        return [chunk for chunk in self.chunks if chunk.day is not None]
+
+    @cached_property
+    def twists(self) -> set[Twist]:
+        """What its words turn it into."""
+        return {chunk.twist for chunk in self.chunks if chunk.twist is not None}
+
+    def has(self, *roles: WordRole) -> bool:
+        """Whether one of its chunks has one of these roles."""
+        return any(chunk.role in roles for chunk in self.chunks)
+
+    @cached_property
+    def is_fragment(self) -> bool:
+        """Whether it names nothing: no skill, amount or content."""
+        return not self.has(WordRole.CONTENT, *AMOUNTS, *SKILLS)
+
+    @cached_property
+    def is_bare(self) -> bool:
+        """Whether it holds an amount, a skill or a day, and nothing else that says something."""
+        return all(chunk.role in _SAYS_LITTLE | AMOUNTS | SKILLS | DAYS for chunk in self.chunks)
+
+    @cached_property
+    def verb(self) -> int | None:
+        """Where it says what its speaker did: "I", then a verb; a verb of the first person; or a verb at its head."""
+        subject = None
+        for at, chunk in enumerate(self.chunks):
+            if chunk.role in _SUBJECTS:
+                subject = at
+            elif chunk.twist in (Twist.OTHERS, Twist.LASTS) and subject is None and not self._is_beside(at):
+                return None
+            elif chunk.role in VERBS and not self._is_open(at):
+                head = all(each.role in _SAYS_LITTLE for each in self.chunks[:at]) or self.is_led(at)
+                return at if subject is not None or chunk.is_first_person or head else None
+        return None
+
+    @cached_property
+    def has_subject(self) -> bool:
+        """Whether it says itself that it is the speaker who did it."""
+        at = self.verb
+        return at is not None and (
+            self.chunks[at].is_first_person or any(chunk.role in _SUBJECTS for chunk in self.chunks[:at])
+        )
+
+    def _is_open(self, at: int) -> bool:
+        """Whether a verb needs a word that is not there: "got ... in", "done ..."."""
+        role, behind = self.chunks[at].role, self.chunks[at + 1 :]
+        if role is WordRole.FITTED:
+            return not any(chunk.role in (WordRole.IN, WordRole.DONE) for chunk in behind)
+        return role is WordRole.DONE and not any(chunk.role in AMOUNTS | {WordRole.GERUND} for chunk in behind)
+
+    def _is_beside(self, at: int) -> bool:
+        return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
+
+    def _is_whose(self, at: int) -> bool:
+        """As "for my son", "of the neighbour's": whose it was."""
+        before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-2:]
+        of = len(before) == 2 and before[0].role in SKILLS and before[1].plain in _POSSESSIVE
+        return of or (bool(before) and before[-1].plain in _FOR)
+
+    def is_led(self, at: int) -> bool:
+        """Whether the words before only tell where and when: "on the bus", "at my sister's"."""
+        words = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.ADVERB, WordRole.OPENING)]
+        lead = next((chunk for chunk in words if chunk.role not in DAYS | {WordRole.TIME, WordRole.COMMA}), None)
+        return lead is not None and lead.role in _PREPOSITIONS
+
+    @cached_property
+    def block(self) -> Twist | None:
+        """What its own words turn its amounts and skills into, other than one's own past practice."""
+        if self.is_quoted:
+            return Twist.REPORTED
+        core = [at for at, chunk in enumerate(self.chunks) if chunk.role in AMOUNTS | SKILLS]
+        last = core[-1] if core else -1
+        subject = self.verb or 0
+        released = False
+        soft = None
+        for at, chunk in enumerate(self.chunks):
+            released = released or (at > last and chunk.role in _PREPOSITIONS)
+            beside = released or (at < subject and self.is_led(subject))
+            beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
+            if chunk.twist not in (None, Twist.SELF) and not (beside and chunk.twist in _BESIDE):
+                if chunk.twist not in SOFT:
+                    return chunk.twist
+                soft = soft or chunk.twist
+        return soft
+
+
+def clauses_of(chunks: Sequence[Chunk]) -> list[Clause]:
+    """The clauses of a message, in order; those that say nothing are left out."""
+    asked = _asked_sentences(chunks)
+    found: list[Clause] = []
+    quoted = False
+    for mark, sentence, aside, inside in _stretches(chunks):
+        listed = bool(inside) and any(chunk.plain == ":" and chunk.end == inside[0].start for chunk in chunks)
+        spoken_of = []
+        for chunk in inside:
+            quoted ^= chunk.role is WordRole.QUOTE
+            spoken_of.append(quoted and chunk.role in AMOUNTS | SKILLS)
+        said = tuple(chunk for chunk in inside if chunk.role is not WordRole.QUOTE)
+        if said:
+            found.append(Clause(said, mark, sentence, sentence in asked, any(spoken_of), aside, listed))
+    return found
+
+
+def _asked_sentences(chunks: Sequence[Chunk]) -> set[int]:
+    asked, sentence = set(), 0
+    for chunk in chunks:
+        if chunk.role is WordRole.QUESTION:
+            asked.add(sentence if chunk.plain == "?" else sentence + 1)
+        sentence += chunk.role in _ENDS_SENTENCE
+    return asked
+
+
+def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, bool, list[Chunk]]]:
+    """The pause before a clause, its sentence, whether it only tells more, and its chunks."""
+    mark: WordRole | None = None
+    sentence, aside = 0, False
+    inside: list[Chunk] = []
+    for chunk in chunks:
+        pause = chunk.role in _PAUSES
+        begins_aside = chunk.role is WordRole.WHILE
+        ends_aside = aside and bool(inside) and (chunk.role in _SUBJECTS or _is_own(chunk)) and not pause
+        ends_line = (
+            chunk.role not in _SAYS_LITTLE - {WordRole.THE} and bool(inside) and inside[-1].role is WordRole.DONE
+        )
+        ends_line = (
+            ends_line
+            and chunk.twist is not Twist.REPORTED
+            and any(each.role in AMOUNTS for each in inside)
+            and not pause
+        )
+        ends_line = ends_line or (chunk.plain == "it" and _is_complete(inside))
+        if pause or begins_aside or ends_aside or ends_line:
+            if inside:
+                yield mark, sentence, aside, inside
+                inside, mark = [], WordRole.COMMA if ends_line else None
+            aside = begins_aside
+            mark = _stronger(mark, chunk.role) if pause else (mark or WordRole.COMMA)
+            sentence += chunk.role in _ENDS_SENTENCE
+        if not pause and not begins_aside:
+            inside.append(chunk)
+    if inside:
+        yield mark, sentence, aside, inside
+
+
+def _is_complete(inside: Sequence[Chunk]) -> bool:
+    roles = {chunk.role for chunk in inside}
+    return WordRole.SKILL in roles and bool(roles & AMOUNTS)
+
+
+def _is_own(chunk: Chunk) -> bool:
+    return chunk.is_first_person and chunk.role in VERBS
+
+
+def _stronger(mark: WordRole | None, new: WordRole) -> WordRole:
+    """Of two pauses in a row the one that says more: ", but"."""
+    if mark in (WordRole.STOP, WordRole.QUESTION, WordRole.BUT) and new in (
+        WordRole.COMMA,
+        WordRole.AND,
+        WordRole.THEN,
+    ):
+        return mark
+    return new

@@ -1,0 +1,185 @@
+"""Says what the other clauses of a message make of an entry: a joke, a condition, somebody else's, a plan. Pure.
+
+What a clause does to its own amounts is `clauses`'. Most of what is said beside an entry does nothing to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.coach.understanding.clauses import DAYS, Clause
+from agent.coach.understanding.entries import Candidate
+from agent.coach.understanding.tables import Twist, WordRole
+
+_OF_SENTENCE = frozenset({Twist.REPORTED, Twist.HYPOTHETICAL})
+_OF_LABEL = frozenset(
+    {
+        Twist.NEGATED, Twist.WISH, Twist.FUTURE, Twist.GOAL, Twist.HABIT, Twist.OTHERS, Twist.LASTS, Twist.REMINDER,
+        Twist.DOUBT, Twist.COMMAND,
+    }
+)  # fmt: skip
+"""What reaches from a clause into the log book's lines behind it: "tomorrow: ...", "my son: ..."."""
+
+_BEHIND = (_OF_LABEL | _OF_SENTENCE) - {Twist.LASTS, Twist.OTHERS}
+"""What takes an entry back where it is all that a clause behind says: "..., not really", "..., tomorrow"."""
+
+_HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
+_APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
+_WAS = frozenset({"was", "fue", "era", "it was", "that was"})
+_SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
+_REQUEST = "can you"
+
+
+def find_reach(clauses: Sequence[Clause], entry: Candidate) -> Twist | None:
+    """What another clause, or the whole sentence, makes of an entry."""
+    for at, clause in enumerate(clauses):
+        if entry.first <= at <= entry.last:
+            found = Twist.QUESTION if clause.is_asked and not _is_request(clause) else None
+        elif any(twist is Twist.JOKE for twist in clause.twists):
+            found = Twist.JOKE
+        elif _commands(clause):
+            found = Twist.COMMAND
+        elif at < entry.first:
+            found = _reach_forward(_Before(clauses, at, entry))
+        else:
+            found = _reach_back(clauses, at, entry)
+        if found is not None:
+            return found
+    return Twist.LASTS if _is_apart(clauses[entry.first], entry) else None
+
+
+def _is_request(clause: Clause) -> bool:
+    """As "can you log ...?"."""
+    return clause.has(WordRole.LOG) and any(chunk.plain == _REQUEST for chunk in clause.chunks)
+
+
+def _is_apart(clause: Clause, entry: Candidate) -> bool:
+    """As "20 minutes from the piano", "45 minutes until guitar": a distance."""
+    between = [chunk for chunk in clause.chunks if entry.amount.end <= chunk.start < entry.skill.start]
+    return any(chunk.plain in _APART for chunk in between)
+
+
+def _commands(clause: Clause) -> bool:
+    """As "delete ...", "please ignore ..."."""
+    said = [chunk for chunk in clause.chunks if chunk.role is not WordRole.OPENING]
+    return bool(said) and said[0].twist is Twist.COMMAND
+
+
+def _first(twists: set[Twist] | frozenset[Twist]) -> Twist | None:
+    return next((twist for twist in Twist if twist in twists), None)
+
+
+# ---------------------------------------------------------------- from a clause before
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """A clause before an entry."""
+
+    clauses: Sequence[Clause]
+    at: int
+    entry: Candidate
+
+    @property
+    def clause(self) -> Clause:
+        return self.clauses[self.at]
+
+    @property
+    def own(self) -> Clause:
+        return self.clauses[self.entry.first]
+
+    @property
+    def is_next(self) -> bool:
+        return self.at == self.entry.first - 1
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is of the same sentence."""
+        return self.clause.sentence == self.own.sentence
+
+    @property
+    def is_freed(self) -> bool:
+        """Whether a "but" or a "so" stands between."""
+        return any(each.mark is WordRole.BUT for each in self.clauses[self.at + 1 : self.entry.first + 1])
+
+
+def _reach_forward(before: _Before) -> Twist | None:
+    """What a clause before an entry makes of it."""
+    clause, entry = before.clause, before.entry
+    if not before.is_freed:
+        asked = Twist.QUESTION if clause.chunks[0].twist is Twist.QUESTION else None
+        found = _first(clause.twists & _OF_SENTENCE) or asked
+        if before.is_same and found is not None:
+            return found
+        if Twist.DOUBT in clause.twists and (before.is_same or clause.is_fragment):
+            return Twist.DOUBT
+    if entry.has_subject:
+        return None
+    if entry.is_said and not (before.is_same and clause.is_fragment and before.own.is_listed):
+        return None if clause.amounts and before.is_freed else _reach_elided(before)
+    return None if before.is_freed else _reach_terse(before)
+
+
+def _reach_elided(before: _Before) -> Twist | None:
+    """As "my son had a test. Did ...", "Tom was sick so did ...", "I'd have gone home and played": whose verb is it?"""
+    clause, near = before.clause, before.is_same and not before.is_freed
+    if not clause.has_subject and (before.is_next or near):
+        named = before.is_next and before.is_same and clause.chunks[0].role is WordRole.CONTENT
+        if Twist.OTHERS in clause.twists or (named and any(chunk.twist is not None for chunk in clause.chunks[1:2])):
+            return Twist.OTHERS
+    joined = near and before.own.mark is WordRole.AND
+    return _first(clause.twists & _HIDDEN_SUBJECT) if joined else None
+
+
+def _reach_terse(before: _Before) -> Twist | None:
+    """As "tomorrow: ...", "my son: ...", "Anna: ..."."""
+    clause, same = before.clause, before.is_same
+    found = _first(clause.twists & _OF_LABEL)
+    if same or (clause.is_fragment and not clause.amounts) or found is None:
+        return found or (Twist.DOUBT if same and before.is_next and _is_label(before) else None)
+    aside = clause.twists & {Twist.OTHERS, Twist.LASTS}
+    return _first(aside) if before.is_next and not before.own.has(WordRole.DONE) else None
+
+
+def _is_label(before: _Before) -> bool:
+    """As "Anna: ...", "from Anna: ...": it may name whose the line is."""
+    clause = before.clause
+    names = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
+    if not names or clause.skills or clause.amounts or clause.verb is not None:
+        return False
+    short = len(names) <= 2 and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
+    return short or before.clauses[before.at + 1].is_listed
+
+
+# ---------------------------------------------------------------- from a clause behind
+
+
+def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist | None:
+    """What a clause behind an entry makes of it."""
+    clause, own = clauses[at], clauses[entry.last]
+    twists = clause.twists
+    if clause.is_asked and (clause.is_fragment or clause.amounts or clause.has(WordRole.NUMBER)):
+        return Twist.DOUBT
+    if clause.sentence == own.sentence and twists & {Twist.HYPOTHETICAL, Twist.DOUBT}:
+        return _first(twists & {Twist.HYPOTHETICAL, Twist.DOUBT})
+    if clause.is_fragment and not clause.has(WordRole.OPENING):
+        named = Twist.OTHERS in twists and (not entry.is_said or any(chunk.plain in _WAS for chunk in clause.chunks))
+        found = _first(twists & _BEHIND) or (Twist.OTHERS if named else None)
+        if found is not None:
+            return found
+    if clause.is_aside and Twist.FUTURE in twists:
+        return Twist.FUTURE
+    if [chunk.plain for chunk in clause.chunks] in _SAYS_SO:
+        return Twist.DOUBT
+    if at == entry.last + 1 and _is_more(clause, own, entry):
+        return Twist.DOUBT
+    denied = Twist.NEGATED in twists and not clause.amounts
+    return Twist.NEGATED if denied and entry.skill.skill in {chunk.skill for chunk in clause.skills} else None
+
+
+def _is_more(clause: Clause, own: Clause, entry: Candidate) -> bool:
+    """As "and cello", "and sunday": one more skill or day, of which nobody knows how long."""
+    last = own.chunks[-1].role
+    hangs = last is not WordRole.CONTENT and (not entry.is_said or last in DAYS | {WordRole.SKILL})
+    said = [chunk for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.OF, WordRole.ADVERB)]
+    names = len(said) == 1 and said[0].role in DAYS | {WordRole.CONTENT}
+    return clause.mark is WordRole.AND and hangs and names
