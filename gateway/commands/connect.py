@@ -6,7 +6,10 @@ as theirs; it is in no text that is said. How it is used is `gateway.credentials
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
+
+import structlog
 
 from agent.catalogue import Catalogue
 from agent.config import LinkConfig
@@ -18,12 +21,16 @@ from agent.ports import ModelFailure
 from channels.base import CommandOption
 from gateway.access.pasted import CONNECT, secret_of
 from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results
-from gateway.credentials.config import ConnectConfig
+from gateway.credentials.config import ConnectConfig, OAuthConfig
+from gateway.credentials.flows import OAuthFlows
 from gateway.credentials.formats import dump
+from gateway.credentials.oauth import NotExchanged, authorize_url, exchange
 from gateway.safety.vault import CannotOpen, Vault
 from gateway.store import credentials
 from gateway.store.engine import Store
 from gateway.texts import HARNESS
+
+log = structlog.get_logger()
 
 OFF = "off"
 
@@ -44,6 +51,7 @@ class Provider:
 
     title: str  # as people read it
     link: LinkConfig  # of the first model that is asked there
+    oauth: OAuthConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,7 @@ class Connecting:
     vault: Vault = field(default_factory=Vault.fresh)
     providers: Mapping[str, Provider] = field(default_factory=dict)
     check: Check = check_credential
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
 def connect_command(store: Store, connecting: Connecting, texts: Catalogue = HARNESS) -> Command:
@@ -70,6 +79,7 @@ class _ConnectReplies:
         self._vault = connecting.vault
         self._providers = connecting.providers
         self._check = connecting.check
+        self._flows = OAuthFlows(connecting.clock)
         self._texts = texts
 
     async def handle(self, asked: Invocation) -> Reply:
@@ -86,7 +96,9 @@ class _ConnectReplies:
             case [word, name] if word.lower() == OFF and name.lower() in self._providers:
                 return self._drop(asked, name.lower())
             case [name] if name.lower() in self._providers:
-                return self._say(asked, "connect.how", name=name.lower())
+                return self._begin(asked, name.lower())
+            case [*_, word] if (found := self._flow_of(asked, given[:-1], word)) is not None:
+                return await self._finish(asked, *found)
             case [name, secret] if name.lower() in self._providers:
                 return await self._connect(asked, name.lower(), secret)
         return await self._ask_which(asked)
@@ -144,16 +156,55 @@ class _ConnectReplies:
             said = self._texts.text(locale, "connect.which", names=names)
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
+    def _begin(self, asked: Invocation, name: str) -> Reply:
+        """How a key is given, or where they agree."""
+        oauth = self._providers[name].oauth
+        if oauth is None:
+            return self._say(asked, "connect.how", name=name)
+        flow = self._flows.begin(asked.principal, name)
+        url = authorize_url(oauth, flow.state, flow.verifier)
+        return self._say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
+
+    def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str] | None:
+        """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun."""
+        if not any(provider.oauth for provider in self._providers.values()):
+            return None
+        code, hashed, state = word.partition("#")
+        if hashed:
+            return code, state
+        known = self._providers.get(before[0].lower()) if len(before) == 1 else None
+        flow = self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
+        alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
+        return (code, flow.state) if alone and flow is not None else None
+
+    async def _finish(self, asked: Invocation, code: str, state: str) -> Reply:
+        """Exchange a code, once, for the person who began it."""
+        flow = self._flows.take(asked.principal, state)
+        provider = self._providers.get(flow.provider) if flow is not None else None
+        if flow is None or provider is None or provider.oauth is None:
+            return self._say(asked, "connect.stale")
+        try:
+            credential = await exchange(provider.oauth, code, state, flow.verifier)
+        except NotExchanged as problem:
+            log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
+            return self._say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
+        return await self._keep(asked, flow.provider, credential)
+
+    async def _keep(self, asked: Invocation, name: str, credential: Credential) -> Reply:
+        """Theirs from now on, and the message that brought it gone."""
+        who = asked.principal
+        done = self._texts.text(who.locale, "connect.done", title=self._providers[name].title)
+        sealed = self._vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
+        text = "\n\n".join(each for each in (done, await self._deletion(asked)) if each)
+        return Reply(text, session=KeepCredential(name, credential.kind.value, sealed), redact=True)
+
     async def _connect(self, asked: Invocation, name: str, secret: str) -> Reply:
         provider, who = self._providers[name], asked.principal
         key = await self._find_flaw(provider, secret)
-        said = [self._texts.text(who.locale, key or "connect.done", title=provider.title), await self._deletion(asked)]
-        text = "\n\n".join(each for each in said if each)
-        if key is not None:
-            return Reply(text, redact=True)
-        credential = Credential(secret, kind_of(secret, provider.link))
-        sealed = self._vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
-        return Reply(text, session=KeepCredential(name, credential.kind.value, sealed), redact=True)
+        if key is None:
+            return await self._keep(asked, name, Credential(secret, kind_of(secret, provider.link)))
+        said = self._texts.text(who.locale, key, title=provider.title)
+        return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
     async def _find_flaw(self, provider: Provider, secret: str) -> str | None:
         """The text that says why it is not kept; None where it is good, or as good as can be told."""
@@ -175,5 +226,5 @@ def providers_of(links: Sequence[LinkConfig], connect: Mapping[str, ConnectConfi
         name = link.connects_to if link.name.partition(":")[0] in OWN_WIRES else None
         if name is not None:
             known = connect.get(name, ConnectConfig())
-            found.setdefault(name, Provider(known.title or TITLES.get(name, name.title()), link))
+            found.setdefault(name, Provider(known.title or TITLES.get(name, name.title()), link, known.oauth))
     return found

@@ -37,8 +37,9 @@ async def exchange(config: OAuthConfig, code: str, state: str, verifier: str) ->
     Raises:
         NotExchanged: see there.
     """
-    extra = {"state": state} if config.send_state else {}
-    fields = {"code": code, "code_verifier": verifier, "redirect_uri": config.redirect_url, **extra}
+    fields = {"code": code, "code_verifier": verifier, "redirect_uri": config.redirect_url}
+    if config.send_state:
+        fields["body"] = urlencode({"state": state})  # authlib keeps a field of that name to itself
     return await _ask(config, "authorization_code", fields)
 
 

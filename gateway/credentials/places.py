@@ -177,7 +177,8 @@ class KeyringPlace:
         self._kind_of = kind_of
         self._open = open_keyring
         self._limit_s = limit_s
-        self._asking: threading.Thread | None = None
+        self._answered = threading.Event()
+        self._answered.set()
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
         """As the port says."""
@@ -203,7 +204,7 @@ class KeyringPlace:
 
     async def _in_time(self, call: Callable[[], KeptCredential | None]) -> KeptCredential | None:
         """In a thread of its own that nobody has to wait for: a keyring may show a window and wait for a person."""
-        if self._asking is not None and self._asking.is_alive():
+        if not self._answered.is_set():
             raise PlaceUnreadable("the keyring still has not answered")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[KeptCredential | None] = loop.create_future()
@@ -213,11 +214,12 @@ class KeyringPlace:
                 settle = partial(_settle, done, call(), None)
             except Exception as problem:  # noqa: BLE001  each backend has errors of its own
                 settle = partial(_settle, done, None, PlaceUnreadable(f"the keyring: {type(problem).__name__}"))
+            self._answered.set()
             with suppress(RuntimeError):  # the loop is closed: nobody waits
                 loop.call_soon_threadsafe(settle)
 
-        self._asking = threading.Thread(target=ask, name="keyring", daemon=True)
-        self._asking.start()
+        self._answered.clear()
+        threading.Thread(target=ask, name="keyring", daemon=True).start()
         try:
             async with asyncio.timeout(self._limit_s):
                 return await done

@@ -1,10 +1,12 @@
 """What `/connect` says and asks for; it never repeats what it was given."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
+import aiohttp
 import pytest
 
 from agent.config import LinkConfig
@@ -15,13 +17,14 @@ from agent.ports import Principal
 from gateway.access.pasted import secret_of
 from gateway.commands.base import DropCredential, Invocation, KeepCredential, Reply
 from gateway.commands.connect import Connecting, connect_command, providers_of
-from gateway.credentials.config import ConnectConfig
+from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import read_kept
 from gateway.safety.vault import Vault
 from gateway.store import credentials
 from gateway.store.credentials import Connected
 from gateway.store.engine import Store
 from gateway.texts import HARNESS
+from tests.fakes.oauth_server import CLIENT, OAuthServer
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import quick_store
 
@@ -46,6 +49,7 @@ class Desk:
         self.checked: list[str] = []
         self.deletes: bool | None = True
         self.deleted = 0
+        self.now = NOW
         links = [LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m"), LinkConfig(name="openai:other")]
         self.providers = providers_of(links, {"anthropic": ConnectConfig(title="Claude")})
         self.command = connect_command(store, Connecting(self.vault, self.providers, self.check))
@@ -166,3 +170,74 @@ async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> No
     assert f"{text('nothing')}\n\n{text('deleted')}" == (await desk.say(f"openai {SECRET}")).text
     assert text("again") == (await desk.say("", arguments=Vault.fresh().seal("x", secret_of("default", "sim:1")))).text
     assert {} == providers_of([LinkConfig(), LinkConfig(name="openai:m", base_url="http://127.0.0.1:1/v1")], {})
+
+
+# ---------------------------------------------------------------- an account by OAuth
+
+
+@pytest.fixture
+async def server(desk: Desk) -> AsyncIterator[OAuthServer]:
+    """The desk's second provider lets people agree."""
+    async with OAuthServer() as server:
+        described(desk, server)
+        yield server
+
+
+def described(desk: Desk, server: OAuthServer, **more: object) -> None:
+    """As an operator does."""
+    given = {
+        "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
+        "redirect_url": "https://bot.example/oauth/callback",
+    }  # fmt: skip
+    connect = {"anthropic": ConnectConfig(title="Claude", oauth=OAuthConfig.model_validate(given | more))}
+    providers = providers_of([LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m")], connect)
+    desk.command = connect_command(desk.store, Connecting(desk.vault, providers, desk.check, lambda: desk.now))
+
+
+async def agree(desk: Desk) -> tuple[str, str]:
+    """Code and state, as the provider sends a person's browser back."""
+    begun = await desk.say("anthropic")
+    assert isinstance(begun.text, str)
+    url = next(line for line in begun.text.splitlines() if line.startswith("http"))
+    async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:
+        back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    return back["code"], back["state"]
+
+
+@pytest.mark.parametrize("form", ["{code}#{state}", "anthropic {code}#{state}", "anthropic {code}"])
+async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer, form: str) -> None:
+    """As the page shows it, or the code alone; the message is deleted, and no key was checked."""
+    code, state = await agree(desk)
+    reply = await desk.say(form.format(code=code, state=state))
+    wish = reply.session
+    assert isinstance(wish, KeepCredential)
+    opened = desk.vault.open(wish.sealed, credentials.secret_of("default", "ana", "anthropic"))
+    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (
+        reply.text,
+        wish.kind,
+        desk.checked,
+    )
+    assert all(given in opened for given in server.given[1:])
+    assert text("stale") == (await desk.say(f"anthropic {code}#{state}")).text
+
+
+async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, server: OAuthServer) -> None:
+    """After ten minutes; where the token URL answers a page; with a state nobody gave."""
+    code, state = await agree(desk)
+    desk.now += timedelta(minutes=10)
+    assert text("stale") == (await desk.say(f"{code}#{state}")).text
+    code, state = await agree(desk)
+    server.html = True
+    refused = await desk.say(f"{code}#{state}")
+    assert (text("not_exchanged", title="Claude", name="anthropic"), None) == (refused.text, refused.session)
+    assert text("stale") == (await desk.say("code#state")).text
+
+
+async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(desk: Desk, server: OAuthServer) -> None:
+    """And without a flow it is one everywhere."""
+    kept = await desk.say(f"anthropic {SECRET}")
+    described(desk, server, code_format="code#state")
+    await agree(desk)
+    again = await desk.say(f"anthropic {SECRET}")
+    assert [True, True] == [isinstance(reply.session, KeepCredential) for reply in (kept, again)]
+    assert [SECRET, SECRET] == desk.checked

@@ -258,8 +258,8 @@ async def test_a_keyring_that_waits_for_somebody_is_left_alone() -> None:
             await place.read(None)
     assert await RenewedSource(place, None, lambda: NOW).find(ANA) is None
     ring.opened.set()
-    place._asking.join()  # type: ignore[union-attr]  # noqa: SLF001  nothing else tells that the thread is over
-    kept = await ring_place(ring).read(None)
+    place._answered.wait()  # noqa: SLF001  nothing else tells that it has
+    kept = await place.read(None)
     assert kept is not None
     assert "key" == kept.credential.secret
 
