@@ -25,7 +25,7 @@ ENGLISH = LanguageTable(
         "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
     open_days={
-        "tonight": 0, "tonite": 0, "2nite": 0,
+        "tonight": 0, "tonight's": 0, "tonite": 0, "2nite": 0,
     },
     parts=(
         "morning; afternoon; evening; night; noon; lunchtime; at lunch; in the morning; in the afternoon; in the "
@@ -67,7 +67,8 @@ ENGLISH = LanguageTable(
             "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
             "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
             "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
-            "the bright side"
+            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
+            "it; as agreed"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -92,6 +93,7 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
+        "F": "or so; or thereabouts; give or take",
     },
     twisted_phrases={
         "reminder": "call me; wake me up; todo list; to do list",
@@ -101,12 +103,13 @@ ENGLISH = LanguageTable(
         ),
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
-            "weekend; up next; is planned; to start; on my way; on my list"
+            "weekend; up next; is planned; to start; on my way; on my list; off to; heading to; headed to; here i "
+            "come; coming up"
         ),
         "negated": (
             "instead i; not even; no time; zero minutes; 0 minutes; nothing at all; did nothing; no way; almost did; "
             "nearly did; almost practised; almost practiced; almost played; nearly practised; nearly practiced; "
-            "nearly played"
+            "nearly played; a while since; ages since; been a while; been ages; down the drain; got out of"
         ),
         "joke": (
             "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
@@ -141,23 +144,24 @@ ENGLISH = LanguageTable(
         "A": "i've ive",
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
-            "even really somehow basically literally today again successfully proudly quickly definitely certainly"
+            "even really somehow basically literally today again successfully proudly quickly definitely certainly "
+            "down"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
             "great cool nice so coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe "
             "phew wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
             "honestly folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear "
-            "kindly aye welp"
+            "kindly aye welp morning evening afternoon noon lunchtime"
         ),
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
             "played studied did rehearsed trained drilled worked completed finished jammed managed logged clocked "
             "learned learnt revised reviewed polished tackled grinded ground hit picked shredded spent devoted "
-            "dedicated invested went"
+            "dedicated invested went squeezed crammed snuck"
         ),
-        "g": "got squeezed put fit fitted snuck crammed stuck",
+        "g": "got put",
         "G": (
             "practising practicing playing studying rehearsing training drilling doing working jamming learning "
             "revising reviewing polishing"
@@ -174,13 +178,13 @@ ENGLISH = LanguageTable(
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
-            "out off"
+            "out off between"
         ),
-        "T": "the my some an a this that more actual real proper pure focused",
+        "T": "the my some an a this that more actual real proper pure focused all",
         "c": "and plus & + n nd /",
         "C": "then afterwards",
-        "B": "but so because since cause cuz coz as although however yet therefore hence",
-        "t": "while before after b4 until despite",
+        "B": "but so because cause cuz coz as although however yet therefore hence",
+        "t": "while before after b4 until despite since",
         "i": "in",
     },
     twists={

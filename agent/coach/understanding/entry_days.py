@@ -6,7 +6,7 @@ from datetime import date, datetime
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clauses import Clause
 from agent.coach.understanding.entries import Candidate
-from agent.coach.understanding.tables import WordRole
+from agent.coach.understanding.tables import Twist, WordRole
 
 NEAR_WEEKDAYS = 4
 """A weekday so many days back is the last one in a log book's line too; one further back may be the next."""
@@ -15,6 +15,7 @@ EVENING_MINUTE = 17 * 60
 """From then on "tonight" may be over."""
 
 NOON = 12 * 60
+_THIS_WEEK = frozenset({"this week", "esta semana"})
 
 
 def give_days(clauses: Sequence[Clause], entries: Sequence[Candidate], now: datetime) -> None:
@@ -23,8 +24,9 @@ def give_days(clauses: Sequence[Clause], entries: Sequence[Candidate], now: date
     for entry in entries:
         own = [chunk for clause in clauses[entry.first : entry.last + 1] for chunk in clause.days]
         if own:
-            entry.day = _date_of(own[0])
-            clear = entry.day is not None and len(set(map(_date_of, own))) == 1
+            dated = [chunk for chunk in own if _date_of(chunk) is not None or chunk.plain not in _THIS_WEEK]
+            entry.day = _date_of(dated[0]) if dated else None
+            clear = entry.day is not None and len(set(map(_date_of, dated))) == 1
             clear = clear and (done or not _may_come(own[0], entry, now))
         else:
             day, clear = _day_around(clauses, entry, now, done=done)
@@ -88,7 +90,9 @@ def _day_before(
         return None, not clause.is_fragment
     tells = not clause.has(WordRole.CONTENT) or clause.has(WordRole.SUBJECT) or clause.verb is not None
     tells = tells or bool(clause.amounts or clause.skills)
-    near = clause.sentence == own.sentence and clause.block is None and tells
+    own_words = clause.has(WordRole.SUBJECT) or entry.has_subject
+    denied = clause.block in (Twist.NEGATED, Twist.WISH) and own_words and not clause.skills
+    near = clause.sentence == own.sentence and (clause.block is None or denied) and tells
     led = not clause.amounts or clause.chunks.index(clause.days[0]) < clause.chunks.index(clause.amounts[0])
     come = not done and _may_come(clause.days[-1], entry, now)
     return min(days), near and led and not come and len(days) == 1

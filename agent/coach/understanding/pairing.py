@@ -59,7 +59,13 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
     if clause.is_bare and behind is not None and behind.sentence == clause.sentence and _names_one(behind):
         return Candidate(amount, behind.skills[0], at, at + 1)
-    if clause.is_bare and clause.days and entries and not says_more and clause.verb is None:
+    if (
+        clause.is_bare
+        and (clause.days or clause.has(WordRole.TIME))
+        and entries
+        and not says_more
+        and clause.verb is None
+    ):
         return Candidate(amount, entries[-1].skill, at, at)
     return None if says_more or clause.is_bare else _inherit(clauses, at)
 

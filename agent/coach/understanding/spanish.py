@@ -67,7 +67,8 @@ SPANISH = LanguageTable(
             "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
             "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
             "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
-            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez"
+            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
+            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -83,16 +84,18 @@ SPANISH = LanguageTable(
         ),
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
-            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa"
+            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
+            "caído"
         ),
-        "F": "más o menos; algo así como; nada más; poco más de; casi casi",
+        "F": "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí",
         "p": "para entrar en calor; para calentar",
         "v": (
             "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
             "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
             "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
             "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
-            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve"
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
+            "puesto a"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -144,13 +147,13 @@ SPANISH = LanguageTable(
         "I": "yo",
         "J": (
             "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
-            "únicamente solo sólo apenas nomás nomas"
+            "únicamente solo sólo apenas nomás nomas cayó salieron sola seguido seguidos seguidas seguida"
         ),
         "O": (
-            "vamos hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto "
-            "sí claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues "
-            "mira venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd "
-            "mae parce vaya anda ole neta tipo órale orale chale chido ostras hostia joder"
+            "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
+            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues "
+            "mira listo amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda "
+            "ole neta tipo órale orale chale chido ostras hostia joder"
         ),
         "L": (
             "anotar apuntar registrar agregar sumar añadir anota apunta registra apúntame anótame añade agrega suma "
@@ -161,7 +164,7 @@ SPANISH = LanguageTable(
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
             "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
             "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
-            "pasado jugado terminado completado sacado aprendido metido acabo"
+            "pasado jugado terminado completado sacado aprendido metido acabo pude"
         ),
         "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
@@ -180,12 +183,12 @@ SPANISH = LanguageTable(
             "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
             "calentamiento"
         ),
-        "P": "de del con a al en para d contra",
+        "P": "de del con a al en para d contra entre",
         "T": "el la los las mi un una mis lo este nuestra",
         "c": "y e más + &",
         "C": "luego después entonces",
         "B": "pero porque aunque pues mas sino",
-        "t": "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin",
+        "t": "que q mientras tras junto sin",
         "w": "bonita bonito",
         "H": "he",
     },
@@ -199,7 +202,7 @@ SPANISH = LanguageTable(
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda"
+            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda ahora"
         ),
         "wish": (
             "vendría gustaría estaría quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo "
@@ -224,8 +227,8 @@ SPANISH = LanguageTable(
             "parece"
         ),
         "reported": (
-            "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "
-            "asegura afirma según escribe comentó jura"
+            "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí leí ejemplo asegura "
+            "afirma según escribe comentó jura"
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
