@@ -21,7 +21,7 @@ from agent.coach.reminder_changes import (
     SetReminder,
     reminder_text,
 )
-from agent.coach.texts import COACH_TEXTS, say, say_date, say_level
+from agent.coach.texts import COACH_TEXTS, say, say_colour, say_date, say_level
 from agent.coach.timer_changes import (
     ForgetPractice,
     ImportPractice,
@@ -318,7 +318,7 @@ def _skill_text(language: str, change: SkillEdited) -> str:
         "emoji": change.emoji,
         "skill": escape(change.skill),
         "before": escape(change.name_before),
-        "colour": change.colour,
+        "colour": say_colour(language, change.colour),
         "goal": spell_minutes(change.goal_minutes),
         "week": spell_minutes(change.weekly_minutes or 0),
     }

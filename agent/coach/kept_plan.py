@@ -66,7 +66,7 @@ def kept_plan_text(language: str, report: PlanReport) -> str:
         return say(language, "plan.none_next" if report.is_next else "plan.none")
     blocks = [_title(language, report)]
     if not report.is_next:
-        blocks.append(_progress(language, report))
+        blocks += [progress] if (progress := _progress(language, report)) else []
         blocks += [_rows(language, report)] if report.planned else []
     blocks.append(report.content)
     found = insights_text(language, report.insights)
@@ -94,6 +94,8 @@ def _progress(language: str, report: PlanReport) -> str:
     if not report.planned:
         return say(language, "plan.done_only", done=every)
     done = sum(min(row.done_minutes, row.planned_minutes) for row in report.planned)
+    if not report.done_minutes and not any(row.date < report.today for row in report.planned):
+        return ""  # it has only just begun
     kept, count = sum(row.done_minutes >= row.planned_minutes for row in report.planned), len(report.planned)
     key = "plan.progress" if done == report.done_minutes else "plan.progress_apart"
     values = {"all": every, "done": spell_minutes(done), "planned": planned, "kept": kept}

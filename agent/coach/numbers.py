@@ -34,7 +34,16 @@ def one_number_text(language: str, journey: JourneyReport, number: Number, skill
         chosen = [about] if about is not None else [each for each in journey.skills if each.numbers.total_minutes]
         return "\n".join(_level(language, each) for each in chosen)
     name = "" if about is None else f"{about.skill.emoji} {escape(about.skill.name)}: "
-    return name + say(language, f"number.{number.value}", **_values(language, journey, numbers))
+    return name + say(language, _key_of(number, numbers), **_values(language, journey, numbers))
+
+
+def _key_of(number: Number, numbers: JourneyNumbers) -> str:
+    """A streak of one day is a beginning, one of none no number."""
+    if number is Number.STREAK and numbers.current_streak_days < 2:
+        return "number.streak_one" if numbers.current_streak_days else "number.streak_none"
+    if number is Number.LONGEST_STREAK and numbers.longest_streak_days < 2:
+        return "number.longest_streak_one"
+    return f"number.{number.value}"
 
 
 def _nothing_of(language: str, about: SkillJourney) -> str:

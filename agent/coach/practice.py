@@ -241,6 +241,15 @@ _KINDS = {
 
 COLOURS = ("#4f46e5", "#059669", "#d97706", "#dc2626", "#0891b2", "#7c3aed", "#65a30d", "#db2777")
 
+COLOUR_NAMES = {
+    "red": "#dc2626", "rojo": "#dc2626", "orange": "#ea580c", "naranja": "#ea580c", "yellow": "#ca8a04",
+    "amarillo": "#ca8a04", "green": "#059669", "verde": "#059669", "blue": "#2563eb", "azul": "#2563eb",
+    "purple": "#7c3aed", "morado": "#7c3aed", "violeta": "#7c3aed", "pink": "#db2777", "rosa": "#db2777",
+    "brown": "#92400e", "marrón": "#92400e", "marron": "#92400e", "grey": "#6b7280", "gray": "#6b7280",
+    "gris": "#6b7280", "teal": "#0d9488", "turquesa": "#0d9488", "cyan": "#0891b2", "cian": "#0891b2",
+}  # fmt: skip
+"""What people may say instead of "#rrggbb"; what each is called is `colour.…` of the catalogue."""
+
 
 def emoji_for(name: str) -> str:
     """The emoji of the first word that has one, else a target."""

@@ -171,7 +171,8 @@ def _streak_lines(language: str, numbers: JourneyNumbers) -> list[str]:
     current = say_days(language, numbers.current_streak_days)
     longest = say_days(language, numbers.longest_streak_days)
     if not numbers.current_streak_days:
-        return [say(language, "stats.streak_ended", longest=longest)]
+        ended = numbers.longest_streak_days > 1
+        return [say(language, "stats.streak_ended", longest=longest) if ended else say(language, "stats.streak_none")]
     record = numbers.current_streak_days >= numbers.longest_streak_days
     if numbers.current_streak_days == 1 and record:
         lines = []

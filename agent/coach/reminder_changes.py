@@ -76,15 +76,18 @@ def reminders_text(language: str, reminders: Sequence[Reminder], today: date) ->
     return "\n\n".join((say(language, "remind.title"), "\n".join(lines), say(language, "remind.how_off")))
 
 
-def due_text(language: str, at: str, about: str, *, late: bool, done: str, streak: str) -> str:
-    """One that is due: what of, and what there is to build on; `done` is today's practice, `streak` the days, or ""."""
+def due_text(language: str, at: str, about: str, *, late: bool, done: str, streak: str, cheers: bool = True) -> str:
+    """One that is due: what of, and what there is to build on; `done` is today's practice, `streak` the days, or "".
+
+    Only what `cheers` is about practice.
+    """
     first = say(language, "remind.due_about", time=at, about=escape(about)) if about else ""
     first = first or say(language, "remind.due", time=at)
     if done:
         more = say(language, "remind.done", done=done)
     else:
         more = say(language, "remind.streak", streak=streak) if streak else say(language, "remind.begin")
-    return " ".join((first, more, *([say(language, "remind.late", time=at)] if late else [])))
+    return " ".join((first, *([more] if cheers else []), *([say(language, "remind.late", time=at)] if late else [])))
 
 
 def missed_text(language: str, at: str, about: str, day: date, today: date) -> str:
@@ -99,7 +102,8 @@ def _days(language: str, weekdays: Sequence[int], day: date | None, today: date)
         return _ahead(language, day, today)
     if tuple(weekdays) == EVERY_DAY:
         return say(language, "remind.daily")
-    return ", ".join(say(language, f"weekdays.{weekday}") for weekday in weekdays)
+    *names, last = [say(language, f"weekdays.{weekday}") for weekday in weekdays]
+    return say(language, "remind.days_and", days=", ".join(names), last=last) if names else last
 
 
 def _ahead(language: str, day: date, today: date) -> str:

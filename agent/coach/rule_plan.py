@@ -257,7 +257,8 @@ def _suggestions(language: str, patterns: PatternsReport) -> list[Insight]:
     if patterns.sessions_analysed >= 7:
         weakest = min(range(7), key=lambda weekday: (patterns.minutes_by_weekday[weekday], weekday))
         day = say(language, f"weekday.{weakest}")
-        minutes = spell_minutes(patterns.minutes_by_weekday[weakest])
-        described = say(language, "insight.weekday_more", weekday=day, minutes=minutes)
+        minutes = patterns.minutes_by_weekday[weakest]
+        key = "insight.weekday_more" if minutes else "insight.weekday_none"
+        described = say(language, key, weekday=day, minutes=spell_minutes(minutes))
         found.append(Insight(InsightType.SUGGESTION, say(language, "insight.weekday", weekday=day), described))
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agent.coach.changes import EditSkill, MergeSkills
 from agent.coach.entry_words import spelled_hours, take_skill
-from agent.coach.practice import Skill
+from agent.coach.practice import COLOUR_NAMES, Skill
 from agent.wellformed import clean
 
 MAX_CHARS = 400
@@ -21,13 +21,6 @@ _VERBS = {
     "week": "week weekly semana semanal",
 }
 _BY_WORD = {word: verb for verb, words in _VERBS.items() for word in words.split()}
-COLOUR_NAMES = {
-    "red": "#dc2626", "rojo": "#dc2626", "orange": "#ea580c", "naranja": "#ea580c", "yellow": "#ca8a04",
-    "amarillo": "#ca8a04", "green": "#059669", "verde": "#059669", "blue": "#2563eb", "azul": "#2563eb",
-    "purple": "#7c3aed", "morado": "#7c3aed", "violeta": "#7c3aed", "pink": "#db2777", "rosa": "#db2777",
-    "brown": "#92400e", "marrón": "#92400e", "marron": "#92400e", "grey": "#6b7280", "gray": "#6b7280",
-    "gris": "#6b7280", "teal": "#0d9488", "turquesa": "#0d9488", "cyan": "#0891b2", "cian": "#0891b2",
-}  # fmt: skip
 _LINKS = frozenset(["to", "into", "with", "as", "a", "con", "en", "como", "="])
 _NONE = frozenset(["off", "none", "no", "ninguna", "ninguno", "nada", "0"])
 

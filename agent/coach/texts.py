@@ -57,6 +57,13 @@ def say_level(language: str, level: Level) -> str:
     return f"{level.emoji} {say(language, f'level.{level.key}')}"
 
 
+def say_colour(language: str, colour: str) -> str:
+    """A colour by its name, where it has one."""
+    key = f"colour.{colour.removeprefix('#')}"
+    named = say(language, key)
+    return colour if named == key else named
+
+
 def say_date(language: str, day: date, today: date) -> str:
     """A date as people say it: today, yesterday, Monday, 2 March, and the year where it is another one."""
     if day == today:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import structlog
 
 from agent.bounded import Deadline, Interrupted, run_bounded
+from agent.budgets import OverBudget
 from agent.config import AgentConfig
 from agent.context.compaction import (
     KEPT_SHARE,
@@ -145,7 +146,9 @@ class ContextWindow:
         most_s = min(self._limits.summary_s, self._deadline.remaining_s())
         try:
             also = await self.pre_compact()
-            making = condense(self._model, self._turn.summary, spans, kept, self._room, spent, also)
+            making = condense(
+                self._model, self._turn.summary, spans, kept, self._room, spent, also, self._turn.principal
+            )
             summary = await run_bounded(making, most_s, self._port.until_stopped)
         except Interrupted:
             for cost in spent:
@@ -214,8 +217,8 @@ async def condense_ended(
     if kept == 0:
         return None
     try:
-        making = condense(model, turn.summary, spans, kept, room, spent, also)
+        making = condense(model, turn.summary, spans, kept, room, spent, also, turn.principal)
         return await run_bounded(making, PATIENCE * limits.summary_s)
-    except (NotCondensed, TimeoutError) as failure:
+    except (NotCondensed, OverBudget, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")
         return None

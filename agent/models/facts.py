@@ -1,7 +1,8 @@
 """What a model takes in and gives out: as the operator's config says, else as a kept table knows, else with care.
 
-The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, read 2026-11). It is read when
-it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the model is built.
+The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, no word on pictures, read
+2026-11). It is read when it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the
+model is built.
 """
 
 from datetime import UTC, datetime

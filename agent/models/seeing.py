@@ -38,15 +38,13 @@ class SeeingModel:
         Raises:
             ModelFailure: as the model's.
         """
-        if _places(request.items):
-            blind = not self._model.facts.sees_images
-            items = (
-                without_pictures(request.items, Unseen.BLIND)
-                if blind
-                else keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES)
-            )
-            request = replace(request, items=items)
-        return await self._model.respond(request, on_event)
+        if not _places(request.items):
+            return await self._model.respond(request, on_event)
+        if self._model.facts.sees_images:
+            items = keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES)
+        else:
+            items = without_pictures(request.items, Unseen.BLIND)
+        return await self._model.respond(replace(request, items=items), on_event)
 
     async def aclose(self) -> None:
         """Close the model."""

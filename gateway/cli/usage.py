@@ -68,15 +68,17 @@ def route_lines(sums: dict[str, Any], name: str, prices: TokenPrices, days: int)
     kinds = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     would = prices.without_tiers().cost_microusd(Usage(*(light[kind] for kind in kinds))) or 0
     less = light["cost_microusd"] - would
-    lines = [
-        f"{turns} turns in the last {days} days; {light['turns']} of them ask little: those would go to {name}.",
-        f"They cost {_usd(light['cost_microusd'])}; at its prices they would have cost {_usd(would)}.",
-        f"That is {_usd(abs(less))} {'less' if less >= 0 else 'more'}, of {_usd(cost)} for all turns"
-        + (f" ({100 * abs(less) // cost} %)." if cost else "."),
-    ]
+    lines = [f"Turns in the last {days} days: {turns}. So many ask little, and would go to {name}: {light['turns']}."]
+    if cost:
+        which = "less" if less >= 0 else "more"
+        lines += [
+            f"They cost {_usd(light['cost_microusd'])}; at its prices they would have cost {_usd(would)}.",
+            f"That is {_usd(abs(less))} {which}, {100 * abs(less) // cost} % of {_usd(cost)} for all turns.",
+            "Reckoned with the same tokens, as many of them cached.",
+        ]
     if unpriced := light["unpriced"] + main["unpriced"]:
-        lines.append(f"Not in it: {_calls(unpriced)} of unknown cost.")
-    return [*lines, "It takes the same number of tokens and as much cached input from the other model."]
+        lines.append(f"Not in it: {_calls(unpriced)} of unknown cost; [model.prices] says what later ones cost.")
+    return lines
 
 
 def _usd(cost_microusd: int) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from agent.calendar import is_zone, today_of
 from agent.coach.durations import spell_minutes
 from agent.coach.journey import journey_of, minutes_by_day
-from agent.coach.practice import PracticeReader
+from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, missed_text, reminders_text
 from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import say, say_days
@@ -75,5 +75,7 @@ async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
     numbers = journey_of(minutes_by_day(await reader.days(asked.principal)), today, asked.principal.week_start)
     done = spell_minutes(numbers.today_minutes) if numbers.today_minutes else ""
     streak = say_days(language, numbers.current_streak_days) if numbers.current_streak_days > 1 else ""
-    late = said["late_min"] >= LATE_MIN
-    return Reply(due_text(language, said["at"], said["about"], late=late, done=done, streak=streak))
+    late, about = said["late_min"] >= LATE_MIN, name_key(said["about"])
+    names = [name_key(skill.name) for skill in await reader.skills(asked.principal)]
+    cheers = not about or any(name in about or about in name for name in names)
+    return Reply(due_text(language, said["at"], said["about"], late=late, done=done, streak=streak, cheers=cheers))

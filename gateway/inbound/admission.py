@@ -230,6 +230,8 @@ def _meant_for_us(event: InboundEvent) -> bool:
 
 def _over_text(plan: Plan) -> str:
     over, locale = plan.over, getattr(plan.event, "locale", None)
+    if isinstance(plan.decision, Admit):
+        locale = plan.decision.person.locale or locale
     if over is None or over.bound is Bound.RATE:
         return words.too_fast_text(locale, 1.0 if over is None else over.retry_after_s)
     return words.too_many_text(locale, plan.waiting)

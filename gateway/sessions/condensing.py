@@ -11,7 +11,6 @@ from functools import partial
 
 import structlog
 
-from agent.budgets import OverBudget
 from agent.context.window import condense_ended, is_long
 from agent.errors import Fenced
 from agent.ports import ModelRequest, Principal, Spent, Summary, Turn
@@ -139,8 +138,6 @@ class Condenser:
                 await keeper.keep(summary, spent)
             elif spent:
                 await keeper.note_cost(spent)
-        except OverBudget:
-            await keeper.note_cost(spent)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))
         finally:

@@ -5,7 +5,7 @@ What an agent keeps stands in tables of its own; of those with a `user_id` the r
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -241,23 +241,20 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
 
 def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
-    names = [*erasure.senders, erasure.user_id]
-    connection.execute(sa.delete(pairing_requests).where(_is_by(pairing_requests, erasure.senders)))
+    asked = pairing_requests.c.sender.in_(erasure.senders)
+    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars()
+    names = [*erasure.senders, erasure.user_id, *requests]
+    connection.execute(sa.delete(pairing_requests).where(asked))
     connection.execute(sa.delete(invite_guesses).where(invite_guesses.c.sender.in_(erasure.senders)))
     connection.execute(sa.update(invites).where(invites.c.used_by.in_(erasure.senders)).values(used_by=GONE))
-    of_them = sa.or_(audit.c.actor.in_(names), audit.c.subject.in_(names))
-    connection.execute(sa.update(audit).where(of_them, audit.c.actor.in_(names)).values(actor=GONE))
-    connection.execute(sa.update(audit).where(audit.c.subject.in_(names)).values(subject=GONE, detail=""))
-    connection.execute(sa.update(audit).where(audit.c.actor == GONE).values(detail=""))
+    told = sa.or_(sa.false(), *(audit.c.detail.contains(sender, autoescape=True) for sender in erasure.senders))
+    by, of = audit.c.actor.in_(names), audit.c.subject.in_(names)
+    connection.execute(sa.update(audit).where(sa.or_(told, by, of)).values(detail=""))
+    connection.execute(sa.update(audit).where(by).values(actor=GONE))
+    connection.execute(sa.update(audit).where(of).values(subject=GONE))
     nobody = {"user_id": GONE, "session_id": GONE}
     connection.execute(sa.update(usage).where(usage.c.user_id == erasure.user_id).values(nobody))
     connection.execute(sa.delete(budget_use).where(budget_use.c.key == erasure.user_id))
-
-
-def _is_by(table: sa.Table, senders: Iterable[str]) -> sa.ColumnElement[bool]:
-    """Whether a row names its channel and sender apart: one of these."""
-    each = (sender.partition(":") for sender in senders)
-    return sa.or_(sa.false(), *(sa.and_(table.c.channel == channel, table.c.sender == id_) for channel, _, id_ in each))
 
 
 _KEPT = {table.name for table in (users, erasures, inbox, turns, usage, chats)}

@@ -1,6 +1,6 @@
 """Strangers who write, and a database in memory for functions over a connection."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -63,11 +63,20 @@ def crowd(connection: sa.Connection, count: int, at: datetime, channel: str = "t
     )  # fmt: skip
 
 
+_made: dict[Callable[[sa.Connection], None], bytes] = {}
+
+
 @contextmanager
-def database() -> Iterator[sa.Connection]:
-    """An open transaction on a fresh database with every table."""
+def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[sa.Connection]:
+    """A connection to a fresh database with every table: made once a process, and copied."""
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection:
-        schema.create(connection)
+        plain = connection.connection.dbapi_connection
+        if make in _made:
+            plain.deserialize(_made[make])
+        else:
+            make(connection)
+            connection.commit()
+            _made[make] = plain.serialize()
         yield connection
     engine.dispose()

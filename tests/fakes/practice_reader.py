@@ -14,6 +14,7 @@ from agent.coach.reminders import Reminder
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice, practice_rows, reminder_rows
 from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store import schema
 from gateway.store.agent_tables import bring_up
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.people import users
@@ -155,10 +156,14 @@ def add_people(connection: sa.Connection, *people: Principal) -> None:
         )
 
 
+def _make_tables(connection: sa.Connection) -> None:
+    schema.create(connection)
+    bring_up(connection, "coach", PRACTICE_TABLES)
+
+
 @contextmanager
 def connected_practice(principal: Principal = ANA, now: datetime = NOW) -> Iterator[ConnectedPractice]:
     """Practice of one person over a fresh database."""
-    with database() as connection:
-        bring_up(connection, "coach", PRACTICE_TABLES)
+    with database(_make_tables) as connection:
         add_people(connection, principal)
         yield ConnectedPractice(connection, principal, now)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agent.coach.skill_words import COLOUR_NAMES
+from agent.coach.practice import COLOUR_NAMES
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.words import words_of
 from agent.wellformed import clean

@@ -31,6 +31,7 @@ from gateway.store.engine import Store
 from gateway.telemetry import FAULTS, series
 
 BASE = "/v1"
+DOCUMENT, DOCS = f"{BASE}/openapi.json", f"{BASE}/docs"
 BODY_S = 30.0
 """A body of 1 MB arrives within this on the slowest line that anybody has."""
 
@@ -39,6 +40,9 @@ _HEADER_NAMES = re.compile(r"[A-Za-z0-9, -]{1,1000}", re.ASCII)
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}", re.ASCII)
 
 log = structlog.get_logger()
+
+Page = tuple[bytes, Mapping[str, str]]
+"""Body and headers."""
 
 WhoActs = Callable[[ApiKey, str | None, str | None], Awaitable[Principal]]
 """Whom a key acts for by the `user` a program names and the locale of its request."""
@@ -56,18 +60,22 @@ class ApiDeps:
     origins: frozenset[str] = frozenset()  # of pages that may ask: https://app.example.com
 
 
+def _make_pages(deps: ApiDeps) -> Mapping[str, Page]:
+    document = openapi_document(deps.routes, deps.title, deps.version)
+    return {
+        DOCUMENT: (orjson.dumps(document), {"Content-Type": "application/json"}),
+        DOCS: (docs_page(document).encode(), page_headers()),
+    }
+
+
 class ApiServer:
     """Everything under `/v1`."""
 
     def __init__(self, deps: ApiDeps) -> None:
-        """The document is made here, once."""
+        """The document is made when somebody first asks for it: a start does not wait for a tenth of a second of it."""
         self._deps = deps
         self._table = RouteTable(deps.routes)
-        self.document = openapi_document(deps.routes, deps.title, deps.version)
-        self._open: Mapping[str, tuple[bytes, Mapping[str, str]]] = {
-            f"{BASE}/openapi.json": (orjson.dumps(self.document), {"Content-Type": "application/json"}),
-            f"{BASE}/docs": (docs_page(self.document).encode(), page_headers()),
-        }
+        self._pages: Mapping[str, Page] = {}
 
     def welcomes(self, origin: str) -> bool:
         """Whether a page from there may ask."""
@@ -101,8 +109,9 @@ class ApiServer:
     # ------------------------------------------------------------ who asks
 
     async def _answer(self, door: Door, request: web.Request) -> web.StreamResponse:
-        if request.method in {"GET", "HEAD"} and request.path in self._open:
-            body, headers = self._open[request.path]
+        if request.method in {"GET", "HEAD"} and request.path in (DOCUMENT, DOCS):
+            self._pages = self._pages or await asyncio.to_thread(_make_pages, self._deps)
+            body, headers = self._pages[request.path]
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         route, path = self._table.find(method, request.path)

@@ -3,8 +3,8 @@
 import pytest
 
 from agent.coach.log_line import LogLineError, LogProblem
-from agent.coach.practice import Refusal
-from agent.coach.texts import detect, explain_log, say, say_days
+from agent.coach.practice import COLOUR_NAMES, Refusal
+from agent.coach.texts import detect, explain_log, say, say_colour, say_days
 from agent.language import NAMES, escape, language_of
 
 
@@ -44,6 +44,13 @@ class TestChoice:
 
 
 class TestWords:
+    @pytest.mark.parametrize("language", ["en", "es"])
+    def test_every_colour_that_can_be_said_has_a_name(self, language: str):
+        """One that has none is told as it was given."""
+        names = {say_colour(language, colour) for colour in COLOUR_NAMES.values()}
+        assert len(set(COLOUR_NAMES.values())) == len(names) and names <= COLOUR_NAMES.keys()
+        assert "#123456" == say_colour(language, "#123456")
+
     def test_a_persons_words_are_literal(self):
         """Braces and Markdown in a name stay what they are."""
         assert "You have no skill “{0}\\*x\\*”. /skills shows yours." == say(

@@ -66,8 +66,8 @@ async def test_a_reminder_is_set_by_words(ana: Conversation) -> None:
 @pytest.mark.parametrize(
     ("language", "when"),
     [
-        ("en", "at **19:00**, Mondays, Saturdays; the first time Saturday, 21 November."),
-        ("es", "a las **19:00**, los lunes, los sábados; la primera vez el sábado 21 de noviembre."),
+        ("en", "at **19:00**, Mondays and Saturdays; the first time Saturday, 21 November."),
+        ("es", "a las **19:00**, los lunes y los sábados; la primera vez el sábado 21 de noviembre."),
     ],
 )
 def test_weekdays_are_said_as_what_comes_again(language: str, when: str) -> None:

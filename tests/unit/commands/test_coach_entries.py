@@ -119,7 +119,7 @@ class TestSkill:
         [
             ("piano archive", "is put away"),
             ("piano rename grand piano", "“Piano” is called **grand piano** now."),
-            ("piano colour blue", "has the colour #2563eb now"),
+            ("piano colour blue", "has the colour blue now"),
             ("piano colour #ABCDEF", "has the colour #abcdef now"),
             ("piano goal 500h", "The goal of 🎹 **Piano** is 500 h now."),
             ("piano week 5h", "Your goal for 🎹 **Piano** is 5 h a week."),

@@ -1,19 +1,26 @@
 """Fifty turns at once over the store as it is: what a provider bills passes a cap by less than one call."""
 
 import asyncio
+from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agent.budgets import Hold, Spending
+from agent.budgets import Hold, OverBudget, Spending
 from agent.config import LinkConfig
+from agent.context.compaction import INSTRUCTIONS
 from agent.models.budgeted import BudgetedModel
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal
 from agent.prices import TokenPrice, TokenPrices
-from agent.transcript import ModelResponded, Usage
-from gateway.sessions.budgets import Budgets
+from agent.transcript import EndReason, ModelResponded, Usage
+from channels.messages import Address
+from gateway.sessions.budgets import Budgets, Spender, caps_of, note_spender
 from gateway.sessions.config import BudgetsConfig
+from gateway.store import budgets as rows
+from gateway.store.budgets import Cap
+from gateway.store.journal import TurnRow
 from tests.fakes.spine import NOON, QuickStore, Spine, quick_store
 
 PRICES = TokenPrices(TokenPrice(Decimal(1)), TokenPrice(Decimal(10)))
@@ -105,3 +112,56 @@ async def test_what_is_billed_passes_the_cap_by_less_than_one_call(tmp_path: Pat
     assert not [text for text in shown if text != "Done." and "used up, by everybody together" not in text]
     await spine.kill()
     await store.aclose()
+
+
+@pytest.mark.parametrize(
+    ("zone", "own_day", "resets"),
+    [("Europe/Madrid", "2026-03-04", 11), ("Pacific/Kiritimati", "2026-03-05", 22), ("nowhere", "2026-03-04", 12)],
+)
+def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: str, resets: int) -> None:
+    """What is not capped is not counted; a turn's cap never resets."""
+    config = BudgetsConfig(turn_tokens=5, user_usd=Decimal("0.5"), channel_tokens=7, day_usd=Decimal(1))
+    caps = caps_of(config, Spender("t", "ana", "sim:main", "turn-1", zone), NOON)
+    assert [
+        Cap("t", "turn", "turn-1", "", None, 5, None),
+        Cap("t", "user", "ana", own_day, 500_000, None, NOON + timedelta(hours=resets)),
+        Cap("t", "channel", "sim:main", "2026-03-04", None, 7, NOON + timedelta(hours=12)),
+        Cap("", "day", "", "2026-03-04", 1_000_000, None, NOON + timedelta(hours=12)),
+    ] == caps
+
+
+async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spine: Spine) -> None:
+    """The reservation is written all the same, and taken back behind that."""
+    caps = begun(spine, spine.store, BillingProvider())
+    note_spender(
+        TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), Principal("ana", "t")
+    )
+    async with asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(caps.reserve(Spending(5, 5)))
+        await asyncio.sleep(0)
+        waiting.cancel()
+    assert waiting.cancelled()
+    await spine.quiet()
+    (use,) = await spine.store.read(partial(rows.in_use, now=NOON, limit=9))
+    assert Spending() == use.used
+    assert 0 == await spine.store.write(rows.forget_holds)
+
+
+async def test_notes_over_a_cap_are_left_for_another_time(spine: Spine) -> None:
+    """The conversation goes on as it was; nobody is told of what nobody asked for."""
+    refused = []
+
+    def answer(request: ModelRequest) -> ModelResponded:
+        if request.system is INSTRUCTIONS:
+            refused.append(request)
+            raise OverBudget(EndReason.MAX_COST, "day", None)
+        return ModelResponded(0, "Yes.")
+
+    spine.model.answer_at_once = answer
+    while not refused:
+        await spine.say("And then?")
+        await spine.quiet()
+    await spine.say("And now?")
+    await spine.quiet()
+    assert {"Yes."} == set(spine.channel.shown("c1"))
+    assert 1 == len(refused)

@@ -5,8 +5,9 @@ import sqlalchemy as sa
 from gateway.store import erasure
 from gateway.store.erasure import Extent, Progress
 from gateway.store.outbox import file_id
+from gateway.store.people import AuditRow, record
 from gateway.store.tables.base import metadata
-from gateway.store.tables.people import erasures, identities, users
+from gateway.store.tables.people import audit, erasures, identities, pairing_requests, users
 from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import blobs, events, sessions, turns
 from tests.fakes.spine import NOON
@@ -66,6 +67,28 @@ def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str
         if kept is None:
             row = {"id": id_, "tenant_id": "default", "content": b"x", "created_at": NOON}
             connection.execute(blobs.insert(), row)
+
+
+def test_who_was_let_in_is_in_no_record_by_name():
+    """Nor in the request by which they were; that somebody was, and when, stays."""
+    connection = world()
+    asked = {"id": "r1", "channel": "telegram", "account": "main", "sender": "telegram:42", "display_name": "Ana"}
+    asked |= {"tenant_id": "default", "chat": "42", "state": "approved", "created_at": NOON, "expires_at": NOON}
+    connection.execute(pairing_requests.insert(), asked)
+    for row in (
+        AuditRow(NOON, "telegram:42", "pairing_requested", "r1", "Ana"),
+        AuditRow(NOON, "cli", "pairing_approved", "r1", "telegram:42 to telegram:main"),
+        AuditRow(NOON, "cli", "role_changed", BEN, "member to operator"),
+    ):
+        record(connection, "default", row)
+    carried_out(connection, Extent.EVERYTHING)
+    found = connection.execute(sa.select(audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)).all()
+    assert [
+        ("forgotten", "pairing_requested", "forgotten", ""),
+        ("cli", "pairing_approved", "forgotten", ""),
+        ("cli", "role_changed", BEN, "member to operator"),
+    ] == [tuple(row) for row in found[:3]]
+    assert [] == connection.execute(sa.select(pairing_requests)).all()
 
 
 def carried_out(connection: sa.Connection, extent: Extent) -> list[Progress]:
