@@ -26,7 +26,7 @@ _OF = frozenset({"of", "de"})
 _JOINED = frozenset(".,:/+-−–")
 _BETWEEN = frozenset({"-", "–", "—", "or", "o", "to", "a"})
 _BEHIND_BARE_MINUTES = frozenset({"", ",", ".", "!", *_OF, "con", "on", "with", "today", "hoy", "ayer", "yesterday"})
-_FRACTIONS = {("1", "/", "2"): Fraction(30), ("1", "/", "4"): Fraction(15), ("3", "/", "4"): Fraction(45)}
+_FRACTIONS = {"1/2": Fraction(30), "1/4": Fraction(15), "3/4": Fraction(45)}
 _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
@@ -131,9 +131,10 @@ def _times(words: Sequence[Word], at: int) -> Amount | None:
 def _part_of_hour(words: Sequence[Word], at: int) -> Amount | None:
     """Half and quarter hours."""
     start = at + (_plain(words, at) in _ONES)
-    if tuple(word.text for word in words[at : at + 3]) in _FRACTIONS:
+    fraction = _FRACTIONS.get("".join(word.text for word in words[at : at + 3]))
+    if fraction is not None:
         end = _of_an_hour(words, at + 3)
-        return Amount(_FRACTIONS[tuple(word.text for word in words[at : at + 3])], end) if end else None
+        return Amount(fraction, end) if end else None
     number = read_number(words, at)
     if number is not None and _plain(words, number[1]) in _QUARTER:
         end = _of_an_hour(words, number[1] + 1)
