@@ -193,7 +193,8 @@ def _minutes(words: Sequence[Word], value: Fraction, unit: int, at: int) -> Amou
         return None  # "45 '": a quotation, no minutes
     if unit + 1 < len(words) and words[unit + 1].is_number and words[unit + 1].follows(mark) and mark.is_name:
         return None  # "45m2"
-    return Amount(value, unit + 1, mark.plain in _SHORT_UNITS and words[at].is_number)
+    end = unit + 1 + (mark.is_name and unit + 1 < len(words) and words[unit + 1].text == "'")  # "40 minutes' practice"
+    return Amount(value, end, mark.plain in _SHORT_UNITS and words[at].is_number)
 
 
 def _colon(words: Sequence[Word], at: int) -> Amount | None:

@@ -89,11 +89,11 @@ ENGLISH = LanguageTable(
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
             "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
-            "home"
+            "home; pushed through; ground out; cranked out"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
-        "F": "or so; or thereabouts; give or take",
+        "F": "or so; or thereabouts; give or take; in total",
     },
     twisted_phrases={
         "reminder": "call me; wake me up; todo list; to do list",
@@ -159,7 +159,7 @@ ENGLISH = LanguageTable(
         "v": (
             "played studied did rehearsed trained drilled worked completed finished jammed managed logged clocked "
             "learned learnt revised reviewed polished tackled grinded ground hit picked shredded spent devoted "
-            "dedicated invested went squeezed crammed snuck"
+            "dedicated invested went squeezed crammed snuck smashed nailed crushed"
         ),
         "g": "got put",
         "G": (

@@ -15,6 +15,7 @@ EVENING_MINUTE = 17 * 60
 """From then on "tonight" may be over."""
 
 NOON = 12 * 60
+_WAS = frozenset({"was", "fue", "era", "that was", "it was"})
 _THIS_WEEK = frozenset({"this week", "esta semana"})
 
 
@@ -27,11 +28,18 @@ def give_days(clauses: Sequence[Clause], entries: Sequence[Candidate], now: date
             dated = [chunk for chunk in own if _date_of(chunk) is not None or chunk.plain not in _THIS_WEEK]
             entry.day = _date_of(dated[0]) if dated else None
             clear = entry.day is not None and len(set(map(_date_of, dated))) == 1
-            clear = clear and (done or not _may_come(own[0], entry, now))
+            clear = clear and (done or not _may_come(own[0], entry, now)) and not _is_spread(clauses, entry)
         else:
             day, clear = _day_around(clauses, entry, now, done=done)
             entry.day = day or now.date()
         entry.is_sure = entry.is_sure and clear and not _ends_later(clauses, entry, now)
+
+
+def _is_spread(clauses: Sequence[Clause], entry: Candidate) -> bool:
+    """As "between yesterday and today 40 minutes": over more than one day."""
+    before = clauses[entry.first - 1] if entry.first else None
+    joined = before is not None and clauses[entry.first].mark is WordRole.AND and not before.amounts
+    return joined and before is not None and bool(before.days) and not before.has(WordRole.CONTENT, WordRole.SUBJECT)
 
 
 def _may_come(day: Chunk, entry: Candidate, now: datetime) -> bool:
@@ -69,12 +77,13 @@ def _day_around(clauses: Sequence[Clause], entry: Candidate, now: datetime, *, d
     for clause in clauses[entry.last + 1 :]:
         for chunk in clause.days:
             day = _date_of(chunk)
-            names = clause.is_fragment or clause.amounts or clause.is_aside
             if day == now.date():
                 return day, True
+            words = [each for each in clause.chunks if each.role is WordRole.CONTENT]
+            names = clause.amounts or clause.is_aside or (len(words) <= 1 and clause.verb is None)
             if clause.sentence == own.sentence and clause.block is None and names and day is not None:
                 return day, done or not _may_come(chunk, entry, now)
-            if clause.is_fragment or clause.has(WordRole.OTHER):
+            if clause.is_fragment or names or any(each.plain in _WAS for each in clause.chunks):
                 return None, False
     return None, True
 

@@ -97,6 +97,7 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     more = any(chunk.plain in _MORE or "more" in chunk.plain for chunk in clause.chunks[: core[-1] + 1])
     if more and not clause.days and not clause.has(WordRole.DONE):
         return True
+    doing = doing and entry.amount.role is not WordRole.AMOUNT_CLOCK
     return doing or (clause.mark is WordRole.THEN and entry.first == 0)
 
 

@@ -25,6 +25,7 @@ _BEHIND = (_OF_LABEL | _OF_SENTENCE) - {Twist.LASTS, Twist.OTHERS}
 _HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
 _APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
 _TOMORROW = frozenset({"tomorrow", "tmrw", "tmr", "manana"})
+_BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _REQUEST = "can you"
@@ -136,6 +137,8 @@ def _reach_terse(before: _Before) -> Twist | None:
     """As "tomorrow: ...", "my son: ...", "Anna: ..."."""
     clause, same = before.clause, before.is_same
     found = _first(clause.twists & _OF_LABEL)
+    if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
+        return None  # "the kids are in bed, 30 min of crochet done"
     if same or (clause.is_fragment and not clause.amounts) or found is None:
         return found or (Twist.DOUBT if same and before.is_next and _is_label(before) else None)
     aside = clause.twists & {Twist.OTHERS, Twist.LASTS}
@@ -161,7 +164,8 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     twists, soft = clause.twists, clause.twists & {Twist.HYPOTHETICAL, Twist.DOUBT}
     if clause.sentence == own.sentence and soft and not clause.skills:
         return _first(soft)
-    if clause.is_fragment and not clause.has(WordRole.OPENING):
+    regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
+    if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets:
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
         put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)

@@ -87,7 +87,9 @@ SPANISH = LanguageTable(
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
             "caído"
         ),
-        "F": "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí",
+        "F": (
+            "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total"
+        ),
         "p": "para entrar en calor; para calentar",
         "v": (
             "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
@@ -140,14 +142,14 @@ SPANISH = LanguageTable(
         "others": "mi amigo; mi amiga; un amigo; una amiga",
         "lasts": "de largo; de duración; es de; son de; era de",
         "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
-        "unclear": "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos",
+        "unclear": "más de; menos de; como mucho; como máximo; como mínimo; o más; o menos",
         "command": "por error; sin querer; por accidente; por equivocación",
     },
     roles={
         "I": "yo",
         "J": (
             "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
-            "únicamente solo sólo apenas nomás nomas cayó salieron sola seguido seguidos seguidas seguida"
+            "únicamente solo sólo apenas nomás nomas cayó salieron sola seguido seguidos seguidas seguida le"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
@@ -164,7 +166,7 @@ SPANISH = LanguageTable(
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
             "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
             "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
-            "pasado jugado terminado completado sacado aprendido metido acabo pude"
+            "pasado jugado terminado completado sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
