@@ -148,30 +148,29 @@ SPANISH = LanguageTable(
     roles={
         "I": "yo",
         "J": (
-            "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
-            "únicamente solo sólo apenas nomás nomas cayó salieron sola seguido seguidos seguidas seguida le"
+            "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
+            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
-            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues "
-            "mira listo amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda "
-            "ole neta tipo órale orale chale chido ostras hostia joder"
+            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
+            "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
+            "órale chale chido ostras hostia joder"
         ),
         "L": (
-            "anotar apuntar registrar agregar sumar añadir anota apunta registra apúntame anótame añade agrega suma "
-            "anotá apuntá registrá agregá anotame sumá"
+            "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá"
         ),
         "V": "practiqué practicqué practiqe praktiqué practicado",
         "v": (
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
-            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
-            "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
-            "pasado jugado terminado completado sacado aprendido metido acabo pude marcado currado echado"
+            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí metí "
+            "saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado jugado "
+            "sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
-            "practicando tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo "
-            "dándole practicándo"
+            "tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo dándole "
+            "practicándo"
         ),
         "o": (
             "quedó hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
@@ -196,32 +195,31 @@ SPANISH = LanguageTable(
     },
     twists={
         "negated": (
-            "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté salte faltó cancelé cancelado "
-            "cancelada perdí perdido olvidé olvide fallé aplazado aplazada aplacé pospuse pendiente pendientes cero "
-            "dejé evité suspendido suspendida"
+            "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
+            "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
+            "suspendido suspendida"
         ),
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda ahora"
+            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora"
         ),
         "wish": (
-            "vendría gustaría estaría quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo "
-            "debería deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene "
-            "tenía tendría pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría "
-            "saco"
+            "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
+            "deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene tenía "
+            "tendría pretendo apetece ganas pensaba pensando debí planeando hubiera hubiese habría saco"
         ),
         "goal": "meta metas objetivo objetivos reto desafío propósito",
         "habit": (
             "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
-            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía hacia estudiaba "
-            "jugaba dibujaba corría corria entrenaba usualmente sábados domingos semanas meses año mes promedio "
-            "antes llevo llevaba sigo frecuentemente regularmente dedico paso"
+            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía estudiaba "
+            "jugaba dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo "
+            "llevaba sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
             "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador "
-            "avísame avisame avisar despiértame llámame cronómetro"
+            "avísame avisar despiértame llámame cronómetro"
         ),
         "hypothetical": "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo",
         "doubt": (
@@ -229,7 +227,7 @@ SPANISH = LanguageTable(
             "parece"
         ),
         "reported": (
-            "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí leí ejemplo asegura "
+            "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí ejemplo asegura "
             "afirma según escribe comentó jura"
         ),
         "joke": (
@@ -237,40 +235,37 @@ SPANISH = LanguageTable(
             "ficción virtual mentiroso hero"
         ),
         "command": (
-            "deshaz deshacer deshazlo deshacé borra borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
-            "olvida cambia cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues deja dejá "
-            "archiva renombra pon ponme muéstrame enséñame exporta"
+            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
+            "olvida cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva "
+            "renombra pon ponme muéstrame enséñame exporta"
         ),
         "others": (
-            "lleva llevan practica toca estudia ensaya juega entrena tú tu usted ustedes vos él ella ellos ellas "
-            "nosotros nosotras les su sus se te quien quién alguien hermano hermana hijo hija hijos esposa esposo "
-            "mujer marido madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino "
-            "vecina vecinos profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo "
-            "practicó tocó estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos "
-            "hicimos estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina "
-            "sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
+            "lleva llevan practica toca estudia ensaya juega entrena tú usted ustedes vos él ella ellos ellas "
+            "nosotros nosotras les su sus se te alguien hermano hermana hijo hija hijos esposa esposo mujer marido "
+            "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
+            "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
+            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos "
+            "estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos "
+            "nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
-            "lección lecciones curso cursos vídeo vídeos video videos película películas concierto conciertos "
-            "tutorial tutoriales charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje "
-            "conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché escuchando leí leyendo "
-            "partido canción canciones episodio podcast disco documental serie dormí descansé tienda audición estaba "
-            "haya solo foro foros torneo torneos ensayos obra ópera musical seminario taller anuncio anuncios "
-            "artículo revista pieza campamento partida partidas"
+            "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
+            "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
+            "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones "
+            "episodio podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo "
+            "torneos ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento "
+            "partida partidas"
         ),
-        "question": (
-            "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual "
-            "donde quién cuando"
-        ),
+        "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
         "unclear": (
-            "menos demasiado demasiada muchos muchas bastante máximo mínimo maximo minimo récord racha segundo "
-            "segundos afinar afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar "
-            "compré comprando vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos "
-            "cuarto hasta desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta "
-            "bastan cansa aburro pagué viendo total media enfermo enferma atasco tarde hable hablé hablando"
+            "menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha segundo segundos afinar "
+            "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
+            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
+            "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
+            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando"
         ),
     },
     acts={
