@@ -31,7 +31,6 @@ class EventReader:
         self._text: list[str] = []  # of the last event, which is a delta; joined when it is taken
         self._room = asyncio.Event()
         self._room.set()
-        self._news = asyncio.Event()
         self._is_open = True
 
     def put(self, event: TurnEvent) -> None:
@@ -49,7 +48,6 @@ class EventReader:
         self._waiting.append(event)
         if len(self._waiting) >= self._most:
             self._room.clear()
-        self._news.set()
 
     def take(self) -> list[TurnEvent]:
         """All that has not been read, in its order."""
@@ -57,12 +55,7 @@ class EventReader:
         taken = list(self._waiting)
         self._waiting.clear()
         self._room.set()
-        self._news.clear()
         return taken
-
-    async def wait(self) -> None:
-        """Until there is something to take, or it is closed."""
-        await self._news.wait()
 
     async def wait_for_room(self) -> None:
         """Until it is not too far behind; one that does not read loses all but the text, which is one piece then."""
@@ -80,7 +73,6 @@ class EventReader:
         self._waiting.clear()
         self._text.clear()
         self._room.set()
-        self._news.set()
 
     def _join(self) -> None:
         if self._text and isinstance(last := self._waiting[-1], TextDelta | ThinkingDelta):

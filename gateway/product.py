@@ -3,10 +3,13 @@
 Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+
+from pydantic import PydanticUserError
 
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
@@ -14,7 +17,7 @@ from agent.context.sections import PromptBuilder
 from agent.findings import TellResult
 from agent.models.offline import OfflineRules
 from agent.permissions.config import RulesConfig
-from agent.permissions.rules import PermissionRule, Source, Verdict, unknown_tools
+from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import CanUseTool, Tool, tools_of
 from agent.tools.results import success_result
@@ -126,36 +129,86 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def check_names(settings: Settings, sources: Sources) -> None:
-    """Whether every rule about a tool is about one that there is.
+    """Whether every rule and hook about a tool is about one that there is, and every tool can be told to a model.
 
     Raises:
         SettingsError: a line for each that is not, with the nearest name.
     """
     product = load_product(settings.agent.product)
     closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
-    known = [tool.name for tool in (*product.tools(closed), *load_tools(settings.agent.tools))]
-    rules = settings.permissions.all_rules()
-    wrong = []
-    for rule, near in unknown_tools(rules, known):
+    known = {tool.name: tool for tool in product.tools(closed)}
+    wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
+    brought, flaws = _brought_tools(settings.agent.tools)
+    known |= {tool.name: tool for tool in brought}
+    wrong += [f"{sources.place_of(('agent', 'tools'))}: agent.tools: {why}" for why in flaws]
+    for path, rule in _rules_by_place(settings, sources):
+        if why := _flaw_of(rule, known):
+            wrong.append(f"{sources.place_of(path)}: {'.'.join(path)}: {why}")
+    for index, hook in enumerate(settings.hooks):
+        place = f"{sources.place_of(('hooks', str(index)))}: hooks.{index}"
+        try:
+            patterns = [pattern for each in load_hook(hook) for pattern in each.tools]
+        except SettingsError as unknown:
+            wrong.append(f"{place}: {unknown}")
+            continue
+        rules = [PermissionRule(Verdict.ASK, Source.LOCAL, pattern) for pattern in patterns]
+        wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known) for rule in rules) if why]
+    if wrong:
+        raise SettingsError("\n".join(wrong))
+
+
+def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], Sequence[str]]:
+    """What these entry points bring, and what is wrong with it."""
+    try:
+        tools = load_tools(names)
+    except SettingsError as unusable:
+        return (), [str(unusable)]
+    return tools, list(unusable_tools(tools))
+
+
+def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
+    """Why a model cannot be told of some of these."""
+    for tool in tools:
+        try:
+            _ = tool.spec
+        except RecursionError:
+            yield f"no JSON schema can be made of what the tool {tool.name!r} takes: it holds itself"
+        except (PydanticUserError, AttributeError) as error:
+            words = str(error).partition("\n")[0]
+            yield f"no JSON schema can be made of what the tool {tool.name!r} takes: {words}"
+
+
+def _rules_by_place(settings: Settings, sources: Sources) -> Iterator[tuple[KeyPath, PermissionRule]]:
+    """Each rule of the configuration, and where it stands."""
+    for rule in settings.permissions.all_rules():
         path: KeyPath = ("permissions", rule.verdict.value)
         if rule.source is not Source.LOCAL or not sources.sets(path):
             path = ("permissions", "sources", rule.source.value, rule.verdict.value)
-        meant = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known)) or 'none'}"
-        wrong.append(f'{sources.place_of(path)}: {".".join(path)}: there is no tool "{rule.tool}"; {meant}')
-    for index, hook in enumerate(settings.hooks):
-        place = sources.place_of(("hooks", str(index)))
-        try:
-            named = load_hook(hook)
-        except SettingsError as unknown:
-            wrong.append(f"{place}: hooks.{index}: {unknown}")
-            continue
-        for pattern in (pattern for each in named for pattern in each.tools):
-            rule = PermissionRule(Verdict.ASK, Source.LOCAL, pattern)
-            for _, near in unknown_tools([rule], known):
-                meant = f'; did you mean "{near}"?' if near else ""
-                wrong.append(f'{place}: hooks.{index}.tools: there is no tool "{pattern}"{meant}')
-    if wrong:
-        raise SettingsError("\n".join(wrong))
+        yield path, rule
+    for key, verdict in (("allow_tools", Verdict.ALLOW), ("deny_tools", Verdict.DENY)):
+        for pattern in getattr(settings.agent, key):
+            yield ("agent", key), PermissionRule(verdict, Source.LOCAL, pattern)
+
+
+def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:
+    """What a rule names that there is not, with the nearest name; "" where it names nothing such."""
+    if not rule.names_one_tool:
+        return ""
+    tool = known.get(rule.tool)
+    if tool is None:
+        return f'there is no tool "{rule.tool}"; {_hint(rule.tool, known)}'
+    if rule.argument is None or tool.arguments.model_config.get("extra") == "allow":
+        return ""
+    takes = [field.alias or name for name, field in tool.arguments.model_fields.items()]
+    if rule.argument in takes:
+        return ""
+    return f'{rule.tool} takes no "{rule.argument}"; {_hint(rule.argument, takes)}'
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names) or 'none'}"
 
 
 def in_force(settings: Settings, product: AgentProduct) -> Settings:

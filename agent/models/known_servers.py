@@ -28,7 +28,7 @@ Look = Callable[[LinkConfig, str], Awaitable[ModelServerFacts]]
 @dataclass(slots=True)
 class _Known:
     server: ModelServerFacts | None = None  # None: it has not answered yet
-    problem: str = ""  # why
+    problem: ModelFailure | None = None  # of the last look; None: it answered
     looked_s: float = float("-inf")
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -41,19 +41,19 @@ class KnownServers:
         self._look = look
         self._now_s = now_s
         self._known: dict[tuple[str, str], _Known] = {}
-        self._links: list[tuple[LinkConfig, str]] = []
+        self._links: dict[tuple[str, str], LinkConfig] = {}  # by server and model
 
     def enlist(self, config: LinkConfig, name: str) -> None:
         """`run` learns of this link's server."""
-        self._links.append((config, name))
+        self._links[config.base_url or "", name] = config
 
     async def run(self) -> None:
         """Learn of all servers, again and again until there is nothing more to learn."""
         while True:
             async with asyncio.TaskGroup() as looks:
-                for config, name in self._links:
+                for (_, name), config in self._links.items():
                     looks.create_task(self.learn(config, name))
-            if all(self._is_known(config, name) for config, name in self._links):
+            if all(self._is_known(config, name) for (_, name), config in self._links.items()):
                 return
             await asyncio.sleep(LOOK_AGAIN_S)
 
@@ -62,10 +62,10 @@ class KnownServers:
         known = self._known.get((config.base_url or "", name))
         return None if known is None else known.server
 
-    def problem(self, config: LinkConfig, name: str) -> str:
-        """Why the server said nothing of itself, for an operator."""
+    def problem(self, config: LinkConfig, name: str) -> ModelFailure | None:
+        """Why the server said nothing of itself at the last look; None: it did."""
         known = self._known.get((config.base_url or "", name))
-        return "" if known is None else known.problem
+        return None if known is None else known.problem
 
     def model(self, config: LinkConfig, name: str) -> ServedModel | None:
         """The model of this name on its server; None: nothing is known of it."""
@@ -81,7 +81,7 @@ class KnownServers:
                 try:
                     known.server = await self._look(config, name)
                 except ModelFailure as problem:
-                    known.problem = str(problem)
+                    known.problem = problem
                     if problem.status in NO_LIST:
                         known.server = ModelServerFacts()
                     log.debug("model_server_silent", base_url=config.base_url, error=str(problem))

@@ -12,10 +12,12 @@ from typing import Any
 import structlog
 
 from agent.config import KEY_NAMES, LinkConfig
+from agent.credentials import Credential
 from agent.errors import FailureKind
+from agent.models.access import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.failures import refused_field
-from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown
@@ -51,12 +53,11 @@ class OpenAIModel:
             "max_tokens" if config.base_url else "max_completion_tokens"
         )
         self._servers = servers or KnownServers()
-        self._streams, self._usage_in_stream = True, config.usage_in_stream
+        self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
         self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
         self._key = usable_key(config, KEY_NAME)
-        url = (config.base_url or OFFICIAL).rstrip("/") + "/chat/completions"
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._wire = HttpWire(url, headers, config, self._key, clock, KEY_NAME)
+        self._base = (config.base_url or OFFICIAL).rstrip("/")
+        self._wire = HttpWire(self._base + "/chat/completions", config, clock, KEY_NAME, self._key.secret)
 
     @property
     def facts(self) -> ModelFacts:
@@ -73,15 +74,34 @@ class OpenAIModel:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
         name = await self._served_name()
-        assembly = CompletionAssembly(on_event, f"openai:{name}", self._key)
+        credential = request.credential or self._key
+        access = access_of(credential, self._config, ALWAYS, _headers_of)
+        request = lead_with(request, credential, self._config)
+        assembly = CompletionAssembly(on_event, f"openai:{name}", access.secret)
+        left_out = self._left_out
         while True:
-            request = request if self._streams else replace(request, stream=False)
-            body = await encode_shown(request, WIRE, partial(self._to_body, name))
+            request = replace(request, stream=False) if "stream" in left_out else request
+            body = await encode_shown(request, WIRE, partial(self._to_body, name, left_out))
             try:
-                return await self._wire.ask(body, assembly)
+                response = await self._wire.ask(body, assembly, access)
             except ModelFailure as problem:
-                if not (request.stream and self._leave_out(refused_field(problem))):
+                refused = {refused_field(problem)} - {""} - left_out if request.stream else frozenset[str]()
+                if not refused:
                     raise replace(problem, message=problem.message + self._advice(problem)) from None
+                left_out |= refused
+                continue
+            if left_out != self._left_out:
+                log.warning("model_refuses_fields", model=self.name, fields=sorted(left_out))
+                self._left_out = left_out
+            return response
+
+    async def check(self, credential: Credential) -> None:
+        """One cheap call with this credential: the list of models.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer.
+        """
+        await self._wire.look(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -104,30 +124,23 @@ class OpenAIModel:
         served = server.find(ONLY_MODEL)
         return served.id if served is not None else USUAL_MODEL
 
-    def _leave_out(self, field: str) -> bool:
-        """Whether the request is another one without what was refused."""
-        if field == "stream_options" and self._usage_in_stream:
-            self._usage_in_stream = False
-        elif field == "stream" and self._streams:
-            self._streams = False
-        else:
-            return False
-        log.warning("model_refuses_field", model=self.name, field=field)
-        return True
-
     def _advice(self, problem: ModelFailure) -> str:
         """Of a model that is not there, what may have been meant."""
         server = self._servers.server(self._config, self._model)
         is_lacking = problem.status in {400, 404} and server is not None and server.lacks(self._model)
         return f"; {server.advice(self._model)}" if server is not None and is_lacking else ""
 
-    def _to_body(self, name: str, request: ModelRequest) -> dict[str, Any]:
+    def _to_body(self, name: str, left_out: frozenset[str], request: ModelRequest) -> dict[str, Any]:
         config = self._config
         return request_body(
             request,
             name,
             self._tokens_field,
-            usage_in_stream=self._usage_in_stream,
+            usage_in_stream="stream_options" not in left_out,
             temperature=config.temperature,
             service_tier=config.service_tier,
         )
+
+
+def _headers_of(credential: Credential) -> dict[str, str]:
+    return {"Authorization": f"Bearer {credential.secret}"}

@@ -4,9 +4,8 @@ A deny of any source holds. Else the highest source that says anything decides, 
 so nobody below can open what somebody above has closed, and nobody above is needed to close something.
 """
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -94,12 +93,3 @@ def ruling_of(rules: Iterable[PermissionRule], tool: str, given: Mapping[str, ob
         key=lambda rule: (RANKS[rule.source], rule.verdict in order and order.index(rule.verdict)),
         default=None,
     )
-
-
-def unknown_tools(rules: Iterable[PermissionRule], known: Sequence[str]) -> list[tuple[PermissionRule, str | None]]:
-    """The rules about a tool that there is not, each with the name nearest to it."""
-    return [
-        (rule, next(iter(difflib.get_close_matches(rule.tool, known, n=1, cutoff=0.6)), None))
-        for rule in rules
-        if rule.names_one_tool and rule.tool not in known
-    ]

@@ -38,6 +38,7 @@ from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 log = structlog.get_logger()
 
 _EXPIRED = CallOutcome.EXPIRED
+_MEANT = "The process died while this ran: whether it happened is unknown. Do not repeat it unasked."
 
 
 class _PersonAsked(Exception):
@@ -97,6 +98,8 @@ class Pipeline:
         except _PersonAsked as asked:
             return asked.call
         except _CallEnded as over:
+            if pending.intended and ran is None and over.outcome is not CallOutcome.UNKNOWN:
+                over = _CallEnded(f"{over.error} {_MEANT}", CallOutcome.UNKNOWN)
             await pending.tell_over()
             raw = returned = await self._journal_failure(pending, over)
             ended = over
@@ -238,6 +241,8 @@ class Pipeline:
             with _own_check(use, "arguments"):
                 written = use.arguments.model_dump_json(by_alias=True)
             await self._record(pending, ToolIntended(pending.step, pending.key, use.tool.name, written))
+        elif use.tool.effect is Effect.LOCAL:
+            await self._record(pending)  # its result comes in a commit of its own
 
     def _owe_hooks(self, use: ToolUse, pending: PendingCall) -> None:
         """Whatever comes of the call, hooks are heard about it before it is shown; the journal says so."""

@@ -6,6 +6,7 @@ What changes a message, and live answers, are in `streams`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
@@ -36,7 +37,7 @@ from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.reply_route import RESPONSE_URL
 from channels.slack.sent_lookup import find_sent, message_at
 from channels.slack.sockets import SocketMode
-from channels.slack.streams import Streams
+from channels.slack.streams import Streams, to_status
 from channels.slack.translate import CHANNEL
 from channels.slack.webhook import Webhook
 from channels.slack.wire import SlackWire
@@ -113,6 +114,7 @@ class SlackChannel:
         self._reactions = ReactionMemory(self._wire)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._ephemeral = EphemeralReplies(self._wire)
+        self._busy: BoundedDict[tuple[str, str], None] = BoundedDict(REACTIONS_REMEMBERED)  # messages with a status
         self._no_status = False
         self._unix_s = now_s
         secret = config.signing_secret
@@ -193,7 +195,15 @@ class SlackChannel:
         """
         if not _is_ts(platform_id):
             raise Permanent("what one person alone saw, or files, cannot be edited", PermanentKind.TARGET_GONE)
+        place = part.address.chat, platform_id
+        if part.is_status and self._streams.is_open(*place):  # what was appended could not be taken back
+            self._busy[place] = None
+            await self._try_status(part.address, to_status(part.rendered.text))
+            return Receipt(platform_id)
         await self._or_channel_error(self._streams.change(part, platform_id))
+        if place in self._busy:
+            del self._busy[place]
+            await self._try_status(part.address, "")
         return Receipt(platform_id)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
@@ -222,9 +232,19 @@ class SlackChannel:
 
     async def show_typing(self, address: Address) -> None:
         """Show a status in a thread; Slack has none elsewhere, and takes it away when we answer."""
+        await self._show_status(address, STATUS)
+
+    async def _try_status(self, address: Address, words: str) -> None:
+        """What is done meanwhile, "" for nothing more; where it cannot be said the answer goes on without."""
+        with suppress(ChannelError):
+            await self._show_status(address, words)
+
+    async def _show_status(self, address: Address, words: str) -> None:
         if address.thread is None or self._no_status:
             return
-        body = {"channel_id": address.chat, "thread_ts": address.thread, "status": STATUS}
+        body: JsonObject = {"channel_id": address.chat, "thread_ts": address.thread, "status": words}
+        if words:
+            body["loading_messages"] = [words]  # said as they are, where Slack shows more than a name that is busy
         try:
             await self._wire.post("assistant.threads.setStatus", body)
         except ApiRefusal as refusal:

@@ -75,6 +75,10 @@ class Streams:
         self._shown[part.address.chat, ts] = ""
         return ts
 
+    def is_open(self, chat: str, ts: str) -> bool:
+        """Whether this message is a stream that more may be appended to, as far as is certain."""
+        return (chat, ts) in self._shown
+
     async def change(self, part: OutboundPart, ts: str) -> None:
         """Make our message say this; saying the same again changes nothing.
 
@@ -82,8 +86,6 @@ class Streams:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
         """
         place = part.address.chat, ts
-        if part.is_status and place in self._shown:
-            return  # what was appended cannot be taken back: the stream would be over before the answer begins
         shown = self._shown.pop(place, None)  # back only when it is certain: a call may be cut at any time
         is_open = shown is not None
         if shown is not None and part.rendered.markup == MARKDOWN:
@@ -164,6 +166,7 @@ _END = re.compile(r"(?:\n|(?:[!?…:;]|(?<![\d\\])\.)[*_`'\")\]]*[ ])\s*(?=\S)")
 
 _CLOSING = re.compile(r"\n[ >]*+`{3,}+\Z")
 _FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
 
 
@@ -187,6 +190,11 @@ def rest(text: str, shown: str) -> str | None:
     if text.startswith(shown):
         return text[len(shown) :]
     return "" if text == shown.rstrip() else None
+
+
+def to_status(text: str) -> str:
+    """A few words of ours as they are said where there is no Markdown."""
+    return _ESCAPED.sub(r"\1", text)
 
 
 def holds_link(text: str) -> bool:

@@ -12,7 +12,6 @@ from agent.errors import FailureKind
 from agent.models.known_servers import KnownServers
 from agent.models.select import UnknownModel, bare_model
 from agent.models.served import ModelServerFacts
-from agent.models.server_look import look_at_server
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
@@ -56,16 +55,14 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
     if link.name == "offline":
         return Finding(part, "the agent answers by its rules, no model is asked")
     where = link.base_url or f"{wire}'s own server"
-    server, servers = ModelServerFacts(), KnownServers()
+    server, servers = None, KnownServers()
     if wire == OPENAI:
-        try:
-            server = await look_at_server(link, name)
-        except ModelFailure as problem:
-            if problem.kind is not FailureKind.BAD_REQUEST:  # a server without a list is asked all the same
-                return Finding(part, f"{link.name} at {where}: {problem}", _to_do(problem))
-        if server.lacks(name) and link.base_url is not None:
+        server = await servers.learn(link, name)
+        problem = servers.problem(link, name)
+        if server is None and problem is not None:
+            return Finding(part, f"{link.name} at {where}: {problem}", _to_do(problem))
+        if server is not None and server.lacks(name) and link.base_url is not None:
             return Finding(part, missing_words(link, server, name), f"set {part}.name to one that is there")
-        await servers.learn(link, name)
     try:
         model = bare_model(link, servers)
     except UnknownModel as unknown:
@@ -82,10 +79,10 @@ def _to_do(problem: ModelFailure) -> str:
     return _TO_DO.get(problem.kind, "see what the server says")
 
 
-def _of(server: ModelServerFacts) -> list[str]:
+def _of(server: ModelServerFacts | None) -> list[str]:
     """What the server says of itself, where it says anything."""
-    count = len(server.models)
-    return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if count else []
+    count = 0 if server is None else len(server.models)
+    return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if server is not None and count else []
 
 
 async def _ask(model: ChatModel) -> list[str]:

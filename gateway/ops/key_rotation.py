@@ -14,13 +14,13 @@ from pydantic import JsonValue, SecretStr
 
 from gateway.safety.private_files import SECRETS_KEY
 from gateway.safety.vault import KEY_BYTES, Vault, id_of, keep_keys, load_keys
-from gateway.store import reply_routes
+from gateway.store import credentials, reply_routes
 from gateway.store.engine import Store
 
 AT_ONCE = 200
 """Secrets that one commit encrypts anew: 3 ms or so."""
 
-SECRETS = (reply_routes.reseal_some,)
+SECRETS = (reply_routes.reseal_some, credentials.reseal_some)
 """Each table with secrets: brings some behind a place under the newest key."""
 
 log = structlog.get_logger()

@@ -35,6 +35,7 @@ async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelCo
             sentences.append(f"{key}: {missing_words(link, server, name)}")
         elif name == ONLY_MODEL and found is not None:
             sentences.append(f"{found.id} answers, the model that {server.kind} at {link.base_url} has.")
+            await servers.learn(link, found.id)
             model = model if key != "model" else model.model_copy(update={"name": f"{OPENAI}:{found.id}"})
     return model, sentences
 

@@ -96,8 +96,6 @@ class JournaledTurn:
         self._has_streamed = False
         self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
         live.watch(self._watched.reader())
-        self._parks = asyncio.Lock()
-        self._is_parked = False
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
 
@@ -193,28 +191,22 @@ class JournaledTurn:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
-        async with self._parks:  # of calls that run side by side the first one parks, the others ask when it goes on
-            if self._is_parked:
-                raise TurnParked
-            settled = await self._live.settle()
-            approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
-            said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
-            parts = to_parts(
-                self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
-            )  # what stands there already becomes the question
-            commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
-            await self._deps.store.write(commit, then=partial(self._note_parked, approval))
-            self._is_parked = True
-            self._note_journaled((parked,))
-            self._watched.publish(QuestionPut(ask.tool))
-            self._live.clear_sign()
-            if self.stopping() is not None:
-                take_back = partial(
-                    approvals.settle, approval=approval, state=Consent.WITHDRAWN, now=self._deps.clock()
-                )
-                await self._deps.store.write(take_back, then=lambda _: self._deps.parking.release([self._turn.id]))
-            raise TurnParked
+        settled = await self._live.settle()
+        approval = self._approval(ask)
+        parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
+        said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
+        parts = to_parts(
+            self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
+        )  # what stands there already becomes the question
+        commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
+        await self._deps.store.write(commit, then=partial(self._note_parked, approval))
+        self._note_journaled((parked,))
+        self._watched.publish(QuestionPut(ask.tool))
+        self._live.clear_sign()
+        if self.stopping() is not None:
+            take_back = partial(approvals.settle, approval=approval, state=Consent.WITHDRAWN, now=self._deps.clock())
+            await self._deps.store.write(take_back, then=lambda _: self._deps.parking.release([self._turn.id]))
+        raise TurnParked
 
     def _approval(self, ask: AskedCall) -> Approval:
         now = self._deps.clock()

@@ -37,6 +37,7 @@ def test_work_grows_with_the_text_alone(name: str) -> None:
 
 
 @pytest.mark.gate
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
 def test_work_grows_with_the_text_alone_whatever_it_is(name: str) -> None:
     """The other shapes."""

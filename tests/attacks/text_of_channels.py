@@ -101,6 +101,7 @@ def slack_call(rendered: Rendered) -> None:
     slack_payloads.content(Rendered(rendered.text, None))
     streams.stable_prefix(rendered.text)
     streams.holds_link(rendered.text)
+    streams.to_status(rendered.text)
     streams.rest(rendered.text, rendered.text[:-3])
 
 

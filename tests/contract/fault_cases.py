@@ -40,6 +40,7 @@ class Case:
     stop_at_s: float | None = None  # the person says /stop then
     model: dict[str, Any] = field(default_factory=dict)  # the model's settings
     wire: str | None = None  # None: both
+    provider: str = ""  # the process dies 3 s in, and the tools' provider is by then: "gone", "changed", "back"
     caps: dict[str, Any] = field(default_factory=dict)  # of what models may cost, as in [budgets]
 
 
@@ -267,6 +268,16 @@ def _tools() -> Iterator[Case]:
     yield Case("F52", "the second", (three,), asked=2)
     three = calls(("act", '{"how": "hang"}'), ("double", '{"n": 1}'), ("double", '{"n": 3}'))
     yield Case("F52", "the first hangs", (three,), asked=2, at_least_s=TOOL_S - 1)
+    yield Case("F53", "it fails", (calls(("act", '{"how": "lost"}')),), asked=2)
+    for provider in ("gone", "changed", "back"):
+        asked = (calls(("act", '{"how": "hang"}')),)
+        yield Case("F53", f"{provider}, a read", asked, asked=2, provider=provider)
+        for kind in ("note", "send"):
+            asked = (calls((kind, '{"how": "hang"}')),)
+            words = f"Outcome unknown: {kind}"
+            yield Case("F53", f"{provider}, {kind}", asked, words, asked=2, provider=provider)
+        three = calls(("double", '{"n": 1}'), ("act", '{"how": "hang"}'), ("double", '{"n": 3}'))
+        yield Case("F53", f"{provider}, one of three", (three,), asked=2, provider=provider)
     yield Case("F54", "the same", brain=_while_tools(calls(("double", '{"n": 1}'))), words="circles", asked=9)
     failing = _while_tools(calls(("act", '{"how": "raise"}')))
     yield Case("F54", "the same error", brain=failing, words="circles", asked=7)
@@ -303,7 +314,6 @@ ELSEWHERE = {
     "F45": "tests/unit/agent/test_compaction.py",
     "F50": "tests/torture/test_failing_disk.py",
     "F51": "tests/torture/test_failpoints.py",
-    "F53": "",
     "F56": "tests/journeys/test_steering.py",
     "F57": "tests/unit/sessions/test_endings.py",
     "F58": "tests/unit/sessions/test_session.py",
@@ -314,7 +324,7 @@ ELSEWHERE = {
     "F63": "tests/torture/test_set_clock.py",
     "F64": "tests/torture/test_failing_disk.py",
 }
-"""Where the others are played; "": not built yet."""
+"""Where the others are played."""
 
 
 def is_beside(text: str) -> bool:

@@ -6,7 +6,9 @@ and nothing is left open.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ RESTS = {"F03", "F09", "F10"}
 
 SOCKETS_S = 0.003
 LOOK_EVERY_S = 1.0
+DIES_AT_S = 3.0
 IGNORED_S = 300.0
 KEY = "sk-fault-0123456789abcdef"
 
@@ -75,6 +78,8 @@ async def act(_context: ToolContext, arguments: How) -> object:
             raise ToolError("not today")
         case "fenceless":
             raise ExceptionGroup("two", [ValueError("a"), KeyError("b")])
+        case "lost":
+            raise ConnectionResetError("the tool server hung up")
         case "hang":
             await asyncio.Event().wait()
         case "ignore":
@@ -105,6 +110,30 @@ TOOLS = tuple(
 )
 
 
+async def act_anew(_context: ToolContext, arguments: Number) -> int:
+    """Another version of it, which takes something else."""
+    return arguments.n
+
+
+def _outside(name: str, effect: Effect, arguments: type[BaseModel] = How, run: Any = act) -> Tool:
+    """A tool with an effect outside, which asks nobody."""
+    return Tool(
+        name=name, description=name, arguments=arguments, run=run, effect=effect, timeout_s=TOOL_S,
+        permission=lambda _context, _arguments: "allow",
+    )  # fmt: skip
+
+
+def _offered(state: str) -> tuple[Tool, ...]:
+    """What the provider of `act`, `note` and `send` offers: as at first ("back"), something else, or nothing."""
+    kinds = {"note": Effect.IDEMPOTENT, "send": Effect.UNSAFE}
+    if state == "gone":
+        return TOOLS[1:]
+    if state == "changed":
+        changed = (_outside(name, effect, Number, act_anew) for name, effect in kinds.items())
+        return (replace(TOOLS[0], arguments=Number, run=act_anew), *TOOLS[1:], *changed)
+    return (*TOOLS, *(_outside(name, effect) for name, effect in kinds.items()))
+
+
 class FaultWorld:
     """One gateway and one model server, for all variants of one fault over one wire; each in a chat of its own."""
 
@@ -117,6 +146,8 @@ class FaultWorld:
 
     async def play(self, case: Case, wire: str) -> None:
         """One variant, from a fresh model to the next message's answer."""
+        if case.provider:
+            await self._begin_again("back")
         self._chats += 1
         chat = f"g{self._chats}"  # a group has a session of its own
         tasks = asyncio.all_tasks()
@@ -169,12 +200,19 @@ class FaultWorld:
             while self._server.connections:
                 await passes(LOOK_EVERY_S)
         await passes(2 * IGNORED_S if case.fault == "F48" else 1)  # a tool that will not end ends at last
-        left = [task for task in asyncio.all_tasks() - set(tasks) if not _is_the_servers(task)]
+        running = [task for task in asyncio.all_tasks() if not _is_the_servers(task)]
+        left = Counter(map(_named, running)) - Counter(map(_named, tasks)) if case.provider else {*running} - {*tasks}
         assert not left, left
         journal = await self._spine.store.read(_journal)
         for session in journal.values():
             flaws = flaws_in_items(fold(session))
             assert not flaws, flaws
+
+    async def _begin_again(self, provider: str) -> None:
+        """The process dies and begins again, with what the provider of its tools offers by then."""
+        await self._spine.kill()
+        self._spine.tools = _offered(provider)
+        await self._spine.begin()
 
     async def _exchange(self, chat: str, words: str) -> None:
         await self._say(chat, words, None)
@@ -184,10 +222,14 @@ class FaultWorld:
         began_s = self._loop.time()
         row = await self._spine.say(words, chat=chat)
         stop_at_s = None if case is None else case.stop_at_s
+        dies_at_s = DIES_AT_S if case is not None and case.provider else None
         while (await self._spine.outcomes())[row] is None:
             if stop_at_s is not None and self._loop.time() - began_s >= stop_at_s:
                 stop_at_s = None
                 await self._spine.say("/stop", chat=chat)
+            if case is not None and dies_at_s is not None and self._loop.time() - began_s >= dies_at_s:
+                dies_at_s = None
+                await self._begin_again(case.provider)
             await passes(LOOK_EVERY_S)
             assert self._loop.time() - began_s <= 300, "no end"
         took_s = self._loop.time() - began_s
@@ -203,9 +245,14 @@ class FaultWorld:
         return ModelConfig(name=f"{wire}:test", **settings)  # type: ignore[arg-type]  by name
 
 
+def _named(task: asyncio.Task[Any]) -> str:
+    """What it runs: of a process that began anew each is another task."""
+    return getattr(task.get_coro(), "__qualname__", "")
+
+
 def _is_the_servers(task: asyncio.Task[Any]) -> bool:
     """Whether it belongs to the simulated model server: an answer that never comes waits for its end."""
-    return getattr(task.get_coro(), "__qualname__", "").startswith("RequestHandler.")
+    return _named(task).startswith("RequestHandler.")
 
 
 def _journal(connection: Any) -> dict[str, list[JournalEvent]]:
@@ -226,7 +273,7 @@ def play_faults(path: Path, cases: Iterable[Case], wire: str) -> None:
         channel = FakeChannel(now=loop.time).limited(max_text=4000)
         live = DeliveryConfig(typing_after_s=NEVER_S, placeholder_after_s=NEVER_S, sign_after_s=NEVER_S)
         spine = Spine(
-            store, channel, tools=TOOLS, live=live, clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
+            store, channel, tools=_offered("back"), live=live, clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
         )  # fmt: skip
         await spine.begin()
         loop.busy = lambda: store.engine.under_way + spine.delivery.long_texts.under_way > 0

@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent.pictures import Picture, Unseen
+from channels.errors import Permanent
 from channels.messages import INBOUND_EVENT, Attachment, AttachmentKind, InboundMessage
 from gateway.sessions.config import PicturesConfig
 from gateway.sessions.pictures import PictureFetcher
@@ -53,3 +54,18 @@ async def test_a_picture_comes_with_its_words_and_is_kept_until_the_platform_has
     world = rig.simulator.world
     (world.bot() if rig.name == "telegram" else world).files.clear()
     assert Unseen.GONE is (await fetch()).unseen
+
+
+@pytest.mark.parametrize("rig", [DiscordRig], indirect=True, ids=["discord"])
+async def test_a_picture_elsewhere_than_on_the_platforms_host_is_not_asked_for(rig: PlatformRig):
+    """A89: whatever address the platform tells for it; those of Telegram and Slack are tried with their files."""
+    attachment = await sent(rig, png())
+    message = rig.simulator.chat(int(rig.chat)).messages[int(attachment.handle.split("/")[1])]
+    (file,) = message.files
+    for url in (
+        "http://169.254.169.254/latest/meta-data", "https://cdn.discordapp.com.evil.example/x.png",
+        "https://cdn.discordapp.com@evil.example/x.png", "file:///etc/passwd", "//evil.example/x.png", "",
+    ):  # fmt: skip
+        message.files = [replace(file, url=url)]
+        with pytest.raises(Permanent, match="CDN"):
+            await rig.channel.fetch(attachment, 1_000)

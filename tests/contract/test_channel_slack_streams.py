@@ -42,17 +42,22 @@ async def test_elsewhere_a_live_answer_is_edited(what: str):
         assert ["postMessage", "update", "update"] == place.calls()
 
 
-async def test_what_a_tool_does_is_no_part_of_a_stream():
-    """It could not be taken back: the stream waits for the answer, and is one to its end."""
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_what_a_tool_does_is_the_status_of_a_stream_that_has_no_text_yet(allowed: bool):
+    """No part of it: that could not be taken back. It goes once the answer begins; without the scope there is none."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
-        doing = place.part("Reading your last 30 days …", key="", unfinished=True, is_status=True)
-        await rig.channel.edit(doing, begun.platform_id)
+        if not allowed:
+            rig.simulator.world.the_app().scopes = "chat:write"
+        for words in (r"Reading your last 30 days of C\* …", "Reading your goals …"):
+            await rig.channel.edit(place.part(words, key="", unfinished=True, is_status=True), begun.platform_id)
         await place.show(FIRST, begun)
         await place.end(WHOLE, begun)
         place.holds()
-        assert ["startStream", "appendStream", "stopStream"] == place.calls()
+        assert ["startStream", "appendStream", "stopStream"] == [one for one in place.calls() if "Stream" in one]
+        said = [(place.root, words) for words in ("Reading your last 30 days of C* …", "Reading your goals …", "")]
+        assert (said if allowed else []) == [one[:2] for one in rig.simulator.world.chat("C1").statuses]
 
 
 async def test_an_answer_is_ended_with_its_buttons():

@@ -31,7 +31,7 @@ class ChatRequest(ApiModel):
     message: str = Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="Plain text; commands begin with /.")
     user: str | None = Field(None, pattern=NAME, description="Which of your users says it; none: `main`.")
     session: str = Field("main", pattern=NAME, description="The conversation: the agent remembers each by itself.")
-    stream: bool = Field(False, description="Answer as server-sent events: turn, delta, replace, done.")
+    stream: bool = Field(False, strict=True, description="Answer as server-sent events: turn, delta, replace, done.")
     wait_s: float = Field(
         120.0, ge=0, le=MOST_WAIT_S, strict=True, description="Seconds to wait; after them 202, and it goes on."
     )

@@ -1,5 +1,7 @@
 """Where hooks, permission, the journal and a death of the process meet: nothing is lost or asked twice there."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.config import AgentConfig
@@ -121,6 +123,23 @@ def test_what_runs_beside_a_call_that_asks_comes_to_its_end_before_the_turn_wait
     run_virtually(scene)
 
 
+async def test_of_calls_that_ask_side_by_side_the_first_is_asked_for_first():
+    """One question at a time; the other ones come when the turn goes on."""
+
+    async def wire(_context, arguments):
+        return arguments.n
+
+    one = a_tool("wire", wire, effect=Effect.UNSAFE, read_only=True, concurrency_safe=True)
+    port, agent = FakeTurnPort(), asking_agent((one,), WIRES, said=((Verdict.ASK, "wire"),))
+    for index in range(3):
+        with pytest.raises(TurnParked):
+            await run_turn(a_turn(port), port, agent)
+        key = f"{a_turn(port).id}/0/{index}"
+        assert key == [event.about for event in port.events if isinstance(event, Parked)][-1]
+        port.consents[key] = Consent.ALLOWED
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+
+
 async def test_words_that_come_while_a_call_ends_go_before_the_question():
     """Nobody is asked about what they have just overtaken."""
     port = FakeTurnPort()
@@ -153,3 +172,26 @@ async def test_what_a_tool_puts_in_by_the_clock_is_put_in_once():
     port.consents[f"{a_turn(port).id}/0/0"] = Consent.ALLOWED
     await run_turn(a_turn(port), port, agent)
     assert [0] == ran
+
+
+async def test_f53_a_tool_that_is_gone_when_its_person_allows_it_is_told_to_the_model():
+    """Nothing ran, and the turn comes to its end."""
+    port = FakeTurnPort()
+    pay = a_tool("pay", passes, effect=Effect.UNSAFE)
+    with pytest.raises(TurnParked):
+        await run_turn(a_turn(port), port, asking_agent((pay,), [("pay", "{}")], said=()))
+    port.consents[f"{a_turn(port).id}/0/0"] = Consent.ALLOWED
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, asking_agent((), [], said=()))
+    (result,) = [event for event in port.events if isinstance(event, ToolReturned)]
+    assert "no tool named" in result.content and CallOutcome.FAILED is result.outcome
+
+
+async def test_f53_a_result_whose_tool_is_gone_before_its_hooks_were_heard_stays_withheld():
+    """Nobody can tell them what it ran with; the model reads that it ran, and no more."""
+    port, hooks, seen = FakeTurnPort(dies_at=1, dies_after=True), Masks(), []
+    with pytest.raises((Died, BaseExceptionGroup)):
+        await run_turn(a_turn(port), port, masked_agent(Effect.NONE, hooks, seen))
+    port.dies_at = None
+    agent = replace(masked_agent(Effect.NONE, hooks, seen), tools=())
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert ["withheld" in content and "secret" not in content for content in seen] == [True]

@@ -1,7 +1,5 @@
 """The stream of a turn: bounded, in order, no text lost, and back-pressure for whoever publishes too much."""
 
-import asyncio
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +7,7 @@ from agent.ports import TextDelta, TextDiscarded, ThinkingDelta
 from agent.transcript import EndReason
 from agent.turn_events import LONGEST_WAIT_S, EventReader, TurnEvents
 from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted, TurnFinished
-from tests.fakes.virtual_time import passes, run_virtually
+from tests.fakes.virtual_time import run_virtually
 
 EVENTS = st.one_of(
     st.text(max_size=5).map(TextDelta),
@@ -109,14 +107,3 @@ def test_a_closed_reader_holds_nobody_up():
         assert (1.0, []) == (round(loop.time(), 3), gone.take())
 
     run_virtually(scene)
-
-
-async def test_a_reader_waits_for_news():
-    """As a console will: it wakes with the first event and reads all there is."""
-    reader = EventReader()
-    waiting = asyncio.ensure_future(reader.wait())  # noqa: TID251  awaited below
-    await passes(0)
-    assert not waiting.done()
-    reader.put(ToolStarted("t", "1"))
-    await waiting
-    assert [ToolStarted("t", "1")] == reader.take()

@@ -50,6 +50,8 @@ def test_yes_and_no_are_no_seconds() -> None:
     assert 5.0 == ChatRequest.model_validate_json('{"message": "hi", "wait_s": 5}').wait_s
     with pytest.raises(ValidationError):
         ChatRequest.model_validate_json('{"message": "hi", "wait_s": false}')
+    with pytest.raises(ValidationError):
+        ChatRequest.model_validate_json('{"message": "hi", "stream": "no"}')
 
 
 def test_the_document_has_every_route_and_no_other() -> None:

@@ -1,13 +1,16 @@
 """Tools that rules name, and what hooks name, are there, or it is told in which line they are not."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.hook_loading import load_hooks
-from gateway.product import check_names
+from gateway.product import check_names, unusable_tools
+from tests.fakes.agents import a_tool
 
 
 def check(directory: Path, text: str) -> None:
@@ -24,6 +27,14 @@ def check(directory: Path, text: str) -> None:
         (
             '[permissions.sources.policy]\nask = ["zz"]',
             r"toml:2: permissions\.sources\.policy\.ask: there is no tool \"zz\"; there are: .*log_practice",
+        ),
+        (
+            '[permissions]\ndeny = ["log_practice(minuts=5)"]',
+            r'toml:2: permissions\.deny: log_practice takes no "minuts"; did',
+        ),
+        (
+            '[agent]\ndeny_tools = ["log_practise"]',
+            r'toml:2: agent\.deny_tools: there is no tool "log_practise"; did you',
         ),
         ('[permissions]\nallow = ["pay it"]', r"toml:2: permissions\.allow\S*: a rule is a tool's name or pattern"),
         ('[permissions]\nmode = "paln"', r"toml:2: permissions\.mode: input should be 'default', 'plan'"),
@@ -51,6 +62,29 @@ def test_what_is_not_there_is_told_with_file_line_and_nearest_name(tmp_path: Pat
     """Before anything starts."""
     with pytest.raises(SettingsError, match=words):
         check(tmp_path, text + "\n")
+
+
+def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
+    """Its arguments hold what JSON has no words for, hold themselves, or are none."""
+
+    class Odd(BaseModel):
+        callback: Callable[[], None]
+
+    class Tree(BaseModel):
+        branches: "list[Tree]" = []
+
+    class Fine(BaseModel):
+        n: int = 0
+
+    Tree.model_rebuild(_types_namespace={"Tree": Tree})
+    tools = [a_tool(kind.__name__.lower(), _nothing, kind) for kind in (Odd, Tree, Fine)]
+    odd, tree = unusable_tools(tools)
+    assert odd.startswith("no JSON schema can be made of what the tool 'odd' takes: ") and "\n" not in odd
+    assert tree.endswith("'tree' takes: it holds itself")
+
+
+async def _nothing(_context: object, _arguments: object) -> None:
+    """Does nothing."""
 
 
 def test_what_is_there_is_taken(tmp_path: Path) -> None:
