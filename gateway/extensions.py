@@ -36,11 +36,14 @@ def check_offered(group: str, name: str) -> None:
         SettingsError: nobody does; the message lists what there is.
     """
     names = list_offered(group)
-    if name in names:
-        return
+    if name not in names:
+        raise _not_offered(group, name, names)
+
+
+def _not_offered(group: str, name: str, names: list[str]) -> SettingsError:
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    raise SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
+    return SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
 
 
 def load_extension(group: str, name: str) -> object:
@@ -49,8 +52,9 @@ def load_extension(group: str, name: str) -> object:
     Raises:
         SettingsError: nobody offers it, or it cannot be imported.
     """
-    check_offered(group, name)
-    point = next(iter(entry_points(group=group, name=name)))
+    point = next(iter(entry_points(group=group, name=name)), None)  # every look reads what all distributions offer
+    if point is None:
+        raise _not_offered(group, name, list_offered(group))
     try:
         loaded: object = point.load()
     except FLAWS as error:
