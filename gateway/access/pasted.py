@@ -6,13 +6,21 @@ Only the command's handler opens it (`gateway.commands.connect`): rows, memory, 
 import re
 from dataclasses import replace
 
-from channels.messages import CommandInvoked, InboundEvent, InboundMessage, Quoted
+from channels.messages import CommandInvoked, InboundEvent, InboundMessage, Quoted, Rejected
 from gateway.access.codes import BULLETS
 from gateway.safety.vault import SecretOf, Vault
 
 CONNECT = "connect"
 
 _GIVEN = re.compile(r"\s*(?:/\w{1,32}(?:@\w{1,64})?\s+)?/connect(?:@\w{1,64})?\s+(?=\S)", re.IGNORECASE)
+_TOKEN = re.compile(r"""("(?:token|response_url)"\s*:\s*")[^"]*|((?:^|&)(?:token|response_url)=)[^&\s]*""")
+_PASTED = re.compile(r"""(/connect(?:@\w{1,64})?(?:\s|%20|\+|\\n))[^"&]*""", re.IGNORECASE)
+
+
+def hide_secrets(rejected: Rejected) -> Rejected:
+    """What could not be understood, as it may be kept: without what is secret in events, as far as it can be told."""
+    raw = _TOKEN.sub(rf"\g<1>\g<2>{BULLETS}", rejected.raw)
+    return replace(rejected, raw=_PASTED.sub(rf"\g<1>{BULLETS}", raw))
 
 
 def seal_pasted(event: InboundEvent, vault: Vault) -> InboundEvent:

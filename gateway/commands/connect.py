@@ -165,19 +165,22 @@ class _ConnectReplies:
         url = authorize_url(oauth, flow.state, flow.verifier)
         return self._say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
 
-    def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str] | None:
-        """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun."""
+    def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
+        """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun.
+
+        The last says that it is alone: it may be a key as well.
+        """
         if not any(provider.oauth for provider in self._providers.values()):
             return None
         code, hashed, state = word.partition("#")
         if hashed:
-            return code, state
+            return code, state, False
         known = self._providers.get(before[0].lower()) if len(before) == 1 else None
         flow = self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
         alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
-        return (code, flow.state) if alone and flow is not None else None
+        return (code, flow.state, True) if alone and flow is not None else None
 
-    async def _finish(self, asked: Invocation, code: str, state: str) -> Reply:
+    async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply:
         """Exchange a code, once, for the person who began it."""
         flow = self._flows.take(asked.principal, state)
         provider = self._providers.get(flow.provider) if flow is not None else None
@@ -187,6 +190,8 @@ class _ConnectReplies:
             credential = await exchange(provider.oauth, code, state, flow.verifier)
         except NotExchanged as problem:
             log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
+            if alone and await self._find_flaw(provider, code) is None:
+                return await self._keep(asked, flow.provider, Credential(code, kind_of(code, provider.link)))
             return self._say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
         return await self._keep(asked, flow.provider, credential)
 

@@ -12,9 +12,10 @@ from channels.messages import (
     MessageDeleted,
     Quoted,
     QuoteKind,
+    Rejected,
     Sender,
 )
-from gateway.access.pasted import seal_pasted, secret_of
+from gateway.access.pasted import hide_secrets, seal_pasted, secret_of
 from gateway.safety.vault import Vault, is_sealed
 
 VAULT = Vault.fresh()
@@ -80,3 +81,19 @@ def test_everything_else_stays_as_it_is(text: str) -> None:
     assert gone is seal_pasted(gone, VAULT)
     plain = CommandInvoked(**ABOUT, name="connect", arguments=" ", kind=ChatKind.DIRECT)  # type: ignore[arg-type]  as above
     assert plain == seal_pasted(plain, VAULT)
+
+
+def test_what_could_not_be_understood_keeps_no_secret() -> None:
+    """Tokens of interactions and response URLs, as JSON and as a form, and what stands behind the command."""
+    raws = [
+        '{"type": 2, "token": "canary", "data": {"name": "log"}, "response_url":"canary"}',
+        "token=canary&team_id=T1&response_url=canary%2F1&text=hello",
+        '{"message":{"text":"/connect acme canary","chat":1}}',
+        '{"text":"/connect@the_bot\\ncanary"}',
+        "command=%2Fx&text=/connect+acme+canary&user=1",
+    ]
+    kept = [hide_secrets(Rejected("1", raw, "no")).raw for raw in raws]
+    assert not any("canary" in raw for raw in kept), kept
+    assert [True, True] == ['"name": "log"' in kept[0], kept[1].endswith("&text=hello")]
+    plain = Rejected("1", '{"tokens": 5, "text": "hello"}', "no")
+    assert plain == hide_secrets(plain)

@@ -241,3 +241,14 @@ async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(de
     again = await desk.say(f"anthropic {SECRET}")
     assert [True, True] == [isinstance(reply.session, KeepCredential) for reply in (kept, again)]
     assert [SECRET, SECRET] == desk.checked
+
+
+async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuthServer) -> None:
+    """Where both look alike: the provider takes it as one of them, or neither."""
+    await agree(desk)
+    taken = await desk.say(f"anthropic {SECRET}")
+    assert isinstance(taken.session, KeepCredential)
+    assert ("api", [SECRET]) == (taken.session.kind, desk.checked)
+    await agree(desk)
+    desk.answer = failure(FailureKind.AUTH, "no")
+    assert text("not_exchanged", title="Claude", name="anthropic") == (await desk.say(f"anthropic {SECRET}")).text
