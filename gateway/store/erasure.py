@@ -36,7 +36,7 @@ GONE = "forgotten"
 """Stands where somebody was named."""
 
 PATIENCE = timedelta(minutes=10)
-"""So long the goodbye is waited for, where it cannot be delivered."""
+"""So long the goodbye is waited for, where it cannot be delivered; and what runs for others beside them."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _BLOB = re.compile(r'"blob":"([^"]{1,64})"')
@@ -153,13 +153,16 @@ def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables
 
 def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) -> bool:
     """Whether a turn of theirs runs, or the last words to them, or an answer that goes with them, are on their way."""
-    runs = sa.select(turns.c.id).where(turns.c.end_reason.is_(None), *_mine(erasure)).limit(1)
-    if connection.execute(runs).first() is not None:
+    runs = turns.c.end_reason.is_(None)
+    if connection.execute(sa.select(turns.c.id).where(runs, *_mine(erasure)).limit(1)).first() is not None:
         return True
+    if now - erasure.asked_at >= PATIENCE:
+        return False
+    reads = sa.select(turns.c.id).where(runs, turns.c.parked_at.is_(None), _beside(erasure)).limit(1)
     last = outbox.c.cause == f"inbox:{erasure.inbox_id}"
     to_others = outbox.c.cause.in_(sa.select(turns.c.id).where(_beside(erasure)))
     goes = sa.select(outbox.c.id).where(IS_OPEN, sa.or_(last, outbox.c.lane.in_(erasure.lanes), to_others)).limit(1)
-    return now - erasure.asked_at < PATIENCE and connection.execute(goes).first() is not None
+    return any(connection.execute(query).first() is not None for query in (reads, goes))
 
 
 def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], ...]:

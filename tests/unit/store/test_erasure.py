@@ -165,6 +165,17 @@ def test_the_answer_to_another_is_sent_before_it_goes():
     assert Progress.MORE is erasure.erase(connection, wanted, NOON + erasure.PATIENCE)
 
 
+def test_a_turn_of_another_that_reads_them_ends_before_it_goes():
+    """It would go on with what it was told; one that waits for its person's word is not waited for."""
+    connection = world()
+    ben = sa.update(turns).where(turns.c.id == "turn2")
+    connection.execute(ben.values(end_reason=None))
+    assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
+    (wanted,) = erasure.pending(connection)
+    connection.execute(ben.values(parked_at=NOON))
+    assert Progress.MORE is erasure.erase(connection, wanted, NOON)
+
+
 def test_who_stays_is_not_answered_twice():
     """What a platform tells again is known by its event, also where that names the chat."""
     connection = world()
