@@ -274,7 +274,8 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
 
 def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
-    asked = pairing_requests.c.sender.in_(erasure.senders)
+    before = pairing_requests.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
+    asked = sa.and_(pairing_requests.c.sender.in_(erasure.senders), before)
     requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars()
     names = [*erasure.senders, erasure.user_id, *requests]
     connection.execute(sa.delete(pairing_requests).where(asked))

@@ -78,6 +78,8 @@ def test_who_was_let_in_is_in_no_record_by_name():
     asked = {"id": "r1", "channel": "telegram", "account": "main", "sender": "telegram:42", "display_name": "Ana"}
     asked |= {"tenant_id": "default", "chat": "42", "state": "approved", "created_at": NOON, "expires_at": NOON}
     connection.execute(pairing_requests.insert(), asked)
+    since = {"id": "r2", "state": "pending", "created_at": NOON + timedelta(seconds=1)}
+    connection.execute(pairing_requests.insert(), asked | since)
     for row in (
         AuditRow(NOON, "telegram:42", "pairing_requested", "r1", "Ana"),
         AuditRow(NOON, "cli", "pairing_approved", "r1", "telegram:42 to telegram:main"),
@@ -91,7 +93,7 @@ def test_who_was_let_in_is_in_no_record_by_name():
         ("cli", "pairing_approved", "forgotten", ""),
         ("cli", "role_changed", BEN, "member to operator"),
     ] == [tuple(row) for row in found[:3]]
-    assert [] == connection.execute(sa.select(pairing_requests)).all()
+    assert ["r2"] == list(connection.execute(sa.select(pairing_requests.c.id)).scalars())  # asked anew, as a stranger
 
 
 def carried_out(connection: sa.Connection, extent: Extent, inbox_id: int = 2) -> list[Progress]:
