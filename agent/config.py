@@ -1,12 +1,15 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from agent.credentials import CredentialKind
 
 KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """By wire: the environment variable of its key."""
@@ -29,6 +32,49 @@ class PriceConfig(BaseModel):
     """Of input that it caches; None: as other input."""
 
 
+class ProfileConfig(BaseModel):
+    """How credentials of one kind are shown to a server, where not as its provider documents it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    token_prefixes: tuple[str, ...] = ()
+    """A key that begins so is of this kind, where nothing else says."""
+    header: str | None = None
+    """The header that carries it; None: the provider's own."""
+    form: str = "Bearer {secret}"
+    """What stands in that header."""
+    add_headers: Mapping[str, str] = Field(default_factory=dict)
+    """Sent beside; in place of one of the same name."""
+    remove_headers: tuple[str, ...] = ()
+    """Not sent, whoever would set them."""
+    query: Mapping[str, str] = Field(default_factory=dict)
+    """Appended to the address."""
+    system: tuple[str, ...] = ()
+    """Blocks before the agent's own instructions."""
+
+
+class KeyringConfig(BaseModel):
+    """Where the operating system's keyring has a key, or a JSON object like that of a key file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    service: str = Field(min_length=1)
+    """The entry's service."""
+    accounts: tuple[str, ...] = Field(min_length=1)
+    """Tried in this order."""
+
+
+class KeyFileConfig(BaseModel):
+    """A JSON file in which an object has `type` (`api` or `oauth`) and the secret."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Path
+    """The file; `~` is the home of whoever runs this."""
+    key: str = ""
+    """Where in it the object is, names joined by dots; "": it is the file."""
+
+
 class LinkConfig(BaseModel):
     """One model: where it is, what it takes, and how long it is waited for."""
 
@@ -41,6 +87,15 @@ class LinkConfig(BaseModel):
     """Root of the API (`http://127.0.0.1:11434/v1`; Anthropic's without `/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
     """None is fine with a base URL of one's own."""
+    provider: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,31}$")
+    """The name under which people connect keys of their own to it; None: that of the wire on the provider's own server,
+    and on another, which is not to get their keys, nobody can."""
+    keyring: KeyringConfig | None = None
+    """Where the operating system keeps a key, asked after `api_key`."""
+    key_file: KeyFileConfig | None = None
+    """Where a file has one, asked last."""
+    profiles: Mapping[CredentialKind, ProfileConfig] = Field(default_factory=dict)
+    """By kind of credential, how it is shown; of a kind that is not here as the provider documents it."""
     output_tokens_field: str | None = None
     """`max_tokens` or `max_completion_tokens`; None: the first with a base URL of one's own, else the second."""
     usage_in_stream: bool = True
@@ -89,6 +144,16 @@ class LinkConfig(BaseModel):
     """How fast the offline rules speak; None: at once."""
 
     @property
+    def connects_to(self) -> str | None:
+        """The provider that people may have a key of their own for; None: nobody may."""
+        return self.provider or (self.name.partition(":")[0] if self.base_url is None else None)
+
+    @property
+    def has_other_keys(self) -> bool:
+        """Whether somebody else than `api_key` may have one."""
+        return bool(self.provider or self.keyring or self.key_file)
+
+    @property
     def is_local(self) -> bool:
         """Whether the server is one's own."""
         return self.local if self.local is not None else _is_near(self.base_url)
@@ -112,6 +177,11 @@ class ModelConfig(LinkConfig):
     """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
     offline_when_down: bool = True
     """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
+
+    def links(self) -> Sequence[LinkConfig]:
+        """Every model that may be asked, this one first."""
+        beside = (self.with_images, self.with_tools, self.light)
+        return (self, *self.fallback.values(), *(link for link in beside if link is not None))
 
 
 def _is_near(base_url: str | None) -> bool:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn, Protocol
 
 from agent.consent import AskedCall, Consent
+from agent.credentials import Credential
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.pictures import LoadPictures
@@ -70,10 +71,11 @@ class SystemPrompt:
 
     static: str = ""  # byte for byte the same for everybody, as long as a session's settings are
     dynamic: str = ""  # of this person and moment
+    leading: tuple[str, ...] = ()  # blocks that stand before it, where a credential's profile asks for them
 
     def __str__(self) -> str:
         """Both as one text."""
-        return BOUNDARY.join(half for half in (self.static, self.dynamic) if half)
+        return BOUNDARY.join(part for part in (*self.leading, self.static, self.dynamic) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class ModelRequest:
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
+    who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
+    credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id

@@ -149,6 +149,7 @@ class TurnRun:
             context=context_of(turn.principal, now),
             pieces=turn.pieces,
             weight=_weight_of(turn),
+            who=turn.principal,
             load_pictures=port.load_pictures,
         )
         fixed = replace(request, tools=agent.toolbox.specs)

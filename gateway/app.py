@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -19,7 +20,6 @@ from pydantic import JsonValue
 
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
-from agent.models.health import HealthBoard
 from agent.models.known_servers import KnownServers
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
@@ -39,8 +39,10 @@ from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
+from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.delivery import Delivery
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
@@ -134,11 +136,18 @@ class Gateway:
             if texts is not None:
                 texts.load()
         self._budgets = Budgets(settings.budgets, store, wall_now)
-        self._table = command_table(self._product, store, self._budgets.own_cap)
+        self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
+        connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
+        self._table = command_table(self._product, store, self._budgets.own_cap, connecting)
         self._rests = ModelRests(store, utc_now)
+        self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
         charge = self._budgets.charge
-        self._model = _model_of(settings, self._product, self._rests.board, self._servers, charge)
+        deps = ModelDeps(
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
+            charge=charge,
+        )  # fmt: skip
+        self._model = _model_of(settings, self._product, deps)
         self._judge = _judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
@@ -176,6 +185,7 @@ class Gateway:
         finally:
             if self._manager is not None:
                 await self._manager.aclose()
+            await self._levels.aclose()
             await self._model.aclose()
             if self._judge is not None:
                 await self._judge.aclose()
@@ -184,7 +194,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        rotation = await KeyRotation(store, settings.home, settings.gateway.secret_keys).begin()
+        rotation = await self._rotation.begin()
         doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
 
@@ -360,15 +370,12 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(
-    settings: Settings, product: AgentProduct, board: HealthBoard, servers: KnownServers, charge: Charge
-) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        deps = ModelDeps(product.offline, notice, board, servers, MeasuredModel, charge)
-        return build_model(settings.model, deps)
+        return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 

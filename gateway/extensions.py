@@ -17,6 +17,13 @@ HOOKS = "tenk.hooks"
 KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
 
 
+FLAWS = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+"""What somebody else's module may raise when it is imported; pydantic's word on fields without a schema among it."""
+
+
 def list_offered(group: str) -> list[str]:
     """The names there are, sorted; nothing is imported."""
     return sorted({point.name for point in entry_points(group=group)})
@@ -29,11 +36,14 @@ def check_offered(group: str, name: str) -> None:
         SettingsError: nobody does; the message lists what there is.
     """
     names = list_offered(group)
-    if name in names:
-        return
+    if name not in names:
+        raise _not_offered(group, name, names)
+
+
+def _not_offered(group: str, name: str, names: list[str]) -> SettingsError:
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    raise SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
+    return SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
 
 
 def load_extension(group: str, name: str) -> object:
@@ -42,10 +52,19 @@ def load_extension(group: str, name: str) -> object:
     Raises:
         SettingsError: nobody offers it, or it cannot be imported.
     """
-    check_offered(group, name)
-    point = next(iter(entry_points(group=group, name=name)))
+    point = next(iter(entry_points(group=group, name=name)), None)  # every look reads what all distributions offer
+    if point is None:
+        raise _not_offered(group, name, list_offered(group))
     try:
         loaded: object = point.load()
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {error}") from error
+    except FLAWS as error:
+        raise SettingsError(
+            f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {first_words(error)}"
+        ) from error
     return loaded
+
+
+def first_words(error: BaseException) -> str:
+    """An error of somebody else's code in one line."""
+    words = str(error).strip().partition("\n")[0]
+    return words if isinstance(error, ImportError) else f"{type(error).__name__}: {words}"

@@ -21,6 +21,7 @@ from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
+from gateway.commands.connect import Connecting, connect_command
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
@@ -106,10 +107,15 @@ class Runtime:
     parking: Parking  # its `run` is to be kept running, too
 
 
-def command_table(product: AgentProduct, store: Store, left: Left = no_cap) -> CommandTable:
+def command_table(
+    product: AgentProduct, store: Store, left: Left = no_cap, connecting: Connecting | None = None
+) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
-    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left))
+    every = (
+        *session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left),
+        connect_command(store, connecting or Connecting(), texts),
+    )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
 

@@ -91,16 +91,23 @@ _NO = _whole(
 )  # fmt: skip
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:(?:it|that)\s+)?back\b"
+                                 r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
+                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b"
                                  r"|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)"
+    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+                                 r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
+                                 r"|\b(?:make|give|draw|create|hazme|dame|arma\w*)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:weekly\s+schedule|routine|cronograma|rutina)\b"
                                  r"|\bwhat\s+should\s+i\s+practi[cs]e"
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"
                              r"(?:all|everything|todos?|toda|mis\s+datos|my\s+data)\b")),
     (Intent.CHANGE, _pattern(r"\bi\s+meant\b(?!\s+to\b)|\bquise\s+decir\b"
-                             r"|\bchange\s+(?:it|that)\b|\bc[aá]mbi[ae]l[oa]s?\b")),
+                             r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
+                             r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
+                             r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
+                             r"|\bc[aá]mbi[ae]l[oa]s?\b")),
     (Intent.JOKE, JOKE),
     (Intent.MOOD, MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
@@ -109,9 +116,10 @@ _WORDS = (
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
                             r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
-                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\bhacen?\s+falta\b)"
-                            r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b")),
-    (Intent.SKILLS, _pattern(r"\bskills?\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
+                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
+                            r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
+                            r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
+    (Intent.SKILLS, _pattern(r"\bskills?\b|\binstrument(?:s|os)\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
@@ -121,16 +129,17 @@ _WORDS = (
                            r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
                            r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send|put)\s+to\s+)?(?:log|record|add)\b"
                            r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
-                           r"|\bwhat\s+can\s+you\b|\b(?:commands?|comandos?|ayuda)\b"
-                           r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it|you)\s+work\b"
+                           r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b|\bc[oó]mo\s+usar\b"
+                           r"|\b(?:commands?|comandos?|ayuda)\b"
+                           r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.SMALL_TALK, SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
-                             r"|^\W{0,9}cheers\b|\bmuch\s+appreciated\b|\bagrade[cz]\w+|\bdios\s+se\s+lo\s+pague\b"
+                             r"|^\W{0,9}cheers\b|\bappreciated?\b|\bagrade[cz]\w+|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
-                               r"|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|good\s+(?:morning|evening|day|afternoon))\b")),
+                               r"|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup|morning|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 

@@ -327,12 +327,7 @@ def _edit_skill(work: Work, task: Task) -> str:
         SkillVerb.COLOUR: {"colour": wished.value},
     }
     values = change.get(wished.verb, {"archived": wished.verb is SkillVerb.ARCHIVE})
-    try:
-        return work.change_and_tell("edit_skill", skill=wished.skill, **values)
-    except CannotTell:
-        if wished.is_known:
-            raise
-        raise CannotTell(say(work.language, "problem.unknown_skill", detail=escape(wished.skill))) from None
+    return work.change_skill(wished, "edit_skill", **values)
 
 
 def _ask_merge(work: Work, task: Task) -> str:
@@ -342,7 +337,8 @@ def _ask_merge(work: Work, task: Task) -> str:
 
 
 def _merge(work: Work, task: Task) -> str:
-    return work.change_and_tell("merge_skills", skill=_skill_wish(task).skill, into=_skill_wish(task).value)
+    wished = _skill_wish(task)
+    return work.change_skill(wished, "merge_skills", into=wished.value)
 
 
 def _words(key: str) -> Callable[[Work, Task], str]:

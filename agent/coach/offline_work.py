@@ -13,7 +13,8 @@ from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, Pl
 from agent.coach.request_view import RequestView, Returned
 from agent.coach.tasks import Task, needs_names, tasks_of
 from agent.coach.texts import say
-from agent.language import DEFAULT
+from agent.coach.understanding.skill_wishes import WishedSkill
+from agent.language import DEFAULT, escape
 from agent.models.offline import RuleCall
 
 Report = TypeVar("Report", bound=BaseModel)
@@ -87,6 +88,16 @@ class Work:
     def change_and_tell(self, name: str, /, **arguments: JsonValue) -> str:
         """As `change`; what to say of it."""
         return self.tell_each(name, [arguments])
+
+    def change_skill(self, wished: WishedSkill, tool: str, /, **arguments: JsonValue) -> str:
+        """As `change_and_tell`; a name that was not known, and is not there, is said to be none."""
+        try:
+            return self.change_and_tell(tool, skill=wished.skill, **arguments)
+        except CannotTell:
+            if wished.is_known:
+                raise
+            unknown = say(self.language, "problem.unknown_skill", detail=escape(wished.skill))
+            raise CannotTell(unknown) from None
 
     def tell_each(self, name: str, each: Sequence[Mapping[str, JsonValue]]) -> str:
         """As `change_each`; what to say of each, a line each."""

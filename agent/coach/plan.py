@@ -155,6 +155,7 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
         items=(*_talk(turn), plan_request(data, language, run.asked or "/plan")),
         max_output_tokens=agent.limits.max_output_tokens,
         context=replace(context_of(turn.principal, now, data), locale=language),
+        who=turn.principal,
     )
     run.recoveries.begin(request)
     stream = PlanStream()

@@ -172,15 +172,15 @@ class _Listener:
         wish = self._wish(text, now)
         if wish is not None:
             return wish
-        lookup = self._lookup(text, now) if request.intent in _LOOKED_UP else None
+        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
+        logs = heard.certainty is Certainty.LOG
+        lookup = self._lookup(text, now, logs=logs) if request.intent in _LOOKED_UP else None
         corrects = read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
-        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
         told = heard.certainty is not Certainty.NOTHING and request.intent in _WEAK
         if request.intent not in {Intent.TIMED, Intent.UNKNOWN} and not told:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        logs = heard.certainty is Certainty.LOG
         if corrects is Reading.CORRECTION or (corrects is Reading.MAYBE_CORRECTION and not logs):
             sure = corrects is Reading.CORRECTION and after_log
             return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
@@ -204,8 +204,10 @@ class _Listener:
             return None
         return Task(Act.ASK_MERGE if wished.verb is SkillVerb.MERGE else Act.EDIT_SKILL, text, wished=wished)
 
-    def _lookup(self, text: str, now: datetime) -> Lookup | None:
-        return read_lookup(text, self._names, now, self._language)
+    def _lookup(self, text: str, now: datetime, *, logs: bool) -> Lookup | None:
+        """What is wanted of what is logged; what is asked beside practice that is told of comes after it."""
+        found = read_lookup(text, self._names, now, self._language)
+        return None if found is not None and logs and found.wanted in (Wanted.NUMBER, Wanted.ENTRIES) else found
 
     def _of_words(self, text: str, twist: Twist | None, *, timed: bool) -> Task:
         """What a message that tells of no practice asks for, by its words."""

@@ -11,7 +11,7 @@ import structlog
 
 from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
 from agent.context.tries import Tries, TryCost
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Spent, Summary, SystemPrompt, Turn
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     AssistantItem,
@@ -136,8 +136,9 @@ async def condense(
     room: WindowRoom,
     spent: list[Spent],
     also: str = "",
+    who: Principal | None = None,
 ) -> Summary:
-    """The summary after which the span at `kept` comes first; `also` is to be in it.
+    """The summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
 
     What it cost is added to `spent`, also where nothing comes of it, or where it is cancelled.
 
@@ -155,7 +156,7 @@ async def condense(
         raise NotCondensed(f"{len(chunks)} windows full are too much")
     for chunk in chunks:
         request = ModelRequest(
-            instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0
+            instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0, who=who
         )
         notes = _read(await _respond(model, request, spent), room)
     condensed = before.condensed + count_messages(old)

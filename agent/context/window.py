@@ -146,7 +146,9 @@ class ContextWindow:
         most_s = min(self._limits.summary_s, self._deadline.remaining_s())
         try:
             also = await self.pre_compact()
-            making = condense(self._model, self._turn.summary, spans, kept, self._room, spent, also)
+            making = condense(
+                self._model, self._turn.summary, spans, kept, self._room, spent, also, self._turn.principal
+            )
             summary = await run_bounded(making, most_s, self._port.until_stopped)
         except Interrupted:
             for cost in spent:
@@ -215,7 +217,7 @@ async def condense_ended(
     if kept == 0:
         return None
     try:
-        making = condense(model, turn.summary, spans, kept, room, spent, also)
+        making = condense(model, turn.summary, spans, kept, room, spent, also, turn.principal)
         return await run_bounded(making, PATIENCE * limits.summary_s)
     except (NotCondensed, OverBudget, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")

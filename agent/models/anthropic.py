@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from agent.config import KEY_NAMES, LinkConfig
+from agent.credentials import Credential, CredentialKind
+from agent.models.access import access_of, lead_with
 from agent.models.anthropic_answer import MessageAssembly
 from agent.models.anthropic_format import WIRE, request_body
 from agent.models.facts import facts_of
-from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
 from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
@@ -36,11 +38,10 @@ class AnthropicModel:
         self._model = model
         self._config = config
         self._key = usable_key(config, KEY_NAME)
-        base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
-        headers = {"anthropic-version": VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE}
-        if self._key:  # both forms: the API takes either, servers that stand in for it may know one alone
-            headers |= {"x-api-key": self._key, "Authorization": f"Bearer {self._key}"}
-        self._wire = HttpWire(base + "/v1/messages", headers, config, self._key, clock, KEY_NAME)
+        self._base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
+        version = VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE
+        self._headers = {**ALWAYS, "anthropic-version": version}
+        self._wire = HttpWire(self._base + "/v1/messages", config, clock, KEY_NAME, self._key.secret)
 
     @cached_property
     def facts(self) -> ModelFacts:
@@ -53,8 +54,20 @@ class AnthropicModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        body = await encode_shown(request, WIRE, self._to_body)
-        return await self._wire.ask(body, MessageAssembly(on_event, self.name, self._key))
+        credential = request.credential or self._key
+        access = access_of(credential, self._config, self._headers, _headers_of)
+        body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
+        return await self._wire.ask(body, MessageAssembly(on_event, self.name, access.secret), access)
+
+    async def check(self, credential: Credential) -> None:
+        """One cheap call with this credential: the list of models.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer.
+        """
+        await self._wire.look(
+            self._base + "/v1/models", access_of(credential, self._config, self._headers, _headers_of)
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -62,3 +75,9 @@ class AnthropicModel:
 
     def _to_body(self, request: ModelRequest) -> dict[str, Any]:
         return request_body(request, self._model, self._config)
+
+
+def _headers_of(credential: Credential) -> dict[str, str]:
+    """A key in both forms: the API takes either, servers that stand in for it may know one alone."""
+    bearer = {"Authorization": f"Bearer {credential.secret}"}
+    return bearer if credential.kind is CredentialKind.OAUTH else {"x-api-key": credential.secret, **bearer}

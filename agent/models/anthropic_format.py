@@ -58,9 +58,10 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
 
 def _instructions(system: SystemPrompt) -> Blocks:
     """The part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
-    blocks: Blocks = [{"type": "text", "text": text} for text in (system.static, system.dynamic) if text.strip()]
+    texts = (*system.leading, system.static, system.dynamic)
+    blocks: Blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
     if system.static.strip():
-        blocks[0]["cache_control"] = CACHE_MARK
+        blocks[sum(bool(text.strip()) for text in system.leading)]["cache_control"] = CACHE_MARK
     return blocks
 
 

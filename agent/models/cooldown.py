@@ -1,5 +1,8 @@
 """A model whose key or credit is refused is left alone for a while: asking again helps nobody."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from agent.errors import FailureKind
 from agent.models.health import Gate, HealthBoard
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
@@ -32,17 +35,28 @@ class Cooling:
         Raises:
             ModelFailure: as the model's, or that it rests.
         """
-        rest = self._board.check(self.name, Gate.COOLDOWN)
-        try:
-            response = await self._model.respond(request, on_event)
-        except ModelFailure as problem:
-            if (first_s := FIRST_REST_S.get(problem.kind)) is not None:
-                strikes = 0 if rest is None else min(rest.strikes, 20)
-                self._board.close(self.name, Gate.COOLDOWN, problem.kind, min(first_s * 2**strikes, LONGEST_REST_S))
-            raise
-        self._board.open(self.name, Gate.COOLDOWN)
-        return response
+        return await ask_unless_resting(self._board, self.name, partial(self._model.respond, request, on_event))
 
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+async def ask_unless_resting(
+    board: HealthBoard, name: str, ask: Callable[[], Awaitable[ModelResponded]]
+) -> ModelResponded:
+    """What `ask` gives, unless what is named so rests; after a refusal it does.
+
+    Raises:
+        ModelFailure: as `ask`'s, or that it rests.
+    """
+    rest = board.check(name, Gate.COOLDOWN)
+    try:
+        response = await ask()
+    except ModelFailure as problem:
+        if (first_s := FIRST_REST_S.get(problem.kind)) is not None:
+            strikes = 0 if rest is None else min(rest.strikes, 20)
+            board.close(name, Gate.COOLDOWN, problem.kind, min(first_s * 2**strikes, LONGEST_REST_S))
+        raise
+    board.open(name, Gate.COOLDOWN)
+    return response

@@ -5,7 +5,7 @@ is `resilience`'s. One connection pool a model, opened with the first call.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -13,18 +13,26 @@ from typing import Any, Protocol
 import aiohttp
 
 from agent.config import LinkConfig
+from agent.credentials import Credential
 from agent.errors import FailureKind
+from agent.models.access import Access, is_showable, settings_key
 from agent.models.failures import failure, from_answer
 from agent.models.json_bodies import decode
 from agent.models.sse import EventParser, EventTooLong
 from agent.ports import ModelFailure
 from agent.transcript import ModelResponded
 
+ALWAYS = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+"""Headers of every request."""
+
 MAX_BODY_BYTES = 16 * 1024 * 1024
 DRAIN_S = 0.25
 """How long the end of a stream is waited for, so that its connection can be used again."""
 
 KEEPALIVE_S = 60.0
+
+LOOK_S = 10.0
+"""For a look that costs nothing; a person waits for it."""
 
 CONNECT_S = 10.0
 """The name looked up, the connection and its encryption made."""
@@ -72,43 +80,54 @@ def utc_now() -> datetime:
 
 
 class HttpWire:
-    """One address that requests are posted to, with the headers that each of them carries."""
+    """One address that requests are posted to."""
 
     def __init__(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        config: LinkConfig,
-        secret: str,
-        clock: Callable[[], datetime],
-        key_name: str,
+        self, url: str, config: LinkConfig, clock: Callable[[], datetime], key_name: str, own_secret: str
     ) -> None:
-        """`secret` is kept out of every error, `key_name` says where it is set. Nothing is connected yet."""
+        """`key_name` says where the configuration's key is set, `own_secret` is that key. Nothing is connected yet."""
         self._url = url
-        self._headers = {
-            "Content-Type": "application/json", "Accept": "text/event-stream, application/json", **headers,
-        }  # fmt: skip
         self._config = config
-        self._secret = secret
         self._key_name = key_name
+        self._own_secret = own_secret
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
-    async def ask(self, body: bytes, assembly: Assembly) -> ModelResponded:
+    async def ask(self, body: bytes, assembly: Assembly, access: Access) -> ModelResponded:
         """The response to this request.
 
         Raises:
             ModelFailure: there is no usable one. Its message never holds the secret.
         """
         try:
-            async with self._open().post(self._url, data=body, allow_redirects=False) as answer:
-                return await self._read(answer, assembly)
+            posting = self._open().post(
+                self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
+                skip_auto_headers=access.unset,
+            )  # fmt: skip
+            async with posting as answer:
+                return await self._read(answer, assembly, access.secret)
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
             raise failure(FailureKind.NETWORK, "no connection in time") from None
         except (aiohttp.ClientError, OSError) as problem:
             raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
+
+    async def look(self, url: str, access: Access) -> None:
+        """Ask for something that costs nothing; what is answered is not read.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer. Its message never holds the secret.
+        """
+        try:
+            async with asyncio.timeout(LOOK_S):
+                asking = self._open().get(url, allow_redirects=False, params=access.query, headers=access.headers)
+                async with asking as answer:
+                    if answer.status >= 300:
+                        text = (await read_body(answer)).decode(errors="replace")
+                        raise from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as problem:
+            raise failure(FailureKind.NETWORK, f"no usable answer ({type(problem).__name__})") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -122,28 +141,27 @@ class HttpWire:
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are bounded above
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._config.connect_s or CONNECT_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers=self._headers,
             )
         return self._session
 
-    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly) -> ModelResponded:
+    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly, secret: str) -> ModelResponded:
         if 300 <= answer.status < 400:
             raise failure(
                 FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
             )
         if answer.status >= 400:
             text = (await read_body(answer)).decode(errors="replace")
-            problem = from_answer(answer.status, answer.headers, text, self._clock(), self._secret)
-            raise replace(problem, message=self._with_key_name(problem)) from None
+            problem = from_answer(answer.status, answer.headers, text, self._clock(), secret)
+            raise replace(problem, message=self._with_key_name(problem, secret)) from None
         if answer.content_type == "text/event-stream":
             return await _read_stream(answer, assembly)
         return read_whole(await read_body(answer), assembly)
 
-    def _with_key_name(self, problem: ModelFailure) -> str:
-        """Of a refused key, where an operator finds it."""
-        if problem.kind is not FailureKind.AUTH:
+    def _with_key_name(self, problem: ModelFailure, secret: str) -> str:
+        """Of the configuration's key that is refused, where an operator finds it."""
+        if problem.kind is not FailureKind.AUTH or secret != self._own_secret:
             return problem.message
-        there = f"look at {self._key_name} (or api_key in secrets.toml)" if self._secret else f"set {self._key_name}"
+        there = f"look at {self._key_name} (or api_key in secrets.toml)" if secret else f"set {self._key_name}"
         return f"{problem.message}; {there}"
 
 
@@ -158,18 +176,18 @@ def trouble_words(problem: Exception) -> str:
     return f"no usable answer ({type(problem).__name__})"
 
 
-def usable_key(config: LinkConfig, needed: str) -> str:
-    """The key as a header takes it; empty where a server of one's own needs none.
+def usable_key(config: LinkConfig, needed: str) -> Credential:
+    """The configuration's key as a header takes it; empty where a server of one's own needs none.
 
     Raises:
         ValueError: there is none (`needed` says what to set), or no header takes it. The message does not hold it.
     """
-    key = config.api_key.get_secret_value().strip() if config.api_key else ""
-    if not key and config.base_url is None:
+    key = settings_key(config).secret
+    if not key and config.base_url is None and not config.has_other_keys:
         raise ValueError(f"no API key: set {needed}, or a base URL of a server that needs none")
-    if not (key.isascii() and (not key or key.isprintable())):
+    if not is_showable(key):
         raise ValueError("the API key holds characters that no HTTP header takes")
-    return key
+    return settings_key(config)
 
 
 async def read_body(answer: aiohttp.ClientResponse) -> bytes:

@@ -12,10 +12,12 @@ from typing import Any
 import structlog
 
 from agent.config import KEY_NAMES, LinkConfig
+from agent.credentials import Credential
 from agent.errors import FailureKind
+from agent.models.access import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.failures import refused_field
-from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown
@@ -54,9 +56,8 @@ class OpenAIModel:
         self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
         self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
         self._key = usable_key(config, KEY_NAME)
-        url = (config.base_url or OFFICIAL).rstrip("/") + "/chat/completions"
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._wire = HttpWire(url, headers, config, self._key, clock, KEY_NAME)
+        self._base = (config.base_url or OFFICIAL).rstrip("/")
+        self._wire = HttpWire(self._base + "/chat/completions", config, clock, KEY_NAME, self._key.secret)
 
     @property
     def facts(self) -> ModelFacts:
@@ -73,13 +74,16 @@ class OpenAIModel:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
         name = await self._served_name()
-        assembly = CompletionAssembly(on_event, f"openai:{name}", self._key)
+        credential = request.credential or self._key
+        access = access_of(credential, self._config, ALWAYS, _headers_of)
+        request = lead_with(request, credential, self._config)
+        assembly = CompletionAssembly(on_event, f"openai:{name}", access.secret)
         left_out = self._left_out
         while True:
             request = replace(request, stream=False) if "stream" in left_out else request
             body = await encode_shown(request, WIRE, partial(self._to_body, name, left_out))
             try:
-                response = await self._wire.ask(body, assembly)
+                response = await self._wire.ask(body, assembly, access)
             except ModelFailure as problem:
                 refused = {refused_field(problem)} - {""} - left_out if request.stream else frozenset[str]()
                 if not refused:
@@ -90,6 +94,14 @@ class OpenAIModel:
                 log.warning("model_refuses_fields", model=self.name, fields=sorted(left_out))
                 self._left_out = left_out
             return response
+
+    async def check(self, credential: Credential) -> None:
+        """One cheap call with this credential: the list of models.
+
+        Raises:
+            ModelFailure: it is refused, or there is no usable answer.
+        """
+        await self._wire.look(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -128,3 +140,7 @@ class OpenAIModel:
             temperature=config.temperature,
             service_tier=config.service_tier,
         )
+
+
+def _headers_of(credential: Credential) -> dict[str, str]:
+    return {"Authorization": f"Bearer {credential.secret}"}

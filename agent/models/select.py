@@ -1,17 +1,19 @@
 """A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when chosen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
 from agent.config import LinkConfig, ModelConfig
+from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
 from agent.models.chain import Chain, StandIn
 from agent.models.circuit import DOWN, Circuit
 from agent.models.cooldown import Cooling
+from agent.models.credentials import Credentialed, CredentialSource
 from agent.models.failures import RETRYABLE
 from agent.models.health import HealthBoard
 from agent.models.limiter import Limited
@@ -24,7 +26,9 @@ from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
 
 if TYPE_CHECKING:
+    from agent.models.anthropic import AnthropicModel
     from agent.models.known_servers import KnownServers
+    from agent.models.openai import OpenAIModel
 
 
 class UnknownModel(ValueError):
@@ -63,6 +67,8 @@ class ModelDeps:
     notice: Callable[[str | None, FailureKind], str] | None = None
     """What rules say first in a model's place, by a person's locale and what failed; None: they never answer there."""
     board: HealthBoard = field(default_factory=HealthBoard)
+    sources: Callable[[LinkConfig], Sequence[CredentialSource]] = lambda _link: ()
+    """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""
     servers: "KnownServers | None" = None
     """What the servers behind base URLs say of themselves; who runs it learns it beforehand. None: only when asked."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
@@ -97,6 +103,20 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
+async def check_credential(config: LinkConfig, credential: Credential) -> None:
+    """One cheap call with this credential at a link's provider.
+
+    Raises:
+        ModelFailure: it is refused, or nobody can be reached. Its message never holds the secret.
+    """
+    wire, _, name = config.name.partition(":")
+    model = _own(wire, name, config, None)
+    try:
+        await model.check(credential)
+    finally:
+        await model.aclose()
+
+
 def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
     if rules is None:
         raise UnknownModel("this agent has no offline rules: set a model and its key")
@@ -110,10 +130,10 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
         config = config.model_copy(update={"connect_s": hurry_s})
     if wire in OWN_WIRES and name:
         try:
-            model = _own(wire, name, config, deps.servers)
+            own = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-        model = deps.charge(PricedModel(SeeingModel(model), config), config)
+        model = deps.charge(PricedModel(SeeingModel(own), config), config)
         model = PromptedTools(model, unless_taken=config.takes_tools is not False)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
         model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
@@ -123,7 +143,10 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:
         model = Limited(model, config)
-    return Cooling(deps.measure(model), deps.board, _mark(config))
+    model, sources = deps.measure(model), deps.sources(config) if wire in OWN_WIRES else ()
+    if not sources:
+        return Cooling(model, deps.board, _mark(config))
+    return Credentialed(model, sources, deps.board, _mark(config))
 
 
 def _mark(config: LinkConfig) -> str:
@@ -146,7 +169,7 @@ def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
     return PromptedTools(model, unless_taken=config.takes_tools is not False)
 
 
-def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
+def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> "AnthropicModel | OpenAIModel":
     """A model over a wire of ours; ValueError where its settings cannot work."""
     if wire == "anthropic":
         from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s

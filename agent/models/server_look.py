@@ -36,7 +36,7 @@ async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
         ModelFailure: it does not answer, or not as such a server; its message never holds the key.
     """
     base = (config.base_url or OFFICIAL).rstrip("/")
-    key = usable_key(config, KEY_NAMES["openai"])
+    key = usable_key(config, KEY_NAMES["openai"]).secret
     timeout = aiohttp.ClientTimeout(total=LOOK_S)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:

@@ -81,6 +81,22 @@ class ForgetPermission:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepCredential:
+    """Keep what the person connected to a provider, in place of what they had there."""
+
+    provider: str
+    kind: str  # see agent.credentials.CredentialKind
+    sealed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropCredential:
+    """Forget it; whether there was one is added to the results."""
+
+    provider: str
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionsForgotten:
     """How many were."""
 
@@ -116,6 +132,8 @@ SessionWish = (
     | SaySuggested
     | AnswerApproval
     | ForgetPermission
+    | KeepCredential
+    | DropCredential
 )
 """What a command may do beside its changes: to its session, or to the person who gave it."""
 
@@ -133,6 +151,15 @@ class Reply:
 
 ReadFiles = Callable[[], Awaitable[Sequence[str]]]
 """The text files that came with a command, as far as they can be read."""
+
+
+TakeBack = Callable[[], Awaitable[bool | None]]
+"""Delete the message that gave a command, where the platform allows; False: it stands, None: there was none."""
+
+
+async def no_message() -> bool | None:
+    """A command that was no message."""
+    return None
 
 
 async def no_files() -> Sequence[str]:
@@ -165,6 +192,9 @@ class Invocation:
     session: SessionControl
     key: str  # the idempotency key of its changes: "inbox:17"
     read_files: ReadFiles = no_files
+    take_back: TakeBack = no_message
+    sender: str = ""  # the canonical sender, `telegram:42`
+    direct: bool = True  # nobody else reads along
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
 from gateway.config.sources import KeyPath, Sources, Tree, explain, is_secret, merge, read_file
+from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
@@ -181,6 +182,8 @@ class Settings(BaseModel):
     agent: AgentSettings = AgentSettings()
     """Limits that are not set here are the product's: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
+    connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
+    """Providers that people connect accounts of their own to, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()
 
     @property
@@ -368,7 +371,7 @@ def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
         raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name == "offline" and len(path) > 1:
         raise SettingsError(f"{place}: {path_words}.name: the rules stand behind every chain: model.offline_when_down")
-    if model.name != "offline" and model.api_key is None and model.base_url is None:
+    if model.name != "offline" and model.api_key is None and model.base_url is None and not model.has_other_keys:
         key, base = MODEL_KEYS[wire]
         raise SettingsError(
             f"{place}: {path_words}.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"

@@ -24,6 +24,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from channels.base import ChannelState
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
+from gateway.http import oauth_page
 from gateway.http.api.problems import from_server
 from gateway.http.api.server import BASE as API_BASE
 from gateway.http.api.server import ApiServer
@@ -175,6 +176,7 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
+        application.router.add_get(oauth_page.PATH, oauth_page.show_code)
         if self._api is not None:
             application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._door))
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))

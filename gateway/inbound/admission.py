@@ -24,6 +24,7 @@ from channels.messages import (
 )
 from gateway.access import invites, words
 from gateway.access.limits import Bound, Over
+from gateway.access.pasted import hide_secrets
 from gateway.access.policy import Admit, Decision, Enrol, Pair
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -127,7 +128,8 @@ class Admission:
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""
         for rejection in rejected:
-            inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, rejection, self._now)
+            kept = hide_secrets(rejection)
+            inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, kept, self._now)
 
     def move_cursor(self, cursor: str, tenant: str) -> None:
         """How far the account has read."""

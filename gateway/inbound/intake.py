@@ -18,6 +18,7 @@ from gateway.access import policy, words
 from gateway.access.config import AccessConfig
 from gateway.access.flood import FloodWatch
 from gateway.access.limits import PersonLimits
+from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
 from gateway.delivery.delivery import Delivery
@@ -152,7 +153,8 @@ class Intake:
         return Plan(event, decision, over, waiting, counted=counted)
 
     def _seal(self, event: InboundEvent) -> InboundEvent:
-        """The event with the token of its own way as it may be stored."""
+        """The event as it may be stored: the token of its own way, and what was given to /connect."""
+        event = seal_pasted(event, self._doorway.vault)
         if not isinstance(event, CommandInvoked | ButtonPressed) or event.route is None:
             return event
         whose = reply_routes.secret_of(event.tenant, event.sender_key)

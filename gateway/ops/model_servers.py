@@ -1,5 +1,6 @@
 """What the servers of the configured models say, in words for an operator; and a model that nobody named is named."""
 
+import asyncio
 from collections.abc import Mapping
 
 from agent.config import LinkConfig, ModelConfig
@@ -22,10 +23,12 @@ def links_of(model: ModelConfig) -> Mapping[str, LinkConfig]:
 async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelConfig, list[str]]:
     """The model's settings, it named where its server has but one; and what an operator should know of the servers."""
     sentences = []
-    for key, link in links_of(model).items():
-        wire, _, name = link.name.partition(":")
-        if wire != OPENAI or link.base_url is None:
-            continue
+    links = {key: link for key, link in links_of(model).items() if link.base_url and link.name.startswith(f"{OPENAI}:")}
+    async with asyncio.TaskGroup() as looks:
+        for link in links.values():
+            looks.create_task(servers.learn(link, link.name.partition(":")[2]))
+    for key, link in links.items():
+        name = link.name.partition(":")[2]
         server = await servers.learn(link, name)
         found = None if server is None else server.find(name)
         if server is None:

@@ -42,6 +42,7 @@ log = structlog.get_logger()
 SCOPES = ("turn", "user", "channel", "tenant", "day")
 NEARLY_PERCENT = 80
 LOOK_S = 1.0
+LOADS_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,8 @@ class Budgets:
         if not self._config.has_any:
             return {}
         uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
-        known = await self._store.read(people.everybody)
-        names = {person.user_id: escape_controls(person.display_name) for person in known}
+        everybody = await self._store.read(people.everybody)
+        names = {known.user_id: f"{escape_controls(known.display_name)} (…{known.user_id[-4:]})" for known in everybody}
         return {
             " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
             for use in uses
@@ -174,11 +175,15 @@ class BudgetWatch:
     async def look(self) -> None:
         """Tell of each cap that is nearly used and that nobody was told of."""
         self._caps.news.clear()
-        since = self._caps.now() - timedelta(days=2)
-        uses = await self._store.read(partial(budgets.nearly_used, since=since, percent=NEARLY_PERCENT), lasting=True)
+        look = partial(budgets.nearly_used, now=self._caps.now(), percent=NEARLY_PERCENT)
+        uses = await self._store.read(look, lasting=True)
         for use in uses:
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
-            parts = await self._parts(use)
+            try:
+                async with asyncio.timeout(LOADS_S):
+                    parts = await self._parts(use)
+            except TimeoutError:  # a channel does not load: the log has said it
+                parts = []
             await self._store.write(partial(self._tell, use, parts), then=self._delivery.publish)
 
     def _tell(self, use: CapUse, parts: Sequence[OutboxPart], connection: Connection) -> list[OutboxRow]:

@@ -15,16 +15,18 @@ from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed, InboundMessage, SystemEvent
+from channels.messages import ButtonPressed, ChatKind, InboundMessage, SystemEvent
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
 from gateway.commands.base import (
     AnswerApproval,
     Command,
+    DropCredential,
     ForgetPermission,
     ForgetPerson,
     Invocation,
+    KeepCredential,
     PermissionsForgotten,
     Reply,
     SaySuggested,
@@ -43,6 +45,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
+from gateway.sessions.choices import keep_choice
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
 from gateway.sessions.mailbox import read_waiting
@@ -51,6 +54,7 @@ from gateway.sessions.presses import (
     OfAnother,
     PressHandler,
     answer_approval,
+    delete_said,
     take_away_buttons,
     take_press,
     unparked_before,
@@ -59,7 +63,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, erasure, inbox, journal, outbox, people
+from gateway.store import approvals, erasure, inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Extent
 from gateway.store.inbox import InboxRow, Outcome
@@ -244,7 +248,11 @@ class CommandRunner:
             return
         await session.conversation.load()
         files = partial(self._read_files, row)
-        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files)
+        taking_back = partial(self._take_back, row)
+        asked = Invocation(
+            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
+            row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+        )  # fmt: skip
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
@@ -253,6 +261,9 @@ class CommandRunner:
         files = row.event.attachments[:1] if isinstance(row.event, InboundMessage) else ()
         channel = await self._channels.when_loaded(row.event.address)
         return [text for file in files if (text := await read_text_file(channel, file))]
+
+    async def _take_back(self, row: InboxRow) -> bool | None:
+        return await delete_said(await self._channels.when_loaded(row.event.address), row.event)
 
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """What a button stands for; they see that it was taken."""
@@ -341,8 +352,8 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case SetTimezone() | SetLanguage() as chosen:
-                return _Done([], person=_keep_choice(connection, row, chosen))
+            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() as chosen:
+                return _Done([], person=keep_choice(connection, row, chosen, results, now))
         return _Done([])
 
     def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
@@ -377,15 +388,6 @@ class CommandRunner:
 
 def _begin_anew(connection: Connection, session: Session, state: SessionState, now: datetime) -> SessionState:
     return journal.open_session(connection, session.tenant, session.key, state.mode, state.generation + 1, now)
-
-
-def _keep_choice(connection: Connection, row: InboxRow, chosen: SetTimezone | SetLanguage) -> Person | None:
-    """What a person chose for themselves; the person as they are now."""
-    if isinstance(chosen, SetLanguage):
-        people.set_locale(connection, row.user_id, chosen.language)
-    else:
-        people.set_timezone(connection, row.user_id, chosen.timezone)
-    return people.person_of(connection, row.user_id)
 
 
 def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:

@@ -17,7 +17,7 @@ from agent.consent import Consent
 from agent.journal import suggested_replies
 from agent.ports import Principal
 from agent.transcript import JournalEvent
-from channels.base import Channel, HasButtons
+from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
@@ -96,6 +96,21 @@ async def take_away_buttons(channel: Channel, pressed: ButtonPressed) -> None:
             await channel.close_buttons(pressed.address, pressed.message_id)
     except (ChannelError, TimeoutError) as failure:
         log.debug("buttons_stay", event_id=pressed.event_id, error=str(failure))
+
+
+async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
+    """Delete what a person said; False: the platform does not allow it, None: it is no message."""
+    if not isinstance(event, InboundMessage):
+        return None
+    if not isinstance(channel, DeletesMessages):
+        return False
+    try:
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await channel.delete(event.address, event.message_id)
+    except (ChannelError, TimeoutError) as failure:
+        log.debug("message_stays", event_id=event.event_id, error=str(failure))
+        return False
+    return True
 
 
 def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk: str) -> InboxRow | None:

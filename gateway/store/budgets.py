@@ -113,14 +113,12 @@ def used_of(connection: sa.Connection, cap: Cap) -> Spending:
     return Spending() if row is None else Spending(row.tokens, row.microusd)
 
 
-def nearly_used(connection: sa.Connection, since: datetime, percent: int) -> list[CapUse]:
-    """Caps of days of which so much is used, and of which nobody was told."""
+def nearly_used(connection: sa.Connection, now: datetime, percent: int) -> list[CapUse]:
+    """Caps of days that hold at this moment, of which so much is used, and of which nobody was told."""
     use = budget_use.c
     near = sa.or_(use.microusd * 100 >= use.most_microusd * percent, use.tokens * 100 >= use.most_tokens * percent)
-    found = connection.execute(
-        sa.select(budget_use).where(use.at >= since, use.told.is_(False), use.scope != "turn", near).limit(100)
-    )
-    return [_to_use(row) for row in found]
+    found = sa.select(budget_use).where(_of_today(now), use.told.is_(False), near).limit(100)
+    return [_to_use(row) for row in connection.execute(found)]
 
 
 def mark_told(connection: sa.Connection, cap: Cap) -> bool:
@@ -133,9 +131,13 @@ def in_use(connection: sa.Connection, now: datetime, limit: int) -> list[CapUse]
     """The caps that hold at this moment and were asked for, those of which most is used first; none of turns."""
     use = budget_use.c
     share = sa.func.coalesce(use.microusd * 1000 / use.most_microusd, use.tokens * 1000 / use.most_tokens)
-    lately = sa.and_(use.at >= now - timedelta(days=2), use.resets_at > now, use.scope != "turn")
-    query = sa.select(budget_use).where(lately).order_by(share.desc()).limit(limit)
+    query = sa.select(budget_use).where(_of_today(now)).order_by(share.desc()).limit(limit)
     return [_to_use(row) for row in connection.execute(query)]
+
+
+def _of_today(now: datetime) -> sa.ColumnElement[bool]:
+    """Caps of days that hold now; by when they were last asked for, because that has an index."""
+    return sa.and_(budget_use.c.at >= now - timedelta(days=2), budget_use.c.resets_at > now)
 
 
 def _is(cap: Cap) -> sa.ColumnElement[bool]:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
+CHECKPOINT_MS = 100
 READER_WAIT_S = 10
 WAL_KEPT_BYTES = 64 * 1024 * 1024
 
@@ -64,6 +65,7 @@ class SqliteEngine:
 
     def __init__(self, path: Path, *, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
         self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
         event.listen(self._engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
@@ -102,7 +104,10 @@ class SqliteEngine:
         if self._connection is None:
             return False
         try:
-            (found,) = _run(self._connection.connection.dbapi_connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            connection = self._connection.connection.dbapi_connection
+            _run(connection, f"PRAGMA busy_timeout = {CHECKPOINT_MS}")  # who writes is not to wait for who reads
+            (found,) = _run(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            _run(connection, f"PRAGMA busy_timeout = {self._busy_timeout_ms}")
         except sqlite3.Error:
             return False
         return found[0] == 0

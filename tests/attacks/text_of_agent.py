@@ -374,6 +374,7 @@ EXCUSED: dict[str, str] = {
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
+    "agent.models.access": "loops over the headers and prefixes of the operator's configuration",
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.config": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",

@@ -75,7 +75,7 @@ def drawn(text: str) -> None:
 
 def skill_wish(text: str) -> None:
     """A wish about a skill."""
-    for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge piano with {text}"):
+    for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge {text} into piano"):
         skill_wishes.read_skill_wish(said[: skill_wishes.MAX_CHARS], SKILLS)
     skill_wishes.may_be_skill_wish(text)
 

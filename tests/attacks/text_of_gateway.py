@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from agent.coach.practice import Skill
 from agent.ports import Principal
 from agent.wellformed import well_formed
-from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Sender
-from gateway.access import api_keys
+from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Rejected, Sender
+from gateway.access import api_keys, pasted
 from gateway.coach import commands as coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
@@ -103,6 +103,7 @@ def asked(text: str) -> None:
 
 ENTRIES: dict[str, Entry] = {
     "gateway.safety.images:read_image": Entry(lambda text: images.read_image(b"\xff\xd8" + b"\xff" * len(text))),
+    "gateway.access.pasted:hide_secrets": Entry(lambda text: pasted.hide_secrets(Rejected("1", text, "")), 16_384),
     "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
     "gateway.safety.guard:find_all": Entry(guard.find_all),
     "gateway.safety.output:clean": Entry(output.clean),
@@ -132,6 +133,10 @@ EXCUSED: dict[str, str] = {
     "gateway.ops.route_report": "adds up the counts of recorded calls; the score is measured with the agent's",
     "gateway.sessions.parking": "loops over the turns that wait, by their ids",
     **DELIVERY_EXCUSED,
+    "gateway.commands.connect": "two parts of one reply, and the operator's few models",
+    "gateway.credentials.flows": "loops over the flows that people have begun, 1,000 at most",
+    "gateway.http.oauth_page:page_of": "four values of one page, at most 4,096 characters",
+    "gateway.credentials.formats": "loops over three names of fields, and the operator's own path",
     "gateway.safety.vault": "loops over the operator's few keys, read once at the start",
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",

@@ -1,5 +1,6 @@
 """Hooks that say what a test tells them to, and note what they were told."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,18 @@ def note(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was set for the point."""
     TOLD.append(given)
     return ANSWERS.get(given["point"], {})
+
+
+STALLS: list[bool] = []
+"""True in it: `mask` never answers."""
+
+
+async def mask(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The result without its secret."""
+    TOLD.append(given)
+    if STALLS:
+        await asyncio.Event().wait()
+    return {"replace": str(given["result"]["data"]).replace("secret", "******")}
 
 
 OFFERED = Hook(name="offered", point=HookPoint.PRE_TOOL, call=python_hook(note), tools=("pay",))

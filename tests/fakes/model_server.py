@@ -36,6 +36,7 @@ class Received:
     body: dict[str, Any]
     headers: Mapping[str, str]
     path: str
+    query: str = ""
 
 
 class ModelServer:
@@ -47,6 +48,7 @@ class ModelServer:
         self.brain: Brain = brain or (lambda _body: reply or Reply("A short answer."))
         self.flaws: list[str] = []  # what a strict API would have refused; any fails the test when the context closes
         self.looks = True  # off where somebody else looks for them, or sends what no API takes
+        self.refused_keys: set[str] = set()
         self.closed_early = 0  # streams whose client went away
         self._script: deque[Answer] = deque()
         self._port = port
@@ -97,15 +99,22 @@ class ModelServer:
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/v1/messages", self._answer)
 
-    async def _models(self, _request: web.Request) -> web.Response:
+    async def _models(self, request: web.Request) -> web.Response:
+        if self._refuses(request):
+            return web.json_response({"error": {"message": "invalid key", "type": "authentication_error"}}, status=401)
         return web.json_response({"object": "list", "data": [{"id": "test", "object": "model"}]})
+
+    def _refuses(self, request: web.Request) -> bool:
+        return request.headers.get("Authorization", "").removeprefix("Bearer ") in self.refused_keys
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
         if self.keeps_requests:
-            self.requests.append(Received(body, dict(request.headers), request.path))
+            self.requests.append(Received(body, dict(request.headers), request.path, request.query_string))
         if self.looks:
             self.flaws += flaws_in_request(body, openai=request.path != MESSAGES)
+        if self._refuses(request):
+            return await self._fault(request, Fault(status=401, body={"error": {"message": "invalid key"}}))
         answer = self._script.popleft() if self._script else self.brain(body)
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)

@@ -14,6 +14,7 @@ ALLOWED = {
     "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink.receive",  # one batch, taken apart
+    "gateway/credentials/places.py:KeyringPlace._in_time.ask",  # one question to a keyring, whose errors are its own
     "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/session.py:Session.give_up",  # one apology

@@ -23,6 +23,11 @@ ACCOUNTS = {
     ("access", "accounts"): "telegram:main",
     ("permissions", "sources"): "policy",
     ("model", "fallback"): "spare",
+    ("model", "profiles"): "oauth",
+    ("model", "profiles", "oauth", "add_headers"): "x-example",
+    ("model", "profiles", "oauth", "query"): "beta",
+    ("connect",): "acme",
+    ("connect", "acme", "oauth", "headers"): "x-example",
 }
 """What the examples call the one entry of each table of accounts."""
 

@@ -26,9 +26,11 @@ _OF = frozenset({"of", "de"})
 _JOINED = frozenset(".,:/+-−–")
 _BETWEEN = frozenset({"-", "–", "—", "or", "o", "to", "a"})
 _BEHIND_BARE_MINUTES = frozenset({"", ",", ".", "!", *_OF, "con", "on", "with", "today", "hoy", "ayer", "yesterday"})
+_FRACTIONS = {"1/2": Fraction(30), "1/4": Fraction(15), "3/4": Fraction(45)}
 _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
+_EMPHASIS = frozenset({"more", "whole", "full", "solid", "good", "long", "entire", "straight"})
 MAX_DIGITS = 7
 
 
@@ -129,6 +131,10 @@ def _times(words: Sequence[Word], at: int) -> Amount | None:
 def _part_of_hour(words: Sequence[Word], at: int) -> Amount | None:
     """Half and quarter hours."""
     start = at + (_plain(words, at) in _ONES)
+    fraction = _FRACTIONS.get("".join(word.text for word in words[at : at + 3]))
+    if fraction is not None:
+        end = _of_an_hour(words, at + 3)
+        return Amount(fraction, end) if end else None
     number = read_number(words, at)
     if number is not None and _plain(words, number[1]) in _QUARTER:
         end = _of_an_hour(words, number[1] + 1)
@@ -160,7 +166,7 @@ def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     found = _colon(words, at) or _vague(words, end, at) or _and_a_half(words, value, end)
     if found is not None:
         return found
-    end += _is_hyphen(words, end)
+    end += _is_hyphen(words, end) or _plain(words, end) in _EMPHASIS
     if _plain(words, end) in _MINUTES:
         return _minutes(words, value, end, at)
     if _plain(words, end) in _HOURS:
@@ -187,7 +193,8 @@ def _minutes(words: Sequence[Word], value: Fraction, unit: int, at: int) -> Amou
         return None  # "45 '": a quotation, no minutes
     if unit + 1 < len(words) and words[unit + 1].is_number and words[unit + 1].follows(mark) and mark.is_name:
         return None  # "45m2"
-    return Amount(value, unit + 1, mark.plain in _SHORT_UNITS and words[at].is_number)
+    end = unit + 1 + (mark.is_name and unit + 1 < len(words) and words[unit + 1].text == "'")  # "40 minutes' practice"
+    return Amount(value, end, mark.plain in _SHORT_UNITS and words[at].is_number)
 
 
 def _colon(words: Sequence[Word], at: int) -> Amount | None:
@@ -277,4 +284,5 @@ def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, in
     if words[at].is_name:  # "una hora y veinte", "una hora diez de bajo"
         return (joined and bare) or (number[0] >= 5 and behind in _BEHIND_BARE_MINUTES)
     short = len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS
-    return not joined and words[at].is_number and short and bare  # "1 h 30"
+    of = len(words[at].text) == 2 and words[at - 1].plain in _HOURS and behind in _OF and number[0] >= 5
+    return not joined and words[at].is_number and ((short and bare) or of)  # "1 h 30", "1 hour 20 of salsa"

@@ -125,7 +125,7 @@ class _ChunkReader:
 
     def _mark(self, at: int) -> Chunk:
         text = self._words[at].text
-        if text == "-" and self._is_glued(at):
+        if self._is_glued(at) and (text == "-" or (text == "/" and self._words[at - 1].text == "w")):
             return Chunk(WordRole.ADVERB, at, at + 1)
         if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
             return Chunk(WordRole.CONTENT, at, at + 1)

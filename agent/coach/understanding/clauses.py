@@ -28,6 +28,7 @@ SOFT = frozenset({Twist.DOUBT, Twist.UNCLEAR})
 
 _PRONOUNS = frozenset({"he", "she", "we", "you", "they", "el", "ella", "ellos", "ellas", "tu", "usted"})
 _POSSESSIVE = frozenset({"of", "de", "del", "by"})
+_THAT = frozenset({"que", "q"})
 _FOR = frozenset({"for", "para"})
 _BESIDE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
 """What may be spoken of behind "in", "with" or "while", where only more is told."""
@@ -107,7 +108,11 @@ class Clause:
         """Whether a verb needs a word that is not there: "got ... in", "done ..."."""
         role, behind = self.chunks[at].role, self.chunks[at + 1 :]
         if role is WordRole.FITTED:
-            return not any(chunk.role in (WordRole.IN, WordRole.DONE) for chunk in behind)
+            ends = [place for place, chunk in enumerate(behind, 1) if chunk.role in (WordRole.IN, WordRole.DONE)]
+            placed = any(
+                chunk.role in (WordRole.THE, WordRole.CONTENT) for end in ends for chunk in behind[end : end + 1]
+            )
+            return not any(chunk.plain == "into" for chunk in behind) and (not ends or placed)
         return role is WordRole.DONE and not any(chunk.role in AMOUNTS | {WordRole.GERUND} for chunk in behind)
 
     def _is_beside(self, at: int) -> bool:
@@ -138,6 +143,7 @@ class Clause:
         for at, chunk in enumerate(self.chunks):
             released = released or (at > last and chunk.role in _PREPOSITIONS)
             beside = released or (at < subject and self.is_led(subject))
+            beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
             if chunk.twist not in (None, Twist.SELF) and not (beside and chunk.twist in _BESIDE):
                 if chunk.twist not in SOFT:
@@ -191,11 +197,12 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
             and not pause
         )
         ends_line = ends_line or (chunk.plain == "it" and _is_complete(inside))
+        complete = _is_complete(inside)
         if pause or begins_aside or ends_aside or ends_line:
             if inside:
                 yield mark, sentence, aside, inside
                 inside, mark = [], WordRole.COMMA if ends_line else None
-            aside = begins_aside
+            aside = begins_aside and not (chunk.plain in _THAT and complete)
             mark = _stronger(mark, chunk.role) if pause else (mark or WordRole.COMMA)
             sentence += chunk.role in _ENDS_SENTENCE
         if not pause and not begins_aside:

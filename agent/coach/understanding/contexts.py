@@ -82,6 +82,8 @@ def _questions(chunks: list[Chunk]) -> None:
 def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
     for at, chunk in enumerate(chunks[:-1]):
+        if chunk.plain == "been" and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "I've been practising"
         if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
 
@@ -102,7 +104,8 @@ def _told_of_while(chunks: list[Chunk]) -> None:
         inside = chunk.role is WordRole.WHILE or (inside and chunk.role.value not in _ENDS_CLAUSE)
         plain = _head(chunk)
         wakes = chunk.twist is Twist.JOKE and plain in _WAKING
-        if inside and (wakes or plain in _NOBODY):
+        other = wakes and at > 0 and (chunks[at - 1].role is WordRole.CONTENT or chunks[at - 1].twist is Twist.OTHERS)
+        if other or (inside and (wakes or plain in _NOBODY)):
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
 
 
@@ -141,6 +144,8 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
         after_done = at and chunks[at - 1].role is WordRole.DONE and behind.role is WordRole.CONTENT
         whose = behind.role is WordRole.THE and any(each.twist is Twist.OTHERS for each in chunks[at + 2 : at + 3])
+        if plain == "by" and behind.role is WordRole.CONTENT:
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.UNCLEAR)
         if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
@@ -148,7 +153,7 @@ def _done_by_others(chunks: list[Chunk]) -> None:
 def _requests(chunks: list[Chunk]) -> None:
     """As "can you log", "me puedes anotar": asked for, not about; and "I told myself" is no report."""
     for at, chunk in enumerate(chunks[:-1]):
-        if chunk.plain == "4" and chunks[at + 1].plain.startswith(("a ", "an ")):
+        if chunk.plain == "4" and chunks[at + 1].role.value in "dD":
             chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
         logs = "L" in _letters(chunks, at + 1, at + 4)
         if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):

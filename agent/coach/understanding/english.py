@@ -25,7 +25,7 @@ ENGLISH = LanguageTable(
         "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
     open_days={
-        "tonight": 0, "tonite": 0, "2nite": 0,
+        "tonight": 0, "tonight's": 0, "tonite": 0, "2nite": 0,
     },
     parts=(
         "morning; afternoon; evening; night; noon; lunchtime; at lunch; in the morning; in the afternoon; in the "
@@ -67,7 +67,8 @@ ENGLISH = LanguageTable(
             "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
             "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
             "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
-            "the bright side"
+            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
+            "it; as agreed"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -88,10 +89,11 @@ ENGLISH = LanguageTable(
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
             "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
-            "home"
+            "home; pushed through; ground out; cranked out"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
+        "F": "or so; or thereabouts; give or take; in total",
     },
     twisted_phrases={
         "reminder": "call me; wake me up; todo list; to do list",
@@ -101,12 +103,13 @@ ENGLISH = LanguageTable(
         ),
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
-            "weekend; up next; is planned; to start; on my way; on my list"
+            "weekend; up next; is planned; to start; on my way; on my list; off to; heading to; headed to; here i "
+            "come; coming up"
         ),
         "negated": (
             "instead i; not even; no time; zero minutes; 0 minutes; nothing at all; did nothing; no way; almost did; "
             "nearly did; almost practised; almost practiced; almost played; nearly practised; nearly practiced; "
-            "nearly played"
+            "nearly played; a while since; ages since; been a while; been ages; down the drain; got out of"
         ),
         "joke": (
             "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
@@ -141,26 +144,27 @@ ENGLISH = LanguageTable(
         "A": "i've ive",
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
-            "even really somehow basically literally today again successfully proudly quickly definitely certainly"
+            "even really somehow basically literally today again successfully proudly quickly definitely certainly "
+            "down"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
-            "great cool nice so coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe "
-            "phew wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
+            "great cool nice coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew "
+            "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
             "honestly folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear "
-            "kindly aye welp"
+            "kindly aye welp morning evening afternoon noon lunchtime"
         ),
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "played studied did rehearsed trained drilled worked completed finished jammed managed logged clocked "
-            "learned learnt revised reviewed polished tackled grinded ground hit picked shredded spent devoted "
-            "dedicated invested went"
+            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
+            "revised reviewed polished tackled grinded ground hit picked shredded spent devoted dedicated invested "
+            "went squeezed crammed snuck smashed nailed crushed"
         ),
-        "g": "got squeezed put fit fitted snuck crammed stuck",
+        "g": "got put",
         "G": (
-            "practising practicing playing studying rehearsing training drilling doing working jamming learning "
-            "revising reviewing polishing"
+            "practising practicing playing studying rehearsing drilling doing working jamming learning revising "
+            "reviewing polishing"
         ),
         "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
@@ -174,26 +178,26 @@ ENGLISH = LanguageTable(
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
-            "out off"
+            "out off between"
         ),
-        "T": "the my some an a this that more actual real proper pure focused",
+        "T": "the my some an a this that more actual real proper pure focused all",
         "c": "and plus & + n nd /",
         "C": "then afterwards",
-        "B": "but so because since cause cuz coz as although however yet therefore hence",
-        "t": "while before after b4 until despite",
+        "B": "but so because cause cuz coz as although however yet therefore hence",
+        "t": "while before after b4 until despite since",
         "i": "in",
     },
     twists={
         "negated": (
             "no not never none nothing without nor neither don't dont didn't didnt doesn't doesnt haven't havent "
             "hasn't hadn't isn't wasn't weren't aren't won't wont can't cant cannot couldn't couldnt shouldn't "
-            "wouldn't ain't nope nah skipped skip skipping missed miss cancelled canceled cancel failed forgot "
-            "forgotten postponed undone nobody neglected refused avoided quit stopped instead zero barely"
+            "wouldn't ain't nope nah skipped skip skipping missed miss cancelled canceled failed forgot forgotten "
+            "postponed undone nobody neglected refused avoided quit stopped instead zero barely"
         ),
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
-            "starting planning plan plans planned due pending remaining remain remains left yet booked promise "
-            "promised scheduled schedule agenda we'll let let's lets begin beginning calendar"
+            "starting planning plan plans planned due pending remaining remain remains left booked promise promised "
+            "scheduled schedule agenda we'll let let's lets begin beginning calendar"
         ),
         "wish": (
             "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
@@ -204,8 +208,7 @@ ENGLISH = LanguageTable(
         "habit": (
             "daily weekly monthly yearly every each per usually normally typically generally always often sometimes "
             "rarely mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends mornings "
-            "evenings nights days weeks months years average twice once times practise practices regularly ago "
-            "minute's"
+            "evenings nights days weeks months years average times practices regularly minute's"
         ),
         "reminder": (
             "remind reminds reminder reminders alarm timer timers countdown snooze wake ping notify nudge alert"
@@ -228,7 +231,7 @@ ENGLISH = LanguageTable(
         ),
         "command": (
             "undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
-            "export import set start show accidentally mistakenly"
+            "export import set start accidentally mistakenly"
         ),
         "others": (
             "he she we they you us them him her his hers its our your their he's she's they're we're someone "
@@ -244,24 +247,23 @@ ENGLISH = LanguageTable(
             "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
             "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
-            "early watched watching watch listen listened listening read reading app shop store shopping closes "
-            "opens song songs documentary show meetup lecture gig recital audition walk price euros dollars pounds "
-            "costing slept sleeping rested trailer game match has does do have's isnt solo solos forum forums "
-            "tournament tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures "
-            "seminar webinar workshop talk talks advert ads ad commercial article magazine piece pieces replay "
-            "replays final finals"
+            "early watching watch listen listened listening read reading app shop store shopping closes opens song "
+            "songs documentary show meetup lecture gig recital audition walk price euros dollars pounds costing "
+            "slept sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
+            "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
+            "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
+            "finals"
         ),
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
-            "needed less fewer least most enough too many lot lots limit max maximum minimum record streak total "
-            "half quarter twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned "
-            "cleaning cleaned repairing repaired fixing fixed buying bought selling sold restringing looking finding "
-            "found away happen happens happened happening waiting waited carrying carried talking talked against "
-            "among between under upto within than was it's it that's thats there's here there talk research "
-            "researched researching browsing browsed searching searched ago sounds seems looks feels sound seem look "
-            "sucks rocks kills means mean counts count become became theory homework maintenance repair sick ill "
-            "watched"
+            "needed less fewer least most enough many lot lots limit max maximum minimum streak total half quarter "
+            "twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned cleaning cleaned "
+            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away "
+            "happen happens happened happening waiting waited carrying carried talking talked among under upto "
+            "within than was it's it there's here there talk research researched researching browsing browsed "
+            "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
+            "count become became theory homework maintenance repair sick ill watched"
         ),
     },
     acts={

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clauses import Clause
 from agent.coach.understanding.entries import Candidate
-from agent.coach.understanding.tables import WordRole
+from agent.coach.understanding.tables import Twist, WordRole
 
 NEAR_WEEKDAYS = 4
 """A weekday so many days back is the last one in a log book's line too; one further back may be the next."""
@@ -15,6 +15,8 @@ EVENING_MINUTE = 17 * 60
 """From then on "tonight" may be over."""
 
 NOON = 12 * 60
+_WAS = frozenset({"was", "fue", "era", "that was", "it was"})
+_THIS_WEEK = frozenset({"this week", "esta semana"})
 
 
 def give_days(clauses: Sequence[Clause], entries: Sequence[Candidate], now: datetime) -> None:
@@ -23,13 +25,21 @@ def give_days(clauses: Sequence[Clause], entries: Sequence[Candidate], now: date
     for entry in entries:
         own = [chunk for clause in clauses[entry.first : entry.last + 1] for chunk in clause.days]
         if own:
-            entry.day = _date_of(own[0])
-            clear = entry.day is not None and len(set(map(_date_of, own))) == 1
-            clear = clear and (done or not _may_come(own[0], entry, now))
+            dated = [chunk for chunk in own if _date_of(chunk) is not None or chunk.plain not in _THIS_WEEK]
+            entry.day = _date_of(dated[0]) if dated else None
+            clear = entry.day is not None and len(set(map(_date_of, dated))) == 1
+            clear = clear and (done or not _may_come(own[0], entry, now)) and not _is_spread(clauses, entry)
         else:
             day, clear = _day_around(clauses, entry, now, done=done)
             entry.day = day or now.date()
         entry.is_sure = entry.is_sure and clear and not _ends_later(clauses, entry, now)
+
+
+def _is_spread(clauses: Sequence[Clause], entry: Candidate) -> bool:
+    """As "between yesterday and today 40 minutes": over more than one day."""
+    before = clauses[entry.first - 1] if entry.first else None
+    joined = before is not None and clauses[entry.first].mark is WordRole.AND and not before.amounts
+    return joined and before is not None and bool(before.days) and not before.has(WordRole.CONTENT, WordRole.SUBJECT)
 
 
 def _may_come(day: Chunk, entry: Candidate, now: datetime) -> bool:
@@ -67,12 +77,13 @@ def _day_around(clauses: Sequence[Clause], entry: Candidate, now: datetime, *, d
     for clause in clauses[entry.last + 1 :]:
         for chunk in clause.days:
             day = _date_of(chunk)
-            names = clause.is_fragment or clause.amounts or clause.is_aside
             if day == now.date():
                 return day, True
+            words = [each for each in clause.chunks if each.role is WordRole.CONTENT]
+            names = clause.amounts or clause.is_aside or (len(words) <= 1 and clause.verb is None)
             if clause.sentence == own.sentence and clause.block is None and names and day is not None:
                 return day, done or not _may_come(chunk, entry, now)
-            if clause.is_fragment or clause.has(WordRole.OTHER):
+            if clause.is_fragment or names or any(each.plain in _WAS for each in clause.chunks):
                 return None, False
     return None, True
 
@@ -88,7 +99,9 @@ def _day_before(
         return None, not clause.is_fragment
     tells = not clause.has(WordRole.CONTENT) or clause.has(WordRole.SUBJECT) or clause.verb is not None
     tells = tells or bool(clause.amounts or clause.skills)
-    near = clause.sentence == own.sentence and clause.block is None and tells
+    own_words = clause.has(WordRole.SUBJECT) or entry.has_subject
+    denied = clause.block in (Twist.NEGATED, Twist.WISH) and own_words and not clause.skills
+    near = clause.sentence == own.sentence and (clause.block is None or denied) and tells
     led = not clause.amounts or clause.chunks.index(clause.days[0]) < clause.chunks.index(clause.amounts[0])
     come = not done and _may_come(clause.days[-1], entry, now)
     return min(days), near and led and not come and len(days) == 1

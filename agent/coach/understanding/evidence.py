@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from agent.coach.understanding.clauses import AMOUNTS, SOFT, Clause
+from agent.coach.understanding.clauses import AMOUNTS, SOFT, VERBS, Clause
 from agent.coach.understanding.entries import Candidate, Practised
 from agent.coach.understanding.entry_days import give_days
 from agent.coach.understanding.pairing import pair_amounts
@@ -20,6 +20,7 @@ _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIV
 
 
 _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
+_MORE = frozenset({"another", "otro", "otra", "otros", "otras"})
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
 
 
@@ -69,7 +70,8 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         return False
     if clause.verb is not None and clause.verb <= core[-1]:
         return _is_said_of(clause, core, clause.verb)
-    if _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
+    open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
+    if open_verb or _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
         return False
     return not _is_begun(clause, core, entry) and not _contents(clause, *core)
 
@@ -92,6 +94,10 @@ def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
 def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     """As "doing 45m guitar", "then 30 min piano": not done yet."""
     doing = any(chunk.role is WordRole.GERUND for chunk in clause.chunks[: core[0]])
+    more = any(chunk.plain in _MORE or "more" in chunk.plain for chunk in clause.chunks[: core[-1] + 1])
+    if more and not clause.days and not clause.has(WordRole.DONE):
+        return True
+    doing = doing and entry.amount.role is not WordRole.AMOUNT_CLOCK
     return doing or (clause.mark is WordRole.THEN and entry.first == 0)
 
 

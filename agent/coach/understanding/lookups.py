@@ -101,7 +101,7 @@ _SEARCH = re.compile(
 _DELETE = re.compile(
     r"^(?:\W|please|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero|(?:me )?puedes|hey|oye|ok"
     r"|uy|oops)*"
-    r"(?:delete|remove|erase|borra\w*|elimina\w*|quita\w*|take out)\b"
+    r"(?:delete|remove|erase|get rid of|borra\w*|elimina\w*|quita\w*|take out)\b"
 )
 _EDIT = re.compile(
     r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"

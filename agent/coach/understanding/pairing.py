@@ -57,9 +57,16 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
-    if clause.is_bare and behind is not None and behind.sentence == clause.sentence and _names_one(behind):
+    done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
+    if done and behind is not None and behind.sentence == clause.sentence and _names_one(behind):
         return Candidate(amount, behind.skills[0], at, at + 1)
-    if clause.is_bare and clause.days and entries and not says_more and clause.verb is None:
+    if (
+        clause.is_bare
+        and (clause.days or clause.has(WordRole.TIME))
+        and entries
+        and not says_more
+        and clause.verb is None
+    ):
         return Candidate(amount, entries[-1].skill, at, at)
     return None if says_more or clause.is_bare else _inherit(clauses, at)
 
@@ -110,6 +117,7 @@ def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[C
     for at, clause in enumerate(clauses):
         if at in used or clause.is_aside or clause.block is not None or not clause.skills or clause.amounts:
             continue
-        if {chunk.skill for chunk in clause.skills} - known and (clause.is_bare or clause.verb is not None):
+        says = clause.is_bare or clause.verb is not None or clause.has(WordRole.NUMBER)
+        if says and {chunk.skill for chunk in clause.skills} - known:
             return True
     return False

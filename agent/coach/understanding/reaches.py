@@ -24,6 +24,8 @@ _BEHIND = (_OF_LABEL | _OF_SENTENCE) - {Twist.LASTS, Twist.OTHERS}
 
 _HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
 _APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
+_TOMORROW = frozenset({"tomorrow", "tmrw", "tmr", "manana"})
+_BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _REQUEST = "can you"
@@ -55,7 +57,8 @@ def _is_request(clause: Clause) -> bool:
 def _is_apart(clause: Clause, entry: Candidate) -> bool:
     """As "20 minutes from the piano", "45 minutes until guitar": a distance."""
     between = [chunk for chunk in clause.chunks if entry.amount.end <= chunk.start < entry.skill.start]
-    return any(chunk.plain in _APART for chunk in between)
+    put = clause.verb is not None and clause.chunks[clause.verb].role is WordRole.FITTED
+    return any(chunk.plain in _APART and not (put and chunk.plain == "into") for chunk in between)
 
 
 def _commands(clause: Clause) -> bool:
@@ -134,6 +137,8 @@ def _reach_terse(before: _Before) -> Twist | None:
     """As "tomorrow: ...", "my son: ...", "Anna: ..."."""
     clause, same = before.clause, before.is_same
     found = _first(clause.twists & _OF_LABEL)
+    if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
+        return None  # "the kids are in bed, 30 min of crochet done"
     if same or (clause.is_fragment and not clause.amounts) or found is None:
         return found or (Twist.DOUBT if same and before.is_next and _is_label(before) else None)
     aside = clause.twists & {Twist.OTHERS, Twist.LASTS}
@@ -156,24 +161,40 @@ def _is_label(before: _Before) -> bool:
 def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist | None:
     """What a clause behind an entry makes of it."""
     clause, own = clauses[at], clauses[entry.last]
-    twists = clause.twists
-    if clause.is_asked and (clause.is_fragment or clause.amounts or clause.has(WordRole.NUMBER)):
-        return Twist.DOUBT
-    if clause.sentence == own.sentence and twists & {Twist.HYPOTHETICAL, Twist.DOUBT}:
-        return _first(twists & {Twist.HYPOTHETICAL, Twist.DOUBT})
-    if clause.is_fragment and not clause.has(WordRole.OPENING):
-        named = Twist.OTHERS in twists and (not entry.is_said or any(chunk.plain in _WAS for chunk in clause.chunks))
-        found = _first(twists & _BEHIND) or (Twist.OTHERS if named else None)
-        if found is not None:
-            return found
+    twists, soft = clause.twists, clause.twists & {Twist.HYPOTHETICAL, Twist.DOUBT}
+    if clause.sentence == own.sentence and soft and not clause.skills:
+        return _first(soft)
+    regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
+    if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets:
+        put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
+        put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
+        found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
+        if found is not None or _says_who(clause, entry):
+            return found or Twist.OTHERS
     if clause.is_aside and Twist.FUTURE in twists:
         return Twist.FUTURE
-    if [chunk.plain for chunk in clause.chunks] in _SAYS_SO:
-        return Twist.DOUBT
-    if at == entry.last + 1 and _is_more(clause, own, entry):
-        return Twist.DOUBT
     denied = Twist.NEGATED in twists and not clause.amounts
-    return Twist.NEGATED if denied and entry.skill.skill in {chunk.skill for chunk in clause.skills} else None
+    if denied and entry.skill.skill in {chunk.skill for chunk in clause.skills}:
+        return Twist.NEGATED
+    return Twist.DOUBT if _is_odd(clause, own, entry, is_next=at == entry.last + 1) else None
+
+
+def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> bool:
+    """As "... right?", "..., sure", "30 min guitar then bed", "... and cello"."""
+    asked = clause.is_asked and (clause.is_fragment or bool(clause.amounts) or clause.has(WordRole.NUMBER))
+    planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
+    planned = planned and not own.days and not own.has(WordRole.DONE)
+    says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
+    return asked or planned or says_so or (is_next and _is_more(clause, own, entry))
+
+
+def _says_who(clause: Clause, entry: Candidate) -> bool:
+    """As "..., my son", "..., that was my brother", "..., my son did it"; "my son slept" says nothing of it."""
+    if Twist.OTHERS not in clause.twists or clause.is_aside:
+        return False
+    was = any(chunk.plain in _WAS for chunk in clause.chunks)
+    does = clause.has(WordRole.DID, WordRole.PRACTISED)
+    return was or (not entry.is_said and (does or clause.twists <= {Twist.OTHERS, Twist.SELF}))
 
 
 def _is_more(clause: Clause, own: Clause, entry: Candidate) -> bool:

@@ -62,6 +62,12 @@ def _begins(phrases: str) -> re.Pattern[str]:
 _BEGINS = tuple((verb, _begins(phrases)) for verb, phrases in _VERBS.items())
 _LINK = re.compile(r"(?:to|into|with|and|as|in|a|con|en|como|por|de|y)\s+", re.IGNORECASE)
 _ENDS = re.compile(r"(?:skill\b|please\b|por favor\b|porfa\b|now\b|ahora\b|[\s.!,]){0,6}", re.IGNORECASE)
+_PARTED = re.compile(
+    r"(?P<name>\S.{0,60}?)\s+(?:to|into|with|and|as|a|con|en|como|por|y)\s+(?P<value>\S.{0,99})", re.IGNORECASE
+)
+MAX_NAME_WORDS = 3
+"""Of a name that nobody knows: a longer one is a sentence about something else."""
+
 _ALONE = frozenset({SkillVerb.ARCHIVE, SkillVerb.RESTORE})
 _QUOTES = " \"'“”«»"
 _HEX = re.compile(r"#[0-9a-f]{6}")
@@ -91,8 +97,10 @@ def _of_verb(verb: SkillVerb, rest: str, names: Sequence[str]) -> WishedSkill | 
         if skill and _ENDS.fullmatch(behind):
             return WishedSkill(verb, skill)
         name = _bare(_THE.sub("", rest, count=1))
-        is_name = not skill and 0 < len(name.split()) <= (3 if verb is SkillVerb.RESTORE else 1)
+        is_name = not skill and 0 < len(name.split()) <= (MAX_NAME_WORDS if verb is SkillVerb.RESTORE else 1)
         return WishedSkill(verb, name, is_known=False) if is_name else None
+    if not skill and verb in (SkillVerb.RENAME, SkillVerb.MERGE):
+        return _of_unknown(verb, rest, names)
     link = _LINK.match(behind)
     value = _bare(behind[link.end() :] if link is not None else behind)
     if not skill or not value or (link is None and verb is not SkillVerb.COLOUR):
@@ -104,6 +112,18 @@ def _of_verb(verb: SkillVerb, rest: str, names: Sequence[str]) -> WishedSkill | 
         colour = COLOUR_NAMES.get(value.casefold(), value.casefold())
         return WishedSkill(verb, skill, colour) if _HEX.fullmatch(colour) else None
     return WishedSkill(verb, skill, value)
+
+
+def _of_unknown(verb: SkillVerb, rest: str, names: Sequence[str]) -> WishedSkill | None:
+    """Of a name that is none of those in use: it may be put away. Whether there is one, whoever does it knows."""
+    parted = _PARTED.fullmatch(_THE.sub("", rest, count=1))
+    if parted is None or len(parted["name"].split()) > MAX_NAME_WORDS:
+        return None
+    name, value = _bare(parted["name"]), _bare(parted["value"])
+    if verb is SkillVerb.MERGE:
+        into, left = _take_name(value, names)
+        value = into if _ENDS.fullmatch(left) else ""
+    return WishedSkill(verb, name, value, is_known=False) if name and value else None
 
 
 def _take_name(text: str, names: Sequence[str]) -> tuple[str, str]:

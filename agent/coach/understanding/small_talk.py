@@ -11,7 +11,9 @@ _MOODS = (
     r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
     r"sin (?:ganas|motivaci[oó]n)|ganas de (?:dejarlo|llorar)|desesperad[oa]|no puedo m[aá]s",
     r"(?:cada vez|cada d[ií]a) (?:\w+ )?peor",
-    r"(?:get|gett|feel)ing worse|worse (?:at|every)|lonely|(?:feel|feeling) like (?:crying|quitting)",
+    r"(?:get|gett|feel)ing worse|worse (?:at|every)|lonely",
+    r"fed up|sick of|depressing|never (?:get|be) (?:good|better)|can['’]?t (?:do|take) this",
+    r"nunca voy a (?:mejorar|aprender)|(?:feel|feeling) like (?:crying|quitting)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
 )

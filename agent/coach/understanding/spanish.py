@@ -67,7 +67,8 @@ SPANISH = LanguageTable(
             "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
             "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
             "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
-            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez"
+            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
+            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -83,16 +84,20 @@ SPANISH = LanguageTable(
         ),
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
-            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa"
+            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
+            "caído"
         ),
-        "F": "más o menos; algo así como; nada más; poco más de; casi casi",
+        "F": (
+            "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total"
+        ),
         "p": "para entrar en calor; para calentar",
         "v": (
             "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
             "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
             "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
             "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
-            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve"
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
+            "puesto a"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -137,36 +142,35 @@ SPANISH = LanguageTable(
         "others": "mi amigo; mi amiga; un amigo; una amiga",
         "lasts": "de largo; de duración; es de; son de; era de",
         "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
-        "unclear": "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos",
+        "unclear": "más de; menos de; como mucho; como máximo; como mínimo; o más; o menos",
         "command": "por error; sin querer; por accidente; por equivocación",
     },
     roles={
         "I": "yo",
         "J": (
-            "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
-            "únicamente solo sólo apenas nomás nomas"
+            "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
+            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le"
         ),
         "O": (
-            "vamos hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto "
-            "sí claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues "
-            "mira venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd "
-            "mae parce vaya anda ole neta tipo órale orale chale chido ostras hostia joder"
+            "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
+            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
+            "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
+            "órale chale chido ostras hostia joder"
         ),
         "L": (
-            "anotar apuntar registrar agregar sumar añadir anota apunta registra apúntame anótame añade agrega suma "
-            "anotá apuntá registrá agregá anotame sumá"
+            "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá"
         ),
         "V": "practiqué practicqué practiqe praktiqué practicado",
         "v": (
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
-            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
-            "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
-            "pasado jugado terminado completado sacado aprendido metido acabo"
+            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí metí "
+            "saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado jugado "
+            "sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
-            "practicando tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo "
-            "dándole practicándo"
+            "tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo dándole "
+            "practicándo"
         ),
         "o": (
             "quedó hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
@@ -180,43 +184,42 @@ SPANISH = LanguageTable(
             "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
             "calentamiento"
         ),
-        "P": "de del con a al en para d contra",
+        "P": "de del con a al en para d contra entre",
         "T": "el la los las mi un una mis lo este nuestra",
         "c": "y e más + &",
         "C": "luego después entonces",
         "B": "pero porque aunque pues mas sino",
-        "t": "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin",
+        "t": "que q mientras tras junto sin",
         "w": "bonita bonito",
         "H": "he",
     },
     twists={
         "negated": (
-            "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté salte faltó cancelé cancelado "
-            "cancelada perdí perdido olvidé olvide fallé aplazado aplazada aplacé pospuse pendiente pendientes cero "
-            "dejé evité suspendido suspendida"
+            "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
+            "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
+            "suspendido suspendida"
         ),
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda"
+            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora"
         ),
         "wish": (
-            "vendría gustaría estaría quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo "
-            "debería deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene "
-            "tenía tendría pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría "
-            "saco"
+            "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
+            "deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene tenía "
+            "tendría pretendo apetece ganas pensaba pensando debí planeando hubiera hubiese habría saco"
         ),
         "goal": "meta metas objetivo objetivos reto desafío propósito",
         "habit": (
             "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
-            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía hacia estudiaba "
-            "jugaba dibujaba corría corria entrenaba usualmente sábados domingos semanas meses año mes promedio "
-            "antes llevo llevaba sigo frecuentemente regularmente dedico paso"
+            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía estudiaba "
+            "jugaba dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo "
+            "llevaba sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
             "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador "
-            "avísame avisame avisar despiértame llámame cronómetro"
+            "avísame avisar despiértame llámame cronómetro"
         ),
         "hypothetical": "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo",
         "doubt": (
@@ -224,48 +227,45 @@ SPANISH = LanguageTable(
             "parece"
         ),
         "reported": (
-            "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "
-            "asegura afirma según escribe comentó jura"
+            "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí ejemplo asegura "
+            "afirma según escribe comentó jura"
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
             "ficción virtual mentiroso hero"
         ),
         "command": (
-            "deshaz deshacer deshazlo deshacé borra borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
-            "olvida cambia cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues deja dejá "
-            "archiva renombra pon ponme muéstrame enséñame exporta"
+            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
+            "olvida cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva "
+            "renombra pon ponme muéstrame enséñame exporta"
         ),
         "others": (
-            "lleva llevan practica toca estudia ensaya juega entrena tú tu usted ustedes vos él ella ellos ellas "
-            "nosotros nosotras les su sus se te quien quién alguien hermano hermana hijo hija hijos esposa esposo "
-            "mujer marido madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino "
-            "vecina vecinos profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo "
-            "practicó tocó estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos "
-            "hicimos estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina "
-            "sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
+            "lleva llevan practica toca estudia ensaya juega entrena tú usted ustedes vos él ella ellos ellas "
+            "nosotros nosotras les su sus se te alguien hermano hermana hijo hija hijos esposa esposo mujer marido "
+            "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
+            "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
+            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos "
+            "estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos "
+            "nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
-            "lección lecciones curso cursos vídeo vídeos video videos película películas concierto conciertos "
-            "tutorial tutoriales charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje "
-            "conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché escuchando leí leyendo "
-            "partido canción canciones episodio podcast disco documental serie dormí descansé tienda audición estaba "
-            "haya solo foro foros torneo torneos ensayos obra ópera musical seminario taller anuncio anuncios "
-            "artículo revista pieza campamento partida partidas"
+            "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
+            "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
+            "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones "
+            "episodio podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo "
+            "torneos ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento "
+            "partida partidas"
         ),
-        "question": (
-            "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual "
-            "donde quién cuando"
-        ),
+        "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
         "unclear": (
-            "menos demasiado demasiada muchos muchas bastante máximo mínimo maximo minimo récord racha segundo "
-            "segundos afinar afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar "
-            "compré comprando vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos "
-            "cuarto hasta desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta "
-            "bastan cansa aburro pagué viendo total media enfermo enferma atasco tarde hable hablé hablando"
+            "menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha segundo segundos afinar "
+            "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
+            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
+            "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
+            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando"
         ),
     },
     acts={

@@ -120,6 +120,19 @@ api_keys = sa.Table(
     sa.Column("revoked_at", Instant),
 )
 
+credentials = sa.Table(
+    "credentials",
+    metadata,
+    sa.Column("id", Sequence64, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("provider", sa.String(32), nullable=False),
+    sa.Column("kind", sa.String(8), nullable=False),  # api | oauth
+    sa.Column("sealed", sa.Text, nullable=False),  # see gateway.safety.vault; of an older key until it is rotated
+    sa.Column("connected_at", Instant, nullable=False),
+    sa.UniqueConstraint("tenant_id", "user_id", "provider"),
+)
+
 erasures = sa.Table(  # people who want to be forgotten, until they are
     "erasures",
     metadata,

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_importing_twice_is_harmless():
     assert "False False" == _run(f"{LIGHT}import aiogram\nprint(load_aiogram(), load_aiogram())\n{USES_MODELS}")
 
 
+def test_a_failed_light_import_is_followed_by_a_plain_one(tmp_path: Path):
+    """Of what the first try left nothing is taken; here over a stand-in, which is quicker to import."""
+    (tmp_path / "aiogram").mkdir()
+    (tmp_path / "aiogram" / "__init__.py").write_text("import aiogram.types\n")
+    (tmp_path / "aiogram" / "types.py").write_text("WHOLE = 'whole'\n")
+    path = f"{BROKEN_ONCE}sys.path.insert(0, {str(tmp_path)!r})\n"
+    assert "False whole" == _run(f"{path}{LIGHT}print(load_aiogram(), sys.modules['aiogram.types'].WHOLE)")
+
+
+@pytest.mark.gate
 def test_falls_back_to_the_plain_import():
     """When the light way fails, aiogram is imported as it comes and works."""
     assert "False" == _run(f"{BROKEN_ONCE}{LIGHT}print(load_aiogram())\n{USES_MODELS}")

@@ -130,7 +130,6 @@ def test_usage_of_nothing_is_said(tmp_path: Path) -> None:
     assert "No model was used.\n" == tenk("usage", home=tmp_path).stdout
     assert 2 == tenk("usage", "--days", "0", home=tmp_path).returncode
     assert "No turn was recorded.\n" == tenk("usage", "--light", "openai:gpt-5-nano", home=tmp_path).stdout
-    assert "say which cheaper model" in tenk("usage", "--routes", home=tmp_path).stderr
 
 
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:

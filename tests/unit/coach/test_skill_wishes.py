@@ -27,6 +27,8 @@ NAMES = ("Guitar", "guitarra", "piano", "Inglés", "the long read")
         ("cambia el nombre de ingles a Idiomas", WishedSkill(SkillVerb.RENAME, "Inglés", "Idiomas")),
         ("merge guitar into piano", WishedSkill(SkillVerb.MERGE, "Guitar", "piano")),
         ("une la guitarra con el piano", WishedSkill(SkillVerb.MERGE, "guitarra", "piano")),
+        ("une la flauta con el piano", WishedSkill(SkillVerb.MERGE, "flauta", "piano", is_known=False)),
+        ("rename flute to recorder", WishedSkill(SkillVerb.RENAME, "flute", "recorder", is_known=False)),
         ("make guitar red", WishedSkill(SkillVerb.COLOUR, "Guitar", "#dc2626")),
         ("pinta el piano de azul", WishedSkill(SkillVerb.COLOUR, "piano", "#2563eb")),
         ("change the colour of piano to #00ff00", WishedSkill(SkillVerb.COLOUR, "piano", "#00ff00")),
@@ -60,6 +62,18 @@ async def test_the_coach_does_it_at_once_and_says_so(ana: Conversation):
     assert "You have no skill “violin”" in await ana.say("restore violin")
     assert "acoustic guitar" in await ana.say("restore acoustic guitar")
     assert [["get_user_skills"], ["edit_skill"]] == ana.calls
+
+
+async def test_what_is_put_away_can_be_renamed_and_merged_too(ana: Conversation):
+    """And a name that is nobody's is said to be none."""
+    ana.practice.change(CreateSkill("piano"))
+    ana.practice.change(LogPractice("flute", 30, TODAY))
+    await ana.say("archive flute")
+    assert "recorder" in await ana.say("rename flute to recorder")
+    assert "You have no skill “tuba”" in await ana.say("rename tuba to horn")
+    await ana.say("merge recorder into piano")
+    await ana.say("yes")
+    assert [("piano", 30)] == ana.logged
 
 
 async def test_two_are_made_one_after_a_yes(ana: Conversation):

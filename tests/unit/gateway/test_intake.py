@@ -115,8 +115,7 @@ async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: D
     assert ("Europe/Madrid", False) == (person.timezone, person.lacks_zone)
     assert person == door.snapshot.person(person.user_id)
     await door.receive(replace(spoken, event_id="b", timezone="Asia/Tokyo"))
-    query = sa.text("SELECT plain FROM outbox")
-    told = await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    told = await door.spine.store.read(lambda c: list(c.execute(sa.text("SELECT plain FROM outbox")).scalars()))
     assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
 
 
@@ -388,3 +387,14 @@ async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(
     door.under(AccessConfig.model_validate(here | {"direct": "pairing"}))
     await door.receive(spine.message("a stranger", "p9", "c9"))
     assert [KnownChat("g1", "t1", direct=False, heard_at=spine.now), direct] == await door.chats()
+
+
+async def test_who_chose_a_language_is_told_to_wait_in_it(door: Door) -> None:
+    """Whatever the platform hints of them."""
+    await door.receive(first := replace(door.spine.message("uno"), locale="en"))
+    (person,) = await door.spine.store.read(people.everybody)
+    door.snapshot.put(replace(person, locale="es"))
+    door.waiting = 10_000
+    await door.receive(replace(first, event_id="two"))
+    told = await door.spine.store.read(lambda c: c.execute(sa.text("SELECT plain FROM outbox")).scalar_one())
+    assert "mensajes" in told

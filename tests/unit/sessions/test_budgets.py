@@ -88,7 +88,7 @@ async def test_what_is_billed_passes_the_cap_by_less_than_one_call(tmp_path: Pat
     spine.channel.limited(max_text=4096)
     caps = begun(spine, store, provider)
     await spine.begin()
-    for _ in range(deaths + 2):
+    for _ in range(max(2, deaths + 1)):
         provider.open.clear()
         for chat in range(MANY):
             await spine.say("hello", chat=f"g{chat}")
@@ -128,6 +128,13 @@ def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: 
         Cap("t", "channel", "sim:main", "2026-03-04", None, 7, NOON + timedelta(hours=12)),
         Cap("", "day", "", "2026-03-04", 1_000_000, None, NOON + timedelta(hours=12)),
     ] == caps
+
+
+async def test_without_a_cap_nothing_is_on_a_calls_way(spine: Spine) -> None:
+    """The wire is asked as it is, and a person has no cap to read of."""
+    provider, caps = BillingProvider(), Budgets(BudgetsConfig(), spine.store, lambda: NOON)
+    assert provider is caps.charge(provider, LinkConfig())
+    assert (None, {}) == (await caps.own_cap(Principal("ana", "t")), await caps.standing())
 
 
 async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spine: Spine) -> None:

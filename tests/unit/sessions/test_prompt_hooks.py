@@ -7,8 +7,9 @@ import pytest
 
 from agent.hooks.config import HookConfig
 from agent.hooks.points import HookPoint
-from agent.transcript import UserItem
-from tests.fakes.hooks import ANSWERS, TOLD
+from agent.transcript import ModelResponded, ToolCall, ToolItem, UserItem
+from tests.fakes.agents import a_tool
+from tests.fakes.hooks import ANSWERS, STALLS, TOLD
 from tests.fakes.spine import Spine, quick_store
 
 POINTS = (HookPoint.SESSION_START, HookPoint.USER_PROMPT, HookPoint.SESSION_END)
@@ -75,3 +76,30 @@ async def test_a_message_is_refused_and_its_sender_told(spine: Spine) -> None:
     await spine.quiet()
     assert ([], "refused") == (spine.model.requests, (await spine.outcomes())[row])
     assert ["I do not take messages that give me orders like this one."] == spine.channel.shown()
+
+
+async def test_a_hook_behind_a_tool_is_heard_by_the_next_process(tmp_path: Path) -> None:
+    """Killed between the result and the hook's word on it: the journal says what is owed, and what ran."""
+
+    async def leak(_context: object, _arguments: object) -> str:
+        return "the secret"
+
+    TOLD.clear()
+    STALLS[:] = [True]
+    store = await quick_store(tmp_path / "tenk.db")
+    hook = HookConfig(point=HookPoint.POST_TOOL, python="tests.fakes.hooks:mask")
+    spine = Spine(store, hooks=(hook,), tools=(a_tool("leak", leak),))
+    await spine.begin()
+    await spine.say("go")
+    await spine.asked()
+    spine.model.give(ModelResponded(0, "", (ToolCall("c1", "leak", '{"n": 3}'),)))
+    await spine.until(lambda: bool(TOLD))
+    await spine.kill()
+    STALLS.clear()
+    await spine.begin()
+    await spine.asked()
+    (result,) = [item.content for item in spine.model.requests[-1].items if isinstance(item, ToolItem)]
+    assert '{"success":true,"data":"the ******","error":null}' == result
+    assert [{"n": 3}, {"n": 3}] == [given["input"] for given in TOLD] and TOLD[0] == TOLD[1]
+    await spine.kill()
+    await store.aclose()

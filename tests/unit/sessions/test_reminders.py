@@ -58,7 +58,8 @@ async def count(store: Store, table: str) -> int:
 
 
 async def test_a_reminder_comes_at_its_time_and_once(here: Spine) -> None:
-    """However often somebody looks; the next one the next day."""
+    """However often somebody looks; the next one the next day. What it is about is practised: it cheers."""
+    await asked(here, "/log 30m guitar yesterday")
     assert "every day" in await asked(here, "/remind 19:00 guitar")
     assert [] == await look(here, SEVEN - timedelta(seconds=1))
     (said,) = await look(here, SEVEN, times=3)

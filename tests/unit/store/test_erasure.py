@@ -9,7 +9,7 @@ from gateway.store.erasure import Extent, Progress
 from gateway.store.outbox import file_id
 from gateway.store.people import AuditRow, record
 from gateway.store.tables.base import metadata
-from gateway.store.tables.people import audit, erasures, identities, pairing_requests, users
+from gateway.store.tables.people import audit, credentials, erasures, identities, pairing_requests, users
 from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import blobs, events, sessions, turns
 from tests.fakes.spine import NOON
@@ -109,7 +109,11 @@ def carried_out(connection: sa.Connection, extent: Extent, inbox_id: int = 2) ->
 def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone():
     """Of the group's conversation nothing stays, for the others' part tells of her; Ben's own chat is as it was."""
     connection = world()
+    for user in (ANA, BEN):
+        key = {"user_id": user, "provider": "p", "kind": "api", "sealed": "s", "connected_at": NOON}
+        connection.execute(credentials.insert(), {"tenant_id": "default", **key})
     assert Progress.DONE is carried_out(connection, Extent.EVERYTHING)[-1]
+    assert [BEN] == list(connection.execute(sa.select(credentials.c.user_id)).scalars())
     assert ["turn3"] == list(connection.execute(sa.select(turns.c.id)).scalars())
     assert [file_id("turn3/0/0")] == list(connection.execute(sa.select(blobs.c.id)).scalars())
     assert [BEN] == list(connection.execute(sa.select(users.c.id)).scalars())

@@ -1,0 +1,73 @@
+"""How a request shows its credential to a server: by the profile of its kind, or as the provider documents it. Pure.
+
+No profile is shipped: values of other clients come from the operator's configuration alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from agent.config import LinkConfig, ProfileConfig
+from agent.credentials import Credential, CredentialKind
+from agent.ports import ModelRequest
+
+NO_PROFILE = ProfileConfig()
+
+
+Shown = Callable[[Credential], Mapping[str, str]]
+"""The headers in which a provider takes a credential."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Access:
+    """What goes with one request."""
+
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    unset: tuple[str, ...]  # headers that the client would set by itself, and is not to
+    secret: str  # kept out of every error
+
+    def __repr__(self) -> str:
+        """Nothing of the headers."""
+        return "Access(...)"
+
+
+def access_of(
+    credential: Credential,
+    config: LinkConfig,
+    headers: Mapping[str, str],
+    usual: Callable[[Credential], Mapping[str, str]],
+) -> Access:
+    """`headers` are those of the wire, `usual` how its provider takes a credential where no profile says so."""
+    profile = config.profiles.get(credential.kind, NO_PROFILE)
+    shown = usual(credential) if credential.secret else {}
+    if credential.secret and profile.header is not None:
+        shown = {profile.header: profile.form.replace("{secret}", credential.secret)}
+    gone = {name.lower() for name in profile.remove_headers}
+    every = {**headers, **shown, **profile.add_headers}
+    kept = {name: value for name, value in every.items() if name.lower() not in gone}
+    return Access(kept, profile.query, profile.remove_headers, credential.secret)
+
+
+def lead_with(request: ModelRequest, credential: Credential, config: LinkConfig) -> ModelRequest:
+    """The request with the leading blocks that the kind's profile asks for."""
+    profile = config.profiles.get(credential.kind, NO_PROFILE)
+    return replace(request, system=replace(request.system, leading=profile.system)) if profile.system else request
+
+
+def settings_key(config: LinkConfig) -> Credential:
+    """The settings' own key; its kind is told by its beginning."""
+    key = config.api_key.get_secret_value().strip() if config.api_key is not None else ""
+    return Credential(key, kind_of(key, config))
+
+
+def kind_of(secret: str, config: LinkConfig) -> CredentialKind:
+    """By the prefixes of the profiles; a key where none fits."""
+    for kind, profile in config.profiles.items():
+        if secret.startswith(profile.token_prefixes or ("\0",)):
+            return kind
+    return CredentialKind.API
+
+
+def is_showable(secret: str) -> bool:
+    """Whether a header can hold it."""
+    return secret.isascii() and (not secret or secret.isprintable())

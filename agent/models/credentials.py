@@ -1,0 +1,109 @@
+"""Whose credential a model is asked with: each source in turn, the person's own first; one that is refused rests.
+
+Sources are the gateway's (`gateway.credentials`); how a credential is shown to a server is `access`'s matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
+from typing import Protocol
+
+import structlog
+
+from agent.credentials import Credential
+from agent.errors import FailureKind
+from agent.models.cooldown import FIRST_REST_S, ask_unless_resting
+from agent.models.health import HealthBoard
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Principal
+from agent.transcript import ModelResponded
+
+log = structlog.get_logger()
+
+
+class CredentialSource(Protocol):
+    """One level: the person's own, the configuration's, a keyring's, a file's."""
+
+    name: str  # for operators: "own", "configured", "keyring", "file"
+
+    async def find(self, who: Principal | None) -> Credential | None:
+        """What a model is asked with for this person now, good for some minutes; None: there is none here.
+
+        Never fails: what cannot be read or renewed is logged, and is none.
+        """
+        ...
+
+
+class ConfiguredKey:
+    """The key of the settings: the environment's, or the secrets file's."""
+
+    name = "configured"
+
+    def __init__(self, credential: Credential | None) -> None:
+        """None: there is none. One with an empty secret is for a server that asks for nothing."""
+        self._credential = credential
+
+    async def find(self, who: Principal | None) -> Credential | None:
+        """The same for everybody."""
+        return self._credential
+
+
+class Credentialed:
+    """One model, asked with the first credential that is not refused."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        sources: Sequence[CredentialSource],
+        board: HealthBoard,
+        mark: str = "",
+        own: HealthBoard | None = None,
+    ) -> None:
+        """The configuration's key rests on `board`, as the model that it is, any other on `own`, which nobody keeps.
+
+        So nobody's own key can make the model rest for others. `mark` as in `Cooling`.
+        """
+        self.name = model.name
+        self._model = model
+        self._sources = sources
+        self._board = board
+        self._own = own or HealthBoard()
+        board.enlist(model.name, mark)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model's own, with one source's credential.
+
+        Raises:
+            ModelFailure: as the model's; where every source is refused or has none, that of the first.
+        """
+        refused: list[ModelFailure] = []
+        for source in self._sources:
+            held = await source.find(request.who)
+            if held is None:
+                continue
+            ask = partial(self._model.respond, replace(request, credential=held), on_event)
+            shared = source.name == ConfiguredKey.name
+            board, name = (self._board, self.name) if shared else (self._own, f"{source.name} {_mark(held)}")
+            try:
+                return await ask_unless_resting(board, name, ask)
+            except ModelFailure as problem:
+                if problem.kind not in FIRST_REST_S:
+                    raise
+                log.warning("credential_refused", model=self.name, source=source.name, error=str(problem))
+                refused.append(problem)
+        words = f"nobody has a key for {self.name}: people may /connect, or see [model] in the configuration"
+        raise refused[0] if refused else ModelFailure(FailureKind.AUTH, words)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+def _mark(credential: Credential) -> str:
+    """Another for another secret; tells nothing of it."""
+    return blake2b(credential.secret.encode(errors="replace"), digest_size=8).hexdigest()

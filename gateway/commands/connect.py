@@ -1,0 +1,235 @@
+"""`/connect`: people let the bot use accounts of their own at models' providers, in direct messages alone.
+
+What they paste comes in sealed (`gateway.access.pasted`), is opened here, checked with one cheap call and sealed again
+as theirs; it is in no text that is said. How it is used is `gateway.credentials`' matter.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from agent.catalogue import Catalogue
+from agent.config import LinkConfig
+from agent.credentials import Credential
+from agent.errors import FailureKind
+from agent.models.access import is_showable, kind_of
+from agent.models.select import OWN_WIRES, check_credential
+from agent.ports import ModelFailure
+from channels.base import CommandOption
+from gateway.access.pasted import CONNECT, secret_of
+from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results
+from gateway.credentials.config import ConnectConfig, OAuthConfig
+from gateway.credentials.flows import OAuthFlows
+from gateway.credentials.formats import dump
+from gateway.credentials.oauth import NotExchanged, authorize_url, exchange
+from gateway.safety.vault import CannotOpen, Vault
+from gateway.store import credentials
+from gateway.store.engine import Store
+from gateway.texts import HARNESS
+
+log = structlog.get_logger()
+
+OFF = "off"
+
+TITLES = {"openai": "OpenAI"}
+"""Names that are not spelled as others are."""
+
+REFUSED = frozenset({FailureKind.AUTH})
+UNREACHED = frozenset({FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.SERVER, FailureKind.OVERLOADED})
+"""Kinds after which nobody knows about the key; anything else is an answer of a provider that took it."""
+
+Check = Callable[[LinkConfig, Credential], Awaitable[None]]
+"""One cheap call with it; raises ModelFailure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One that people can connect to."""
+
+    title: str  # as people read it
+    link: LinkConfig  # of the first model that is asked there
+    oauth: OAuthConfig | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connecting:
+    """What the command needs; by default there is nothing to connect to."""
+
+    vault: Vault = field(default_factory=Vault.fresh)
+    providers: Mapping[str, Provider] = field(default_factory=dict)
+    check: Check = check_credential
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+def connect_command(store: Store, connecting: Connecting, texts: Catalogue = HARNESS) -> Command:
+    """The command."""
+    replies = _ConnectReplies(store, connecting, texts)
+    options = (CommandOption("provider", "menu.connect.provider"), CommandOption("key", "menu.connect.key"))
+    return Command(CONNECT, "menu.connect", replies.handle, options=options)
+
+
+class _ConnectReplies:
+    """What it says and asks for."""
+
+    def __init__(self, store: Store, connecting: Connecting, texts: Catalogue) -> None:
+        self._store = store
+        self._vault = connecting.vault
+        self._providers = connecting.providers
+        self._check = connecting.check
+        self._flows = OAuthFlows(connecting.clock)
+        self._texts = texts
+
+    async def handle(self, asked: Invocation) -> Reply:
+        """As the person said; the row that held it is blanked in any case."""
+        if not asked.direct:
+            return await self._refuse_in_group(asked)
+        try:
+            given = self._open(asked).split()
+        except CannotOpen:
+            return self._say(asked, "connect.again")
+        match given:
+            case []:
+                return await self._list(asked)
+            case [word, name] if word.lower() == OFF and name.lower() in self._providers:
+                return self._drop(asked, name.lower())
+            case [name] if name.lower() in self._providers:
+                return self._begin(asked, name.lower())
+            case [*_, word] if (found := self._flow_of(asked, given[:-1], word)) is not None:
+                return await self._finish(asked, *found)
+            case [name, secret] if name.lower() in self._providers:
+                return await self._connect(asked, name.lower(), secret)
+        return await self._ask_which(asked)
+
+    def _open(self, asked: Invocation) -> str:
+        return (
+            self._vault.open(asked.arguments, secret_of(asked.principal.tenant, asked.sender))
+            if asked.arguments
+            else ""
+        )
+
+    def _say(self, asked: Invocation, key: str, **values: str) -> Reply:
+        return Reply(self._texts.text(asked.principal.locale, key, **values), redact=True)
+
+    async def _refuse_in_group(self, asked: Invocation) -> Reply:
+        """What was pasted there others may have read."""
+        said = [self._texts.text(asked.principal.locale, "connect.direct_only")]
+        if asked.arguments:
+            said += [self._texts.text(asked.principal.locale, "connect.seen"), await self._deletion(asked)]
+        return Reply("\n\n".join(each for each in said if each), redact=True)
+
+    async def _deletion(self, asked: Invocation) -> str:
+        """Take their message away, and say whether it is; "" where there is none."""
+        deleted = await asked.take_back()
+        if deleted is None:
+            return ""
+        return self._texts.text(asked.principal.locale, "connect.deleted" if deleted else "connect.delete_it")
+
+    async def _list(self, asked: Invocation) -> Reply:
+        who = asked.principal
+        if not self._providers:
+            return self._say(asked, "connect.nothing")
+        query = partial(credentials.list_connected, tenant=who.tenant, user_id=who.user_id)
+        connected = {each.provider: each for each in await self._store.read(query, lasting=True)}
+        rows = []
+        for name, provider in self._providers.items():
+            since = connected[name].connected_at.date().isoformat() if name in connected else ""
+            state = "connect.row_on" if name in connected else "connect.row_off"
+            rows.append(self._texts.text(who.locale, state, title=provider.title, name=name, since=since))
+        return self._say(asked, "connect.list", rows="\n".join(f"- {row}" for row in rows))
+
+    def _drop(self, asked: Invocation, name: str) -> Reply:
+        locale, title = asked.principal.locale, self._providers[name].title
+
+        def words(results: Results) -> str:
+            return self._texts.text(locale, "connect.off" if results[-1] else "connect.off_none", title=title)
+
+        return Reply(words, session=DropCredential(name), redact=True)
+
+    async def _ask_which(self, asked: Invocation) -> Reply:
+        """Nothing of what they said is repeated: it may be the key."""
+        names, locale = ", ".join(self._providers), asked.principal.locale
+        said = self._texts.text(locale, "connect.nothing")
+        if names:
+            said = self._texts.text(locale, "connect.which", names=names)
+        return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
+
+    def _begin(self, asked: Invocation, name: str) -> Reply:
+        """How a key is given, or where they agree."""
+        oauth = self._providers[name].oauth
+        if oauth is None:
+            return self._say(asked, "connect.how", name=name)
+        flow = self._flows.begin(asked.principal, name)
+        url = authorize_url(oauth, flow.state, flow.verifier)
+        return self._say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
+
+    def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
+        """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun.
+
+        The last says that it is alone: it may be a key as well.
+        """
+        if not any(provider.oauth for provider in self._providers.values()):
+            return None
+        code, hashed, state = word.partition("#")
+        if hashed:
+            return code, state, False
+        known = self._providers.get(before[0].lower()) if len(before) == 1 else None
+        flow = self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
+        alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
+        return (code, flow.state, True) if alone and flow is not None else None
+
+    async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply:
+        """Exchange a code, once, for the person who began it."""
+        flow = self._flows.take(asked.principal, state)
+        provider = self._providers.get(flow.provider) if flow is not None else None
+        if flow is None or provider is None or provider.oauth is None:
+            return self._say(asked, "connect.stale")
+        try:
+            credential = await exchange(provider.oauth, code, state, flow.verifier)
+        except NotExchanged as problem:
+            log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
+            if alone and await self._find_flaw(provider, code) is None:
+                return await self._keep(asked, flow.provider, Credential(code, kind_of(code, provider.link)))
+            return self._say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
+        return await self._keep(asked, flow.provider, credential)
+
+    async def _keep(self, asked: Invocation, name: str, credential: Credential) -> Reply:
+        """Theirs from now on, and the message that brought it gone."""
+        who = asked.principal
+        done = self._texts.text(who.locale, "connect.done", title=self._providers[name].title)
+        sealed = self._vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
+        text = "\n\n".join(each for each in (done, await self._deletion(asked)) if each)
+        return Reply(text, session=KeepCredential(name, credential.kind.value, sealed), redact=True)
+
+    async def _connect(self, asked: Invocation, name: str, secret: str) -> Reply:
+        provider, who = self._providers[name], asked.principal
+        key = await self._find_flaw(provider, secret)
+        if key is None:
+            return await self._keep(asked, name, Credential(secret, kind_of(secret, provider.link)))
+        said = self._texts.text(who.locale, key, title=provider.title)
+        return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
+
+    async def _find_flaw(self, provider: Provider, secret: str) -> str | None:
+        """The text that says why it is not kept; None where it is good, or as good as can be told."""
+        if not is_showable(secret):
+            return "connect.unusable"
+        try:
+            await self._check(provider.link, Credential(secret, kind_of(secret, provider.link)))
+        except ModelFailure as failure:
+            if failure.kind in REFUSED:
+                return "connect.refused"
+            return "connect.unchecked" if failure.kind in UNREACHED else None
+        return None
+
+
+def providers_of(links: Sequence[LinkConfig], connect: Mapping[str, ConnectConfig]) -> Mapping[str, Provider]:
+    """By name, in the order in which the links are asked; of wires of ours."""
+    found: dict[str, Provider] = {}
+    for link in links:
+        name = link.connects_to if link.name.partition(":")[0] in OWN_WIRES else None
+        if name is not None:
+            known = connect.get(name, ConnectConfig())
+            found.setdefault(name, Provider(known.title or TITLES.get(name, name.title()), link, known.oauth))
+    return found

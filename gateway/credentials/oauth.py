@@ -1,0 +1,106 @@
+"""OAuth 2.0 with PKCE at any provider that the configuration describes, by authlib: where to agree, codes, renewals.
+
+Whose flow it is, and where tokens are kept, is not known here.
+"""
+
+import json
+from collections.abc import MutableMapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+from agent.credentials import Credential, CredentialKind
+from gateway.credentials.config import OAuthConfig
+from gateway.credentials.formats import read_kept
+from gateway.errors import GatewayError
+
+if TYPE_CHECKING:
+    from authlib.integrations.httpx_client import AsyncOAuth2Client  # type: ignore[import-untyped]  # it has no stubs
+
+TIMEOUT_S = 20.0
+
+
+class NotExchanged(GatewayError):
+    """The provider gave no token; the message says why, and holds nothing of what was sent."""
+
+
+def authorize_url(config: OAuthConfig, state: str, verifier: str) -> str:
+    """The page where a person agrees."""
+    client = _client(config)
+    url, _ = client.create_authorization_url(config.authorize_url, state=state, code_verifier=verifier)
+    return str(url)
+
+
+async def exchange(config: OAuthConfig, code: str, state: str, verifier: str) -> Credential:
+    """The tokens for a code.
+
+    Raises:
+        NotExchanged: see there.
+    """
+    fields = {"code": code, "code_verifier": verifier, "redirect_uri": config.redirect_url}
+    if config.send_state:
+        fields["body"] = urlencode({"state": state})  # authlib keeps a field of that name to itself
+    return await _ask(config, "authorization_code", fields)
+
+
+async def renew(config: OAuthConfig, credential: Credential) -> Credential:
+    """Fresh tokens for an older one; its refresh token stays where the provider gives no other.
+
+    Raises:
+        NotExchanged: see there.
+    """
+    fresh = await _ask(config, "refresh_token", {"refresh_token": credential.refresh_token})
+    return fresh if fresh.refresh_token else replace(fresh, refresh_token=credential.refresh_token)
+
+
+async def _ask(config: OAuthConfig, grant: str, fields: dict[str, str]) -> Credential:
+    from authlib.common.errors import AuthlibBaseError  # type: ignore[import-untyped]  # noqa: PLC0415  as below
+    from httpx2 import HTTPError, InvalidURL  # noqa: PLC0415  as above
+
+    headers = {"Accept": "application/json", **config.headers}
+    try:
+        async with _client(config) as client:
+            answer = await client.fetch_token(config.token_url, grant_type=grant, headers=headers, **fields)
+    except AuthlibBaseError as refusal:
+        raise NotExchanged(f"the provider refuses it ({_word(refusal.error)})") from None
+    except (HTTPError, InvalidURL) as problem:
+        raise NotExchanged(f"the token URL gives no usable answer ({type(problem).__name__})") from None
+    except (ValueError, TypeError, AttributeError):  # HTML, or JSON that is no object
+        raise NotExchanged("the token URL does not answer with JSON; check connect's token_url") from None
+    kept = read_kept(json.dumps({"type": "oauth", **dict(answer)}), lambda _secret: CredentialKind.OAUTH)
+    if kept is None:
+        raise NotExchanged("the token URL answers without an access token")
+    return kept.credential
+
+
+def _word(error: object) -> str:
+    """A provider's error code, as far as it is one."""
+    return "".join(letter for letter in str(error)[:64] if letter.isascii() and (letter.isalnum() or letter in "_-."))
+
+
+def _client(config: OAuthConfig) -> "AsyncOAuth2Client":
+    from authlib.integrations.httpx_client import AsyncOAuth2Client  # noqa: PLC0415  0.2 s, for those who connect
+
+    def show_client(
+        client: Any, _method: str, uri: str, headers: MutableMapping[str, str], body: bytes | str
+    ) -> tuple[str, MutableMapping[str, str], bytes]:
+        written = body.decode() if isinstance(body, bytes) else body
+        fields = {**dict(parse_qsl(written)), "client_id": client.client_id}
+        if client.client_secret:
+            fields["client_secret"] = client.client_secret
+        if config.token_encoding == "form":  # noqa: S105  no token
+            return uri, headers, urlencode(fields).encode()
+        headers["Content-Type"] = "application/json"
+        return uri, headers, json.dumps(fields).encode()
+
+    secret = config.client_secret.get_secret_value() if config.client_secret is not None else None
+    return AsyncOAuth2Client(
+        client_id=config.client_id,
+        client_secret=secret,
+        scope=" ".join(config.scopes) or None,
+        redirect_uri=config.redirect_url,
+        code_challenge_method="S256",
+        token_endpoint_auth_method=show_client,
+        timeout=TIMEOUT_S,
+        trust_env=False,
+    )

@@ -1,0 +1,241 @@
+"""Where credentials are kept: the database for people, the system's keyring and a JSON file for everybody.
+
+Each reads one and writes a renewed one back to where it came from. When that is due is a matter of
+`gateway.credentials.levels`.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
+
+from agent.config import KeyFileConfig, KeyringConfig
+from agent.credentials import Credential, CredentialKind
+from agent.ports import Principal
+from gateway.credentials.formats import KeptCredential, dump, object_at, read_kept, renewed_object
+from gateway.errors import GatewayError
+from gateway.safety.private_files import write_private
+from gateway.safety.vault import CannotOpen, Vault
+from gateway.store import credentials
+from gateway.store.engine import Store
+
+KEYRING_S = 5.0
+"""A keyring that asks somebody for its password is not waited for."""
+
+KindOf = Callable[[str], CredentialKind]
+"""The kind of a secret that does not say it."""
+
+
+class PlaceUnreadable(GatewayError):
+    """What is kept there cannot be read or written; the message holds nothing of it."""
+
+
+class CredentialPlace(Protocol):
+    """One place."""
+
+    name: str
+
+    async def read(self, who: Principal | None) -> KeptCredential | None:
+        """What is kept for this person; None: nothing.
+
+        Raises:
+            PlaceUnreadable, StoreUnavailable: it cannot be told.
+        """
+        ...
+
+    async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
+        """Keep the renewed one in place of the old, unless something else stands there by now.
+
+        Raises:
+            PlaceUnreadable, StoreUnavailable: the old one stands.
+        """
+        ...
+
+
+class OwnPlace:
+    """What a person connected, encrypted in the database."""
+
+    name = "own"
+
+    def __init__(self, store: Store, vault: Vault, provider: str) -> None:
+        self._store = store
+        self._vault = vault
+        self._provider = provider
+
+    async def read(self, who: Principal | None) -> KeptCredential | None:
+        """As the port says; nothing of a turn that is nobody's."""
+        if who is None:
+            return None
+        find = partial(credentials.find, tenant=who.tenant, user_id=who.user_id, provider=self._provider)
+        found = await self._store.read(find)
+        if found is None:
+            return None
+        sealed, connected_at = found
+        try:
+            opened = self._vault.open(sealed, credentials.secret_of(who.tenant, who.user_id, self._provider))
+        except CannotOpen as refusal:
+            raise PlaceUnreadable(f"what {who.user_id} connected to {self._provider}: {refusal}") from None
+        kept = read_kept(opened, lambda _secret: CredentialKind.API)
+        return None if kept is None else replace(kept, mark=(self._provider, connected_at))
+
+    async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
+        """As the port says."""
+        assert who is not None, "nothing was read for nobody"
+        sealed = self._vault.seal(dump(new), credentials.secret_of(who.tenant, who.user_id, self._provider))
+        row = partial(credentials.renew, tenant=who.tenant, user_id=who.user_id)
+        await self._store.write(partial(row, connected=old.mark, sealed=sealed))
+
+
+class FilePlace:
+    """A JSON file that another program may write, too."""
+
+    name = "file"
+
+    def __init__(self, config: KeyFileConfig, kind_of: KindOf) -> None:
+        self._path = config.path.expanduser()
+        self._key = config.key
+        self._kind_of = kind_of
+
+    async def read(self, who: Principal | None) -> KeptCredential | None:
+        """As the port says."""
+        return await asyncio.to_thread(self._read)
+
+    async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
+        """As the port says: the rest of the file stays, and whoever reads it meanwhile reads one or the other."""
+        await asyncio.to_thread(self._write, old, new)
+
+    def _text(self) -> str | None:
+        try:
+            return self._path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise PlaceUnreadable(f"{self._path} cannot be read ({type(problem).__name__})") from None
+
+    def _read(self) -> KeptCredential | None:
+        text = self._text()
+        if text is None:
+            return None
+        kept = read_kept(text, self._kind_of, self._key)
+        if kept is None:
+            at = f" at {self._key}" if self._key else ""
+            raise PlaceUnreadable(f"{self._path} holds no usable key{at}: an object with type and key or access_token")
+        return kept
+
+    def _write(self, old: KeptCredential, new: Credential) -> None:
+        try:
+            whole = json.loads(self._text() or "{}")
+        except (ValueError, RecursionError):
+            raise PlaceUnreadable(f"{self._path} is no JSON any more") from None
+        found = object_at(whole, self._key)
+        if found is None or found != old.raw:
+            return  # another program was here
+        changed = renewed_object(found, new)
+        found.clear()
+        found.update(changed)
+        write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode())
+
+
+class KeyringBackend(Protocol):
+    """What is used of the `keyring` library."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """The entry; None where there is none."""
+        ...
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Keep an entry."""
+        ...
+
+
+def system_keyring() -> KeyringBackend:
+    """The operating system's.
+
+    Raises:
+        ImportError: the extra `keyring` is not installed.
+    """
+    import keyring  # noqa: PLC0415  an optional extra, and slow to find its backend
+
+    return keyring
+
+
+class KeyringPlace:
+    """An entry of a keyring, the first of some accounts; one that does not answer in time is left alone."""
+
+    name = "keyring"
+
+    def __init__(
+        self,
+        config: KeyringConfig,
+        kind_of: KindOf,
+        open_keyring: Callable[[], KeyringBackend] = system_keyring,
+        limit_s: float = KEYRING_S,
+    ) -> None:
+        """Nothing is asked yet."""
+        self._config = config
+        self._kind_of = kind_of
+        self._open = open_keyring
+        self._limit_s = limit_s
+        self._answered = threading.Event()
+        self._answered.set()
+
+    async def read(self, who: Principal | None) -> KeptCredential | None:
+        """As the port says."""
+        return await self._in_time(self._read)
+
+    async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
+        """As the port says."""
+        await self._in_time(partial(self._write, old, new))
+
+    def _read(self) -> KeptCredential | None:
+        keyring, service = self._open(), self._config.service
+        for account in self._config.accounts:
+            if (text := keyring.get_password(service, account)) is not None:
+                kept = read_kept(text, self._kind_of)
+                return None if kept is None else replace(kept, mark=account)
+        return None
+
+    def _write(self, old: KeptCredential, new: Credential) -> None:
+        keyring, where = self._open(), (self._config.service, str(old.mark))
+        now = read_kept(keyring.get_password(*where) or "", self._kind_of)
+        if now is not None and now.raw == old.raw:
+            keyring.set_password(*where, json.dumps(renewed_object(old.raw, new)))
+
+    async def _in_time(self, call: Callable[[], KeptCredential | None]) -> KeptCredential | None:
+        """In a thread of its own that nobody has to wait for: a keyring may show a window and wait for a person."""
+        if not self._answered.is_set():
+            raise PlaceUnreadable("the keyring still has not answered")
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[KeptCredential | None] = loop.create_future()
+
+        def ask() -> None:
+            try:
+                settle = partial(_settle, done, call(), None)
+            except Exception as problem:  # noqa: BLE001  each backend has errors of its own
+                settle = partial(_settle, done, None, PlaceUnreadable(f"the keyring: {type(problem).__name__}"))
+            self._answered.set()
+            with suppress(RuntimeError):  # the loop is closed: nobody waits
+                loop.call_soon_threadsafe(settle)
+
+        self._answered.clear()
+        threading.Thread(target=ask, name="keyring", daemon=True).start()
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await done
+        except TimeoutError:
+            raise PlaceUnreadable(f"the keyring did not answer within {self._limit_s:g} s") from None
+
+
+def _settle(
+    done: "asyncio.Future[KeptCredential | None]", found: KeptCredential | None, problem: Exception | None
+) -> None:
+    if done.done():
+        return
+    if problem is not None:
+        done.set_exception(problem)
+    else:
+        done.set_result(found)

@@ -1,0 +1,50 @@
+"""The page to which a provider sends people back: it shows what to send to the bot, and does nothing by itself.
+
+Who opened the link is not known here, and need not be who asked for it: a code counts only in the chat of the person
+whose flow it is. So a link that was passed on connects nobody's account to another's.
+"""
+
+import html
+
+from aiohttp import web
+
+from agent.language import NAMES
+from gateway.texts import HARNESS
+
+PATH = "/oauth/callback"
+MAX_CHARS = 4096
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+}
+
+_PAGE = """<!doctype html>
+<html lang="{language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<body style="font: 1.1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem">
+<h1>{title}</h1><p>{words}</p><pre style="white-space: pre-wrap; word-break: break-all; padding: 1rem; \
+background: #8882">{command}</pre></body></html>
+"""
+
+
+async def show_code(request: web.Request) -> web.Response:
+    """What the provider gave, as a command to be sent."""
+    accepted = request.headers.get("Accept-Language", "")[:2].lower()
+    language = accepted if accepted in NAMES else "en"
+    code, state = request.query.get("code", ""), request.query.get("state", "")
+    page = page_of(language, code, state)
+    return web.Response(text=page, content_type="text/html", headers=HEADERS, status=200 if code and state else 400)
+
+
+def page_of(language: str, code: str, state: str) -> str:
+    """The page; without a code it says that there was none. Nothing in it is anything but text."""
+    whole = bool(code and state) and len(code) + len(state) <= MAX_CHARS
+    key = "connect.page" if whole else "connect.page_nothing"
+    command = f"/connect {code}#{state}" if whole else ""
+    said = HARNESS.text(language, key)
+    title = HARNESS.text(language, "connect.page_title")
+    values = {"language": language, "title": title, "words": said, "command": command}
+    return _PAGE.format(**{name: html.escape(value) for name, value in values.items()})

@@ -1,0 +1,89 @@
+"""What people connected to providers, one a provider, sealed (`gateway.safety.vault`).
+
+Plain functions over a connection. What is in it, and when it is renewed, is `gateway.credentials`' matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from gateway.safety.vault import CannotOpen, SecretOf, Vault
+from gateway.store.reply_routes import Resealed
+from gateway.store.tables.people import credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """That a person is connected; nothing of the secret."""
+
+    provider: str
+    kind: str  # see agent.credentials.CredentialKind
+    connected_at: datetime
+
+
+def secret_of(tenant: str, user_id: str, provider: str) -> SecretOf:
+    """As what it is sealed."""
+    return SecretOf(tenant, user_id, f"credential:{provider}")
+
+
+def put(connection: sa.Connection, tenant: str, user_id: str, connected: Connected, sealed: str) -> None:
+    """Keep it in place of what the person had connected to this provider."""
+    remove(connection, tenant, user_id, connected.provider)
+    row = {
+        "tenant_id": tenant, "user_id": user_id, "provider": connected.provider, "kind": connected.kind,
+        "sealed": sealed, "connected_at": connected.connected_at,
+    }  # fmt: skip
+    connection.execute(sa.insert(credentials), row)
+
+
+def find(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> tuple[str, datetime] | None:
+    """As it is sealed, and when it was connected; None where there is none."""
+    query = sa.select(credentials.c.sealed, credentials.c.connected_at).where(_at(tenant, user_id, provider))
+    row = connection.execute(query).first()
+    return None if row is None else (row.sealed, row.connected_at)
+
+
+def renew(connection: sa.Connection, tenant: str, user_id: str, connected: tuple[str, datetime], sealed: str) -> None:
+    """Put renewed tokens in the place of those of a provider connected then; nothing where it is another by now."""
+    provider, connected_at = connected
+    at = sa.and_(_at(tenant, user_id, provider), credentials.c.connected_at == connected_at)
+    connection.execute(sa.update(credentials).where(at).values(sealed=sealed))
+
+
+def list_connected(connection: sa.Connection, tenant: str, user_id: str) -> Sequence[Connected]:
+    """To what a person is connected, by name."""
+    query = sa.select(credentials.c.provider, credentials.c.kind, credentials.c.connected_at)
+    mine = sa.and_(credentials.c.tenant_id == tenant, credentials.c.user_id == user_id)
+    return [Connected(*row) for row in connection.execute(query.where(mine).order_by(credentials.c.provider))]
+
+
+def remove(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> bool:
+    """Forget it; False where there was none."""
+    return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount == 1
+
+
+def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int) -> Resealed:
+    """Bring the next rows behind a place under the newest key. A system query: it crosses tenants."""
+    names = (credentials.c.id, credentials.c.tenant_id, credentials.c.user_id, credentials.c.provider)
+    query = sa.select(*names, credentials.c.sealed).where(
+        credentials.c.id > after, sa.not_(credentials.c.sealed.startswith(vault.mark))
+    )
+    done = Resealed()
+    for id_, tenant, user, provider, sealed in connection.execute(query.order_by(credentials.c.id).limit(limit)).all():
+        done.last = id_
+        try:
+            fresh = vault.reseal(sealed, secret_of(tenant, user, provider))
+        except CannotOpen:
+            done.lost += 1
+            continue
+        connection.execute(sa.update(credentials).where(credentials.c.id == id_).values(sealed=fresh))
+        done.sealed += 1
+    return done
+
+
+def _at(tenant: str, user_id: str, provider: str) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        credentials.c.tenant_id == tenant, credentials.c.user_id == user_id, credentials.c.provider == provider
+    )

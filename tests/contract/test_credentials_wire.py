@@ -1,0 +1,80 @@
+"""What really goes over both wires for each kind of credential; a refused one falls to the next within the answer."""
+
+import pytest
+from pydantic import SecretStr
+
+from agent.config import LinkConfig, ModelConfig
+from agent.credentials import Credential, CredentialKind
+from agent.models.credentials import ConfiguredKey, CredentialSource
+from agent.models.select import ModelDeps, build_model
+from agent.ports import ModelFailure, ModelRequest, Principal, SystemPrompt
+from agent.transcript import UserItem
+from tests.fakes.model_server import Fault, ModelServer, Reply
+
+ANA = Principal("ana", "default")
+REQUEST = ModelRequest(SystemPrompt("be kind", "Ana speaks"), (UserItem("hello"),), who=ANA)
+PROFILE = {
+    "header": "X-Auth", "form": "Token {secret}", "add_headers": {"x-beta": "on"}, "remove_headers": ["User-Agent"],
+    "query": {"beta": "true"}, "system": ["You are TenK Coach."],
+}  # fmt: skip
+WIRES = ("openai", "anthropic")
+
+
+class Own:
+    """Ana's own token."""
+
+    name = "own"
+
+    async def find(self, who: Principal | None) -> Credential | None:
+        return Credential("canary-own-token", CredentialKind.OAUTH) if who == ANA else None
+
+
+def sources(link: LinkConfig) -> tuple[CredentialSource, ...]:
+    """Hers, then the configuration's."""
+    assert link.api_key is not None
+    return Own(), ConfiguredKey(Credential(link.api_key.get_secret_value()))
+
+
+def config_of(wire: str, server: ModelServer, **more: object) -> ModelConfig:
+    """A model there."""
+    base = server.root_url if wire == "anthropic" else server.base_url
+    given = {"name": f"{wire}:m", "base_url": base, "api_key": SecretStr("settings-key"), "offline_when_down": False}
+    return ModelConfig.model_validate(given | more)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_profile_shapes_the_whole_request(wire: str) -> None:
+    """Header, form, headers more and fewer, query, and the leading block before the instructions."""
+    async with ModelServer() as server:
+        model = build_model(config_of(wire, server, profiles={"oauth": PROFILE}), ModelDeps(sources=sources))
+        await model.respond(REQUEST, lambda _event: None)
+        await model.aclose()
+        (request,) = server.requests
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert ("Token canary-own-token", "on") == (headers["x-auth"], headers["x-beta"])
+    assert set() == {"authorization", "x-api-key", "user-agent"} & set(headers)
+    assert "beta=true" == request.query
+    if wire == "anthropic":
+        assert ["You are TenK Coach.", "be kind", "Ana speaks"] == [block["text"] for block in request.body["system"]]
+        assert [False, True, False] == ["cache_control" in block for block in request.body["system"]]
+    else:
+        assert request.body["messages"][0]["content"].startswith("You are TenK Coach.")
+    assert "canary" not in str(request.body)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_without_one_a_token_is_a_bearer_and_a_key_as_documented(wire: str) -> None:
+    """A token refused falls to the configuration's key; refused as well, no error holds either."""
+    refusal = Fault(status=401, body={"error": {"message": "invalid canary-own-token settings-key"}})
+    async with ModelServer() as server:
+        server.script(refusal, Reply("hello"), refusal)
+        model = build_model(config_of(wire, server), ModelDeps(sources=sources))
+        assert "hello" == (await model.respond(REQUEST, lambda _event: None)).text
+        with pytest.raises(ModelFailure) as failed:
+            await model.respond(REQUEST, lambda _event: None)
+        await model.aclose()
+        first, second, third = ({name.lower(): value for name, value in one.headers.items()} for one in server.requests)
+    assert ("Bearer canary-own-token", None) == (first["authorization"], first.get("x-api-key"))
+    assert "Bearer settings-key" == second["authorization"] == third["authorization"]
+    assert ("settings-key" if wire == "anthropic" else None) == second.get("x-api-key")
+    assert "canary-own" not in str(failed.value)

@@ -1,0 +1,102 @@
+"""Whatever is behind /connect is sealed before it is stored, however and wherever it is said; nothing else is."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from channels.messages import (
+    Address,
+    ChatKind,
+    CommandInvoked,
+    InboundMessage,
+    MessageDeleted,
+    Quoted,
+    QuoteKind,
+    Rejected,
+    Sender,
+)
+from gateway.access.pasted import hide_secrets, seal_pasted, secret_of
+from gateway.safety.vault import Vault, is_sealed
+
+VAULT = Vault.fresh()
+SECRET = "sk-canary-0123456789"
+ABOUT = {
+    "event_id": "1", "address": Address("sim", "main", "c1"), "sender": Sender("7", "Ana"),
+    "received_at": datetime(2026, 3, 4, tzinfo=UTC),
+}  # fmt: skip
+
+
+def message(text: str, **more: object) -> InboundMessage:
+    """Somebody says it."""
+    return InboundMessage(**ABOUT, message_id="1", kind=ChatKind.DIRECT, text=text, **more)  # type: ignore[arg-type]  a mapping
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"/connect acme {SECRET}", f"/CONNECT  acme\n{SECRET} ", f"/connect@the_bot acme {SECRET}",
+        f"/connect {SECRET}",
+        f"@the_bot /connect acme {SECRET}",
+        f"<@123>: /coach /connect {SECRET}",
+        f"<@U1|bot> /connect {SECRET}",
+        f" /coach /connect acme {SECRET}", f"/coach@the_bot /connect\t{SECRET}", f"/connect acme {SECRET} {SECRET}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [{}, {"edited": True}, {"forwarded": True}])
+def test_all_behind_the_command_is_sealed(text: str, more: dict[str, object]) -> None:
+    """As a message of one's own, changed or passed on; its handler opens it, for its sender."""
+    kept = seal_pasted(message(text, **more), VAULT)
+    assert isinstance(kept, InboundMessage)
+    before, _, sealed = kept.text.rpartition(" ")
+    assert SECRET not in kept.text
+    assert is_sealed(kept.text.split()[-1])
+    opened = VAULT.open(kept.text.split()[-1], secret_of("default", "sim:7"))
+    assert text.lower().split("/connect")[-1].removeprefix("@the_bot").strip() == opened.lower()
+    assert "/connect" in kept.text.lower(), (before, sealed)
+
+
+def test_a_native_command_is_sealed_too() -> None:
+    """Its own, and as the words of the one that talks."""
+    for name, arguments in (("connect", f"acme {SECRET}"), ("Connect", SECRET), ("coach", f"/connect acme {SECRET}")):
+        said = CommandInvoked(**ABOUT, name=name, arguments=arguments, kind=ChatKind.GROUP)  # type: ignore[arg-type]  as above
+        kept = seal_pasted(said, VAULT)
+        assert isinstance(kept, CommandInvoked)
+        assert SECRET not in kept.arguments
+        assert is_sealed(kept.arguments.split()[-1])
+
+
+def test_a_quotation_of_it_holds_bullets() -> None:
+    """Who replies to such a message brings it along as it was."""
+    quoted = (Quoted(QuoteKind.REPLY, f"/connect acme {SECRET}", "Ana"), Quoted(QuoteKind.REPLY, "hello", None))
+    kept = seal_pasted(message("why?", quoted=quoted), VAULT)
+    assert isinstance(kept, InboundMessage)
+    assert SECRET not in repr(kept)
+    assert ("why?", "hello") == (kept.text, kept.quoted[1].text)
+
+
+@pytest.mark.parametrize(
+    "text", ["/connect", "/connect ", "connect acme", "how do I /connect acme?", "/connected to x", "", "/log 5m"]
+)
+def test_everything_else_stays_as_it_is(text: str) -> None:
+    """Also the bare command, and events that say nothing."""
+    assert message(text) == seal_pasted(message(text), VAULT)
+    gone = MessageDeleted(**ABOUT, message_id="1")  # type: ignore[arg-type]  as above
+    assert gone is seal_pasted(gone, VAULT)
+    plain = CommandInvoked(**ABOUT, name="connect", arguments=" ", kind=ChatKind.DIRECT)  # type: ignore[arg-type]  as above
+    assert plain == seal_pasted(plain, VAULT)
+
+
+def test_what_could_not_be_understood_keeps_no_secret() -> None:
+    """Tokens of interactions and response URLs, as JSON and as a form, and what stands behind the command."""
+    raws = [
+        '{"type": 2, "token": "canary", "data": {"name": "log"}, "response_url":"canary"}',
+        "token=canary&team_id=T1&response_url=canary%2F1&text=hello",
+        '{"message":{"text":"/connect acme canary","chat":1}}',
+        '{"text":"/connect@the_bot\\ncanary"}',
+        "command=%2Fx&text=/connect+acme+canary&user=1",
+    ]
+    kept = [hide_secrets(Rejected("1", raw, "no")).raw for raw in raws]
+    assert not any("canary" in raw for raw in kept), kept
+    assert [True, True] == ['"name": "log"' in kept[0], kept[1].endswith("&text=hello")]
+    plain = Rejected("1", '{"tokens": 5, "text": "hello"}', "no")
+    assert plain == hide_secrets(plain)

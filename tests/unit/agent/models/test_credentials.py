@@ -1,0 +1,178 @@
+"""Each level of credentials alone and in sequence, what falls to the next and what does not, and how one is shown."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import SecretStr
+
+from agent.config import LinkConfig, ProfileConfig
+from agent.credentials import Credential, CredentialKind
+from agent.errors import FailureKind
+from agent.models.access import access_of, lead_with, settings_key
+from agent.models.credentials import ConfiguredKey, Credentialed
+from agent.models.failures import failure
+from agent.models.health import HealthBoard
+from agent.ports import ModelFacts, ModelRequest, Principal, SystemPrompt
+from agent.transcript import ModelResponded, UserItem
+from tests.fakes.model_chain import ask
+
+ANA, BEN = (Principal(name, "default") for name in ("ana", "ben"))
+REQUEST = ModelRequest(SystemPrompt("be kind"), (UserItem("hello"),), who=ANA)
+
+
+class Refusing:
+    """A provider that knows which keys are good."""
+
+    name = "first:m"
+    facts = ModelFacts()
+
+    def __init__(self, **refused: FailureKind) -> None:
+        self.refused = refused
+        self.asked: list[str] = []
+
+    async def respond(self, request, on_event):
+        secret = request.credential.secret
+        self.asked.append(secret)
+        if secret in self.refused:
+            raise failure(self.refused[secret], "no")
+        return ModelResponded(0, f"with {secret}")
+
+    async def aclose(self):
+        """Nothing is open."""
+
+
+class Level:
+    """A place with a key for some."""
+
+    def __init__(self, name: str, **keys: str) -> None:
+        self.name = name
+        self._keys = keys
+
+    async def find(self, who):
+        secret = self._keys.get("all") or (self._keys.get(who.user_id) if who is not None else None)
+        return None if secret is None else Credential(secret)
+
+
+OWN = Level("own", ana="own")
+SETTINGS = ConfiguredKey(Credential("settings"))
+KEYRING, FILE = Level("keyring", all="keyring"), Level("file", all="file")
+ALL = (OWN, SETTINGS, KEYRING, FILE)
+
+
+class Hand:
+    """A clock that is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 4, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def model_over(inner: Refusing, *levels, board=None, clock=None) -> Credentialed:
+    """It, asked with these levels."""
+    clock = clock or Hand()
+    return Credentialed(inner, levels, board or HealthBoard(clock), own=HealthBoard(clock))
+
+
+@pytest.mark.parametrize("level", ALL, ids=lambda level: level.name)
+async def test_each_level_serves_alone(level):
+    """Whoever is the only one with a key is the one that is asked with."""
+    empty = [Level("own"), ConfiguredKey(None), Level("keyring"), Level("file")]
+    levels = [level if one.name == level.name else one for one in empty]
+    answer, _ = await ask(model_over(Refusing(), *levels), REQUEST)
+    assert f"with {'settings' if level is SETTINGS else level.name}" == answer.text
+
+
+@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.QUOTA])
+async def test_a_refused_level_falls_to_the_next_by_itself(kind):
+    """From the person's own down to the file; when all are refused, that of the first is told."""
+    order = ["own", "settings", "keyring", "file"]
+    for refused in range(4):
+        inner = Refusing(**dict.fromkeys(order[:refused], kind))
+        answer, _ = await ask(model_over(inner, *ALL), REQUEST)
+        assert f"with {order[refused]}" == answer.text
+        assert order[: refused + 1] == inner.asked
+    problem, _ = await ask(model_over(Refusing(**dict.fromkeys(order, kind)), *ALL), REQUEST)
+    assert kind is problem.kind
+
+
+@pytest.mark.parametrize("kind", [FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.BAD_REQUEST])
+async def test_what_no_other_key_would_change_is_not_tried_with_another(kind):
+    """A busy provider, a broken one, a wrong request: as without levels."""
+    inner = Refusing(own=kind)
+    problem, _ = await ask(model_over(inner, *ALL), REQUEST)
+    assert (kind, ["own"]) == (problem.kind, inner.asked)
+
+
+async def test_a_refused_key_rests_and_another_in_its_place_does_not():
+    """5 min, then it is tried again; a key that was connected anew is another key."""
+    clock, inner = Hand(), Refusing(own=FailureKind.AUTH)
+    model = model_over(inner, OWN, SETTINGS, clock=clock)
+    for _ in range(2):
+        await ask(model, REQUEST)
+    assert ["own", "settings", "settings"] == inner.asked
+    clock.now += timedelta(seconds=301)
+    await ask(model, REQUEST)
+    assert ["own", "settings"] == inner.asked[3:]
+    other = model_over(inner, Level("own", ana="newer"), SETTINGS, clock=clock)
+    assert "with newer" == (await ask(other, REQUEST))[0].text
+
+
+async def test_nobodys_own_key_makes_the_model_rest_for_others():
+    """Ana's is refused and there is no other: Ben, with his own, and the board of the model know nothing of it."""
+    board, inner = HealthBoard(Hand()), Refusing(own=FailureKind.AUTH)
+    model = model_over(inner, Level("own", ana="own", ben="ben's"), board=board)
+    problem, _ = await ask(model, REQUEST)
+    answer, _ = await ask(model, ModelRequest(REQUEST.system, REQUEST.items, who=BEN))
+    assert (FailureKind.AUTH, "with ben's") == (problem.kind, answer.text)
+    assert {"first:m": "ready"} == board.states()
+
+
+async def test_the_configurations_key_rests_as_the_model():
+    """The operator sees it, and a restart keeps it, as before there were levels."""
+    board = HealthBoard(Hand())
+    await ask(model_over(Refusing(settings=FailureKind.QUOTA), SETTINGS, board=board), REQUEST)
+    assert "quota" in board.states()["first:m"]
+
+
+async def test_where_nobody_has_a_key_it_says_what_to_do():
+    """As a refused key, which the chain passes on."""
+    problem, _ = await ask(model_over(Refusing(), Level("own"), ConfiguredKey(None)), REQUEST)
+    assert (FailureKind.AUTH, True) == (problem.kind, "/connect" in problem.message)
+
+
+def usual(credential: Credential) -> dict[str, str]:
+    """As a provider documents it."""
+    return {"x-api-key": credential.secret}
+
+
+def test_without_a_profile_a_key_is_shown_as_its_provider_documents_it():
+    """And an empty one not at all."""
+    link, headers = LinkConfig(), {"version": "1"}
+    assert {"version": "1", "x-api-key": "k"} == access_of(Credential("k"), link, headers, usual).headers
+    assert headers == access_of(Credential(""), link, headers, usual).headers
+
+
+def test_a_profile_says_how_its_kind_is_shown():
+    """Header and form, headers more and fewer, query, leading blocks; the other kind goes its usual way."""
+    profile = ProfileConfig(
+        header="X-Auth", form="Token {secret}", add_headers={"beta": "on"}, remove_headers=("VERSION", "User-Agent"),
+        query={"v": "2"}, system=("first", "second"),
+    )  # fmt: skip
+    link = LinkConfig(profiles={CredentialKind.OAUTH: profile})
+    token = Credential("t", CredentialKind.OAUTH)
+    shown = access_of(token, link, {"version": "1"}, usual)
+    assert {"X-Auth": "Token t", "beta": "on"} == shown.headers
+    assert ({"v": "2"}, ("VERSION", "User-Agent")) == (shown.query, shown.unset)
+    assert ("first", "second") == lead_with(REQUEST, token, link).system.leading
+    assert "t" not in repr(shown).replace("Access(...)", "")
+    assert {"version": "1", "x-api-key": "t"} == access_of(Credential("t"), link, {"version": "1"}, usual).headers
+    assert REQUEST is lead_with(REQUEST, Credential("t"), link)
+
+
+def test_the_kind_of_a_key_is_told_by_its_beginning():
+    """Where the operator said by which."""
+    link = LinkConfig(profiles={CredentialKind.OAUTH: ProfileConfig(token_prefixes=("oat-",))})
+    kinds = [settings_key(link.model_copy(update={"api_key": SecretStr(key)})).kind for key in ("oat-1", "sk-1")]
+    assert [CredentialKind.OAUTH, CredentialKind.API] == kinds

@@ -1,0 +1,254 @@
+"""What `/connect` says and asks for; it never repeats what it was given."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import aiohttp
+import pytest
+
+from agent.config import LinkConfig
+from agent.credentials import Credential
+from agent.errors import FailureKind
+from agent.models.failures import failure
+from agent.ports import Principal
+from gateway.access.pasted import secret_of
+from gateway.commands.base import DropCredential, Invocation, KeepCredential, Reply
+from gateway.commands.connect import Connecting, connect_command, providers_of
+from gateway.credentials.config import ConnectConfig, OAuthConfig
+from gateway.credentials.formats import read_kept
+from gateway.safety.vault import Vault
+from gateway.store import credentials
+from gateway.store.credentials import Connected
+from gateway.store.engine import Store
+from gateway.texts import HARNESS
+from tests.fakes.oauth_server import CLIENT, OAuthServer
+from tests.fakes.practice_reader import add_people
+from tests.fakes.spine import quick_store
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+ANA = Principal("ana", "default", locale="en")
+SECRET = "canary-key-0123456789"
+
+
+class Session:
+    """Of no matter here."""
+
+    mode, running = "steer", False
+
+
+class Desk:
+    """The command over a store, a provider that says what the test wants, and what was deleted."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.vault = Vault.fresh()
+        self.answer: Exception | None = None
+        self.checked: list[str] = []
+        self.deletes: bool | None = True
+        self.deleted = 0
+        self.now = NOW
+        links = [LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m"), LinkConfig(name="openai:other")]
+        self.providers = providers_of(links, {"anthropic": ConnectConfig(title="Claude")})
+        self.command = connect_command(store, Connecting(self.vault, self.providers, self.check))
+
+    async def check(self, _link: LinkConfig, credential: Credential) -> None:
+        self.checked.append(credential.secret)
+        if self.answer is not None:
+            raise self.answer
+
+    async def take_back(self) -> bool | None:
+        self.deleted += 1
+        return self.deletes
+
+    async def say(self, words: str, *, direct: bool = True, arguments: str | None = None) -> Reply:
+        """As the intake and the runner hand it in."""
+        sealed = self.vault.seal(words, secret_of("default", "sim:1")) if words else ""
+        asked = Invocation(
+            "connect", sealed if arguments is None else arguments, ANA, NOW, Session(), "inbox:1",
+            take_back=self.take_back, sender="sim:1", direct=direct,
+        )  # fmt: skip
+        reply = await self.command.handle(asked)
+        assert reply.redact
+        if isinstance(reply.text, str):
+            assert SECRET not in reply.text
+        return reply
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """With Ana."""
+    store = await quick_store(tmp_path / "tenk.db")
+    await store.write(lambda connection: add_people(connection, ANA))
+    yield Desk(store)
+    await store.aclose()
+
+
+def text(key: str, **values: str) -> str:
+    """As people read it."""
+    return HARNESS.text("en", f"connect.{key}", **values)
+
+
+async def test_a_good_key_is_checked_kept_and_its_message_deleted(desk: Desk) -> None:
+    """Sealed as hers; she is told that her message is gone."""
+    reply = await desk.say(f"OpenAI {SECRET}")
+    wish = reply.session
+    assert isinstance(wish, KeepCredential)
+    kept = read_kept(
+        desk.vault.open(wish.sealed, credentials.secret_of("default", "ana", "openai")), lambda _: wish.kind
+    )  # type: ignore[arg-type, return-value]  a StrEnum's
+    assert kept is not None
+    assert ([SECRET], SECRET, "api") == (desk.checked, kept.credential.secret, wish.kind)
+    assert f"{text('done', title='OpenAI')}\n\n{text('deleted')}" == reply.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (FailureKind.AUTH, "refused"), (FailureKind.NETWORK, "unchecked"), (FailureKind.SERVER, "unchecked"),
+        (FailureKind.TIMEOUT, "unchecked"), (FailureKind.OVERLOADED, "unchecked"), (FailureKind.QUOTA, "done"),
+        (FailureKind.RATE_LIMIT, "done"), (FailureKind.BAD_REQUEST, "done"),
+    ],
+)  # fmt: skip
+async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, said: str) -> None:
+    """A refused key is not kept, nor one that nobody could try; one that is merely out of credit is."""
+    desk.answer = failure(kind, "no")
+    reply = await desk.say(f"anthropic {SECRET}")
+    assert isinstance(reply.text, str)
+    assert reply.text.startswith(text(said, title="Claude"))
+    assert (said == "done", 1) == (isinstance(reply.session, KeepCredential), desk.deleted)
+
+
+async def test_in_a_group_nothing_is_opened(desk: Desk) -> None:
+    """They are told that others may have read it, and whether their message is gone."""
+    desk.deletes = False
+    reply = await desk.say(f"openai {SECRET}", direct=False)
+    assert "\n\n".join((text("direct_only"), text("seen"), text("delete_it"))) == reply.text
+    assert ([], None) == (desk.checked, reply.session)
+    assert text("direct_only") == (await desk.say("", direct=False)).text
+    assert 1 == desk.deleted
+
+
+@pytest.mark.parametrize(
+    "words", [SECRET, f"acme {SECRET}", f"openai {SECRET} more", "off", "off acme", f"off {SECRET}"]
+)
+async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(desk: Desk, words: str) -> None:
+    """It may hold the key; its message is deleted all the same. A slash command has none."""
+    desk.deletes = None
+    reply = await desk.say(words)
+    assert (text("which", names="openai, anthropic"), []) == (reply.text, desk.checked)
+
+
+async def test_a_key_no_header_could_hold_is_refused_unasked(desk: Desk) -> None:
+    """A provider would see garbage."""
+    reply = await desk.say("openai клю́ч")
+    assert isinstance(reply.text, str)
+    assert (True, []) == (reply.text.startswith(text("unusable")), desk.checked)
+
+
+async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
+    """By name and day; with a name it says how; `off` forgets."""
+    connected = Connected("anthropic", "api", NOW)
+    put = partial(credentials.put, tenant="default", user_id="ana", connected=connected, sealed="sealed")
+    await desk.store.write(put)
+    listed = (await desk.say("")).text
+    assert isinstance(listed, str)
+    assert "OpenAI (`openai`): not connected" in listed and "Claude (`anthropic`): your own, since 2026-03-04" in listed
+    assert text("how", name="openai") == (await desk.say("openai")).text
+    off = await desk.say("off Anthropic")
+    assert DropCredential("anthropic") == off.session
+    assert callable(off.text)
+    assert [text("off", title="Claude"), text("off_none", title="Claude")] == [off.text([True]), off.text([False])]
+
+
+async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> None:
+    """No provider; and what was sealed under a key that is gone is asked for again."""
+    desk.command = connect_command(desk.store, Connecting(desk.vault))
+    assert text("nothing") == (await desk.say("")).text
+    assert f"{text('nothing')}\n\n{text('deleted')}" == (await desk.say(f"openai {SECRET}")).text
+    assert text("again") == (await desk.say("", arguments=Vault.fresh().seal("x", secret_of("default", "sim:1")))).text
+    assert {} == providers_of([LinkConfig(), LinkConfig(name="openai:m", base_url="http://127.0.0.1:1/v1")], {})
+
+
+# ---------------------------------------------------------------- an account by OAuth
+
+
+@pytest.fixture
+async def server(desk: Desk) -> AsyncIterator[OAuthServer]:
+    """The desk's second provider lets people agree."""
+    async with OAuthServer() as server:
+        described(desk, server)
+        yield server
+
+
+def described(desk: Desk, server: OAuthServer, **more: object) -> None:
+    """As an operator does."""
+    given = {
+        "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
+        "redirect_url": "https://bot.example/oauth/callback",
+    }  # fmt: skip
+    connect = {"anthropic": ConnectConfig(title="Claude", oauth=OAuthConfig.model_validate(given | more))}
+    providers = providers_of([LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m")], connect)
+    desk.command = connect_command(desk.store, Connecting(desk.vault, providers, desk.check, lambda: desk.now))
+
+
+async def agree(desk: Desk) -> tuple[str, str]:
+    """Code and state, as the provider sends a person's browser back."""
+    begun = await desk.say("anthropic")
+    assert isinstance(begun.text, str)
+    url = next(line for line in begun.text.splitlines() if line.startswith("http"))
+    async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:
+        back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    return back["code"], back["state"]
+
+
+@pytest.mark.parametrize("form", ["{code}#{state}", "anthropic {code}#{state}", "anthropic {code}"])
+async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer, form: str) -> None:
+    """As the page shows it, or the code alone; the message is deleted, and no key was checked."""
+    code, state = await agree(desk)
+    reply = await desk.say(form.format(code=code, state=state))
+    wish = reply.session
+    assert isinstance(wish, KeepCredential)
+    opened = desk.vault.open(wish.sealed, credentials.secret_of("default", "ana", "anthropic"))
+    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (
+        reply.text,
+        wish.kind,
+        desk.checked,
+    )
+    assert all(given in opened for given in server.given[1:])
+    assert text("stale") == (await desk.say(f"anthropic {code}#{state}")).text
+
+
+async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, server: OAuthServer) -> None:
+    """After ten minutes; where the token URL answers a page; with a state nobody gave."""
+    code, state = await agree(desk)
+    desk.now += timedelta(minutes=10)
+    assert text("stale") == (await desk.say(f"{code}#{state}")).text
+    code, state = await agree(desk)
+    server.html = True
+    refused = await desk.say(f"{code}#{state}")
+    assert (text("not_exchanged", title="Claude", name="anthropic"), None) == (refused.text, refused.session)
+    assert text("stale") == (await desk.say("code#state")).text
+
+
+async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(desk: Desk, server: OAuthServer) -> None:
+    """And without a flow it is one everywhere."""
+    kept = await desk.say(f"anthropic {SECRET}")
+    described(desk, server, code_format="code#state")
+    await agree(desk)
+    again = await desk.say(f"anthropic {SECRET}")
+    assert [True, True] == [isinstance(reply.session, KeepCredential) for reply in (kept, again)]
+    assert [SECRET, SECRET] == desk.checked
+
+
+async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuthServer) -> None:
+    """Where both look alike: the provider takes it as one of them, or neither."""
+    await agree(desk)
+    taken = await desk.say(f"anthropic {SECRET}")
+    assert isinstance(taken.session, KeepCredential)
+    assert ("api", [SECRET]) == (taken.session.kind, desk.checked)
+    await agree(desk)
+    desk.answer = failure(FailureKind.AUTH, "no")
+    assert text("not_exchanged", title="Claude", name="anthropic") == (await desk.say(f"anthropic {SECRET}")).text
