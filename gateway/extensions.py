@@ -17,6 +17,13 @@ HOOKS = "tenk.hooks"
 KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
 
 
+FLAWS = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+"""What somebody else's module may raise when it is imported; pydantic's word on fields without a schema among it."""
+
+
 def list_offered(group: str) -> list[str]:
     """The names there are, sorted; nothing is imported."""
     return sorted({point.name for point in entry_points(group=group)})
@@ -50,6 +57,14 @@ def load_extension(group: str, name: str) -> object:
         raise _not_offered(group, name, list_offered(group))
     try:
         loaded: object = point.load()
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {error}") from error
+    except FLAWS as error:
+        raise SettingsError(
+            f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {first_words(error)}"
+        ) from error
     return loaded
+
+
+def first_words(error: BaseException) -> str:
+    """An error of somebody else's code in one line."""
+    words = str(error).strip().partition("\n")[0]
+    return words if isinstance(error, ImportError) else f"{type(error).__name__}: {words}"

@@ -10,7 +10,7 @@ from agent.hooks.callers import HookFunction, program_hook, python_hook
 from agent.hooks.config import HookConfig
 from agent.hooks.points import Hook
 from gateway.errors import SettingsError
-from gateway.extensions import HOOKS, load_extension
+from gateway.extensions import FLAWS, HOOKS, first_words, load_extension
 
 
 def load_hooks(configs: Sequence[HookConfig]) -> tuple[Hook, ...]:
@@ -60,8 +60,8 @@ def _function(path: str) -> HookFunction:
     module, _, name = path.partition(":")
     try:
         found = importlib.import_module(module)
-    except ImportError as error:
-        raise SettingsError(f"the hook {path!r} cannot be imported: {error}") from None
+    except FLAWS as error:
+        raise SettingsError(f"the hook {path!r} cannot be imported: {first_words(error)}") from None
     function = getattr(found, name, None)
     if not callable(function):
         near = difflib.get_close_matches(name, [each for each in dir(found) if callable(getattr(found, each))], 1)

@@ -25,7 +25,7 @@ from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
-from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.extensions import AGENTS, FLAWS, TOOLS, first_words, load_extension
 from gateway.hook_loading import load_hook
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
@@ -121,7 +121,10 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
     found: list[Tool] = []
     for name in names:
         make = load_extension(TOOLS, name)
-        tools = tools_of(make()) if callable(make) else ()
+        try:
+            tools = tools_of(make()) if callable(make) else ()
+        except FLAWS as error:
+            raise SettingsError(f"the tool {name!r} cannot be made: {first_words(error)}") from error
         if not tools:
             raise SettingsError(f"the tool {name!r} brings none: it names no class with methods that @tool declares")
         found += tools

@@ -145,13 +145,20 @@ class TestByName:
         info = tmp_path / "odd-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-        agents = "none = pantry:apply\nother = pantry:PANTRY\ngone = no_such_module:IT\n"
+        agents = "none = pantry:apply\nother = pantry:PANTRY\ngone = no_such_module:IT\nodd = odd_module:IT\n"
+        (tmp_path / "odd_module.py").write_text(
+            "from pydantic import BaseModel\nclass Shelf: pass\nclass Asked(BaseModel):\n    shelf: Shelf\n"
+        )
         (info / "entry_points.txt").write_text(f"[tenk.agents]\n{agents}[tenk.tools]\nempty = builtins:object\n")
         monkeypatch.syspath_prepend(str(tmp_path))
         for name, words in (
             ("none", "no AgentProduct"),
             ("other", "calls itself 'pantry'"),
             ("gone", "no_such_module"),
+            (
+                "odd",
+                r"\(odd_module:IT\) cannot be imported: PydanticSchemaGenerationError: Unable to generate [^\n]*\Z",
+            ),
         ):
             with pytest.raises(SettingsError, match=words):
                 load_product(name)
