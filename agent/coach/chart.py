@@ -143,7 +143,7 @@ def chart_of(
         if total.skill_id in known:
             by_week.setdefault(week_of(total.day, week_start), Counter())[total.skill_id] += total.minutes
     last = week_of(today, week_start)
-    first = max(min(by_week, default=last), last - (wish.weeks - 1) * WEEK)
+    first = min(last, max(min(by_week, default=last), last - (wish.weeks - 1) * WEEK))  # a day of next week: it is not
     weeks = [first + at * WEEK for at in range((last - first) // WEEK + 1)]
     counted = {week: by_week.get(week, Counter()) for week in weeks}
     minutes = {skill.id: sum(counted[week][skill.id] for week in weeks) for skill in wanted}

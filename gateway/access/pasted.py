@@ -12,7 +12,8 @@ from gateway.safety.vault import SecretOf, Vault
 
 CONNECT = "connect"
 
-_GIVEN = re.compile(r"\s*(?:/\w{1,32}(?:@\w{1,64})?\s+)?/connect(?:@\w{1,64})?\s+(?=\S)", re.IGNORECASE)
+_BEFORE = r"(?:(?:[/@]\w{1,64}(?:@\w{1,64})?|<@[!&]?\w{1,32}(?:\|\w{1,64})?>)[:,]?\s+){0,2}"  # commands and mentions
+_GIVEN = re.compile(rf"\s*{_BEFORE}/connect(?:@\w{{1,64}})?\s+(?=\S)", re.IGNORECASE)
 _TOKEN = re.compile(r"""("(?:token|response_url)"\s*:\s*")[^"]*|((?:^|&)(?:token|response_url)=)[^&\s]*""")
 _PASTED = re.compile(r"""(/connect(?:@\w{1,64})?(?:\s|%20|\+|\\n))[^"&]*""", re.IGNORECASE)
 

@@ -127,7 +127,10 @@ class FilePlace:
         return kept
 
     def _write(self, old: KeptCredential, new: Credential) -> None:
-        whole = json.loads(self._text() or "{}")
+        try:
+            whole = json.loads(self._text() or "{}")
+        except (ValueError, RecursionError):
+            raise PlaceUnreadable(f"{self._path} is no JSON any more") from None
         found = object_at(whole, self._key)
         if found is None or found != old.raw:
             return  # another program was here

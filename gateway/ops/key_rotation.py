@@ -4,6 +4,7 @@ A key is dropped only when nothing in the store needs it any more; until the pro
 memory.
 """
 
+import asyncio
 import os
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ class KeyRotation:
         self._home = home
         self._is_ours = given is None  # else the operator keeps them
         self._keys = load_keys(home, None if given is None else given.get_secret_value())
+        self._alone = asyncio.Lock()  # or one rotation could drop the key that another still brings rows under
         self.vault = Vault(self._keys)
 
     async def begin(self) -> Self:
@@ -70,6 +72,10 @@ class KeyRotation:
         Raises:
             GatewayError: the new key cannot be kept; nothing was changed.
         """
+        async with self._alone:
+            return await self._rotate()
+
+    async def _rotate(self) -> JsonValue:
         if self._is_ours:
             fresh = os.urandom(KEY_BYTES)
             keep_keys(self._home, [*self._keys, fresh])

@@ -36,7 +36,7 @@ GONE = "forgotten"
 """Stands where somebody was named."""
 
 PATIENCE = timedelta(minutes=10)
-"""So long the goodbye is waited for, where it cannot be delivered."""
+"""So long the goodbye is waited for, where it cannot be delivered; and what runs for others beside them."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _BLOB = re.compile(r'"blob":"([^"]{1,64})"')
@@ -86,7 +86,7 @@ def ask(
         "inbox_id": inbox_id, "asked_at": now,
     }  # fmt: skip
     connection.execute(erasures.insert(), values)
-    rows_in.clear_person(connection, user_id, inbox_id, now, "/forget")
+    _clear_waiting(connection, user_id, extent, inbox_id, now)
     unparked = questions.withdraw_person(connection, user_id, now)
     if extent is Extent.EVERYTHING:
         for table in (identities, grants):
@@ -106,16 +106,35 @@ def pending(connection: sa.Connection) -> list[Erasure]:
     ]  # fmt: skip
 
 
+def _clear_waiting(connection: sa.Connection, user_id: str, extent: Extent, inbox_id: int, now: datetime) -> None:
+    """Who is nobody any more is not answered: also what was let in since they asked, or just then, goes."""
+    before_id = None if extent is Extent.EVERYTHING else inbox_id
+    rows_in.clear_person(connection, user_id, before_id, now, "/forget", beside_id=inbox_id)
+
+
 def _keys(connection: sa.Connection, user_id: str) -> set[str]:
-    """The sessions that they took part in."""
+    """The sessions that they took part in, also where they were only read along."""
     spoken = sa.select(inbox.c.session_key).where(inbox.c.user_id == user_id, inbox.c.session_key.is_not(None))
     taken = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
     answered = taken.where(turns.c.user_id == user_id)
-    return {*connection.execute(spoken.distinct()).scalars(), *connection.execute(answered.distinct()).scalars()}
+    found = {*connection.execute(spoken.distinct()).scalars(), *connection.execute(answered.distinct()).scalars()}
+    talk = sa.select(inbox.c.channel, inbox.c.account, inbox.c.chat).where(
+        inbox.c.user_id == user_id, inbox.c.session_key.is_(None), inbox.c.chat != ""
+    )
+    for row in connection.execute(talk.distinct()).all():
+        group = f":{row.channel}:{row.account}:group:{row.chat}"
+        there = sa.or_(
+            sessions.c.key.endswith(group, autoescape=True),
+            sessions.c.key.contains(f"{group}:thread:", autoescape=True),
+        )
+        found.update(connection.execute(sa.select(sessions.c.key).where(there).distinct()).scalars())
+    return found
 
 
 def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables: Sequence[sa.Table] = ()) -> Progress:
     """One batch of it: conversations, then messages, then the rest."""
+    if erasure.extent is Extent.EVERYTHING:
+        _clear_waiting(connection, erasure.user_id, erasure.extent, erasure.inbox_id, now)
     if _is_under_way(connection, erasure, now):
         return Progress.WAITS
     for batch in (_erase_turns, _erase_messages):
@@ -133,17 +152,33 @@ def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables
 
 
 def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) -> bool:
-    """Whether a turn of theirs runs, or the last words to them are on their way."""
-    runs = sa.select(turns.c.id).where(turns.c.end_reason.is_(None), *_mine(erasure)).limit(1)
-    if connection.execute(runs).first() is not None:
+    """Whether a turn of theirs runs, or the last words to them, or an answer that goes with them, are on their way."""
+    runs = turns.c.end_reason.is_(None)
+    if connection.execute(sa.select(turns.c.id).where(runs, *_mine(erasure)).limit(1)).first() is not None:
         return True
+    if now - erasure.asked_at >= PATIENCE:
+        return False
+    reads = sa.select(turns.c.id).where(runs, turns.c.parked_at.is_(None), _beside(erasure)).limit(1)
     last = outbox.c.cause == f"inbox:{erasure.inbox_id}"
-    goes = sa.select(outbox.c.id).where(IS_OPEN, sa.or_(last, outbox.c.lane.in_(erasure.lanes))).limit(1)
-    return now - erasure.asked_at < PATIENCE and connection.execute(goes).first() is not None
+    to_others = outbox.c.cause.in_(sa.select(turns.c.id).where(_beside(erasure)))
+    goes = sa.select(outbox.c.id).where(IS_OPEN, sa.or_(last, outbox.c.lane.in_(erasure.lanes), to_others)).limit(1)
+    return any(connection.execute(query).first() is not None for query in (reads, goes))
 
 
-def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
-    return turns.c.user_id == erasure.user_id, turns.c.started_at <= erasure.asked_at
+def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], ...]:
+    """Turns of theirs; of who is nobody any more also one that began just then."""
+    whose = turns.c.user_id == erasure.user_id
+    return (whose,) if erasure.extent is Extent.EVERYTHING else (whose, turns.c.started_at <= erasure.asked_at)
+
+
+def _beside(erasure: Erasure) -> sa.ColumnElement[bool]:
+    """Turns of others in a conversation in which they asked something, or in a group since they first spoke."""
+    asked = sa.select(turns.c.session_id).where(*_mine(erasure))
+    groups = [key for key in erasure.keys if ":group:" in key]
+    there = sa.select(sessions.c.id).where(sessions.c.tenant_id == erasure.tenant, sessions.c.key.in_(groups))
+    first = sa.select(sa.func.min(inbox.c.admitted_at)).where(inbox.c.user_id == erasure.user_id).scalar_subquery()
+    heard = sa.and_(turns.c.session_id.in_(there), turns.c.started_at >= first)
+    return sa.and_(turns.c.user_id != erasure.user_id, sa.or_(turns.c.session_id.in_(asked), heard))
 
 
 def _lanes(connection: sa.Connection, user_id: str) -> list[str]:
@@ -161,9 +196,8 @@ def _lanes(connection: sa.Connection, user_id: str) -> list[str]:
 
 def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
     """Journals of what they said; in groups also of what others said beside it: theirs tell of it too."""
-    of_mine = sa.select(turns.c.session_id).where(*_mine(erasure))
     over = turns.c.end_reason.is_not(None)
-    beside = sa.select(turns.c.id).where(turns.c.session_id.in_(of_mine), over, turns.c.user_id != erasure.user_id)
+    beside = sa.select(turns.c.id).where(over, _beside(erasure))
     mine = sa.select(turns.c.id).where(over, *_mine(erasure))  # theirs last: by them the others' are known
     found = (list(connection.execute(query.limit(TURNS_BATCH)).scalars()) for query in (beside, mine))
     ids = next((batch for batch in found if batch), [])
@@ -193,12 +227,11 @@ def _erase_files(connection: sa.Connection, turn_ids: Sequence[str]) -> None:
 
 def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     """What they wrote: the rows stay, empty, so that no number is given twice and no redelivery is taken."""
-    mine = [inbox.c.user_id == erasure.user_id]
-    if erasure.senders:
-        mine.append(inbox.c.sender.in_(erasure.senders))
-    query = sa.select(inbox.c.id, inbox.c.chat, inbox.c.event_id).where(
-        sa.or_(*mine), inbox.c.id <= erasure.inbox_id, inbox.c.sender != GONE
-    )
+    theirs, before = inbox.c.user_id == erasure.user_id, inbox.c.id <= erasure.inbox_id
+    said = sa.and_(theirs, before)
+    if erasure.extent is Extent.EVERYTHING:
+        said = sa.or_(theirs, sa.and_(inbox.c.sender.in_(erasure.senders), before))
+    query = sa.select(inbox.c.id, inbox.c.chat, inbox.c.event_id).where(said, inbox.c.sender != GONE)
     found = connection.execute(query.limit(ROWS_BATCH)).all()
     ids = [row.id for row in found]
     if not ids:
@@ -214,7 +247,7 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     if erasure.extent is Extent.TALK:
         del values["user_id"]
     connection.execute(sa.update(inbox).where(inbox.c.id.in_(ids)).values(values))
-    for row in found:
+    for row in found if erasure.extent is Extent.EVERYTHING else ():  # who stays is known by their places anyway
         if row.chat and row.chat in row.event_id:  # else it is the platform's number of the event, by which it is known
             connection.execute(sa.update(inbox).where(inbox.c.id == row.id).values(event_id=f"{GONE}:{row.id}"))
     return True
@@ -241,7 +274,8 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
 
 def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
-    asked = pairing_requests.c.sender.in_(erasure.senders)
+    before = pairing_requests.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
+    asked = sa.and_(pairing_requests.c.sender.in_(erasure.senders), before)
     requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars()
     names = [*erasure.senders, erasure.user_id, *requests]
     connection.execute(sa.delete(pairing_requests).where(asked))

@@ -348,9 +348,17 @@ def clear_claimed(
     return rows
 
 
-def clear_person(connection: sa.Connection, user_id: str, before_id: int, now: datetime, why: str) -> None:
-    """Clear whatever waits of one person before a given row, in any session, and record that the rest was stopped."""
-    open_rows = sa.update(inbox).where(inbox.c.user_id == user_id, inbox.c.id < before_id, inbox.c.outcome.is_(None))
+def clear_person(
+    connection: sa.Connection, user_id: str, before_id: int | None, now: datetime, why: str, *, beside_id: int
+) -> None:
+    """Clear whatever waits of one person before a given row, in any session, and record that the rest was stopped.
+
+    None: whatever waits. The row `beside_id` stays as it is.
+    """
+    open_rows = sa.update(inbox).where(
+        inbox.c.user_id == user_id, inbox.c.id != beside_id, inbox.c.outcome.is_(None),
+        *(() if before_id is None else (inbox.c.id < before_id,)),
+    )  # fmt: skip
     note_outcome(
         connection,
         Outcome.CLEARED,

@@ -36,6 +36,9 @@ def message(text: str, **more: object) -> InboundMessage:
     [
         f"/connect acme {SECRET}", f"/CONNECT  acme\n{SECRET} ", f"/connect@the_bot acme {SECRET}",
         f"/connect {SECRET}",
+        f"@the_bot /connect acme {SECRET}",
+        f"<@123>: /coach /connect {SECRET}",
+        f"<@U1|bot> /connect {SECRET}",
         f" /coach /connect acme {SECRET}", f"/coach@the_bot /connect\t{SECRET}", f"/connect acme {SECRET} {SECRET}",
     ],
 )  # fmt: skip

@@ -48,6 +48,13 @@ def a_chart(skills: int, weeks: int, goal: int | None = None, minutes: int = 725
     return ChartReport(skills=drawn, weeks=rows, goal_minutes=goal)
 
 
+def test_what_is_logged_in_a_week_that_has_not_begun_here_breaks_nothing():
+    """Somebody logged on Monday, then flew west: it is Sunday again, and the chart is of that week."""
+    totals = [DayTotal("s0", TODAY + timedelta(days=1), 30)]
+    chart = chart_of([a_skill(0)], totals, TODAY, 0, ChartWish(), None)
+    assert [date(2026, 11, 16)] == [week.week for week in chart.weeks] and not chart.total
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 11), st.integers(0, 400), st.integers(1, 600)), max_size=60),
     st.integers(1, MAX_WEEKS),

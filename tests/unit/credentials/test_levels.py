@@ -200,6 +200,9 @@ async def test_a_file_is_renewed_whole_or_not_at_all(tmp_path: Path) -> None:
     assert old is not None
     await place.write(None, old, token("late", 60))
     assert whole == json.loads(path.read_text())
+    path.write_text("{")
+    with pytest.raises(PlaceUnreadable, match="no JSON any more"):
+        await place.write(None, old, token("late", 60))
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json at all\n", '{"acme": 1}', "\xff"])

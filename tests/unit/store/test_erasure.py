@@ -1,5 +1,7 @@
 """An erasure takes what is one person's, in groups what tells of them too, and leaves everybody else theirs."""
 
+from datetime import timedelta
+
 import sqlalchemy as sa
 
 from gateway.store import erasure
@@ -42,7 +44,8 @@ def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str
         session = {"id": key, "tenant_id": "default", "key": key, "generation": 1, "mode": "steer", "created_at": NOON}
         connection.execute(sessions.insert(), session)
         direct = {"thread": "", "direct": key is not GROUP, "user_id": user, "heard_at": NOON}
-        connection.execute(chats.insert(), place | direct)
+        if connection.execute(sa.select(chats.c.chat).where(chats.c.chat == chat)).first() is None:
+            connection.execute(chats.insert(), place | direct)
     turn = f"turn{at}"
     began = {
         "user_id": user,
@@ -75,6 +78,8 @@ def test_who_was_let_in_is_in_no_record_by_name():
     asked = {"id": "r1", "channel": "telegram", "account": "main", "sender": "telegram:42", "display_name": "Ana"}
     asked |= {"tenant_id": "default", "chat": "42", "state": "approved", "created_at": NOON, "expires_at": NOON}
     connection.execute(pairing_requests.insert(), asked)
+    since = {"id": "r2", "state": "pending", "created_at": NOON + timedelta(seconds=1)}
+    connection.execute(pairing_requests.insert(), asked | since)
     for row in (
         AuditRow(NOON, "telegram:42", "pairing_requested", "r1", "Ana"),
         AuditRow(NOON, "cli", "pairing_approved", "r1", "telegram:42 to telegram:main"),
@@ -88,12 +93,12 @@ def test_who_was_let_in_is_in_no_record_by_name():
         ("cli", "pairing_approved", "forgotten", ""),
         ("cli", "role_changed", BEN, "member to operator"),
     ] == [tuple(row) for row in found[:3]]
-    assert [] == connection.execute(sa.select(pairing_requests)).all()
+    assert ["r2"] == list(connection.execute(sa.select(pairing_requests.c.id)).scalars())  # asked anew, as a stranger
 
 
-def carried_out(connection: sa.Connection, extent: Extent) -> list[Progress]:
+def carried_out(connection: sa.Connection, extent: Extent, inbox_id: int = 2) -> list[Progress]:
     """Ask for Ana, and do it."""
-    erasure.ask(connection, "default", ANA, extent, 2, NOON)
+    erasure.ask(connection, "default", ANA, extent, inbox_id, NOON)
     (wanted,) = erasure.pending(connection)
     done = [erasure.erase(connection, wanted, NOON)]
     while done[-1] is Progress.MORE:
@@ -127,6 +132,62 @@ def test_talk_goes_and_the_person_stays():
     assert 2 == len(connection.execute(sa.select(identities)).all())
     assert ["turn3"] == list(connection.execute(sa.select(turns.c.id)).scalars())
     assert DIRECT in set(connection.execute(sa.select(sessions.c.key)).scalars())
+
+
+def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it():
+    """She never asked there; of another group, whose name only begins alike, and from before she spoke nothing goes."""
+    connection = world()
+    _add_turn(connection, 4, BEN, "agent:coach:telegram:main:group:-9", "-9")
+    _add_turn(connection, 5, BEN, "agent:coach:telegram:main:group:-9:thread:1", "-9")
+    _add_turn(connection, 6, BEN, "agent:coach:telegram:main:group:-91", "-91")
+    _add_turn(connection, 7, BEN, "agent:coach:telegram:main:group:-9", "-9")
+    early = NOON - timedelta(days=1)
+    connection.execute(sa.update(turns).where(turns.c.id == "turn7").values(started_at=early))
+    heard = {"user_id": ANA, "sender": "telegram:42", "session_key": None, "outcome": "context"}
+    connection.execute(sa.update(inbox).where(inbox.c.id == 8).values(heard))
+    carried_out(connection, Extent.EVERYTHING, 8)
+    assert ["turn3", "turn6", "turn7"] == list(connection.execute(sa.select(turns.c.id).order_by(turns.c.id)).scalars())
+
+
+def test_what_was_let_in_just_then_goes_too():
+    """A message that was taken in before its sender was nobody waits no more; a turn that it began is theirs."""
+    connection = world()
+    _add_turn(connection, 4, ANA, DIRECT, "42")
+    connection.execute(sa.update(inbox).where(inbox.c.id == 5).values(outcome=None))
+    later = NOON + timedelta(seconds=1)
+    connection.execute(sa.update(turns).where(turns.c.id == "turn4").values(started_at=later))
+    carried_out(connection, Extent.EVERYTHING)
+    assert [] == connection.execute(sa.select(turns).where(turns.c.user_id == ANA)).all()
+    row = connection.execute(sa.select(inbox.c.outcome, inbox.c.payload, inbox.c.user_id).where(inbox.c.id == 5)).one()
+    assert ("cleared", "", None) == tuple(row)
+
+
+def test_the_answer_to_another_is_sent_before_it_goes():
+    """In the group of both; for as long as the goodbye is waited for."""
+    connection = world()
+    connection.execute(sa.update(outbox).where(outbox.c.cause == "turn2").values(state="ready"))
+    assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
+    (wanted,) = erasure.pending(connection)
+    assert Progress.MORE is erasure.erase(connection, wanted, NOON + erasure.PATIENCE)
+
+
+def test_a_turn_of_another_that_reads_them_ends_before_it_goes():
+    """It would go on with what it was told; one that waits for its person's word is not waited for."""
+    connection = world()
+    ben = sa.update(turns).where(turns.c.id == "turn2")
+    connection.execute(ben.values(end_reason=None))
+    assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
+    (wanted,) = erasure.pending(connection)
+    connection.execute(ben.values(parked_at=NOON))
+    assert Progress.MORE is erasure.erase(connection, wanted, NOON)
+
+
+def test_who_stays_is_not_answered_twice():
+    """What a platform tells again is known by its event, also where that names the chat."""
+    connection = world()
+    connection.execute(sa.update(inbox).where(inbox.c.id == 1).values(event_id="msg:42:7"))
+    carried_out(connection, Extent.TALK)
+    assert "msg:42:7" == connection.execute(sa.select(inbox.c.event_id).where(inbox.c.id == 1)).scalar()
 
 
 def test_nothing_is_taken_from_under_a_turn_that_runs():
