@@ -1,15 +1,19 @@
 """What people write to the offline coach: nothing is written that was not meant, and nearly all of it is understood."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.coach.corpus import CORPUS, is_right, is_wrong_write, messages_of, understand
 
-FILES = sorted(path.name for path in CORPUS.glob("*.jsonl"))
-LEAST_RIGHT = 0.95
+LEAST_RIGHT = {path.relative_to(CORPUS): 0.95 for path in CORPUS.glob("*.jsonl")}
+LEAST_RIGHT |= {path.relative_to(CORPUS): 0.8 for path in CORPUS.glob("held_out/*.jsonl")}
+"""By file. Nobody who works on the reading looks into the held-out ones: they alone tell how new messages fare. Whoever
+does tune on them moves them up to the others, and has new ones written."""
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_nothing_is_written_that_was_not_meant_and_nearly_all_is_understood(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(LEAST_RIGHT), ids=str)
+def test_nothing_is_written_that_was_not_meant_and_nearly_all_is_understood(name: Path) -> None:
     """Not one message is, whatever else is not understood; the rest is taken as who knows skills and day takes it."""
     found = [
         (message, understand(message.text, message.skills, message.now, message.language))
@@ -17,4 +21,4 @@ def test_nothing_is_written_that_was_not_meant_and_nearly_all_is_understood(name
     ]
     assert [] == [(message.text, understood) for message, understood in found if is_wrong_write(message, understood)]
     missed = [(message.text, understood) for message, understood in found if not is_right(message, understood)]
-    assert len(found) * LEAST_RIGHT <= len(found) - len(missed), missed
+    assert len(found) * LEAST_RIGHT[name] <= len(found) - len(missed), missed if "held_out" not in name.parts else ""
