@@ -12,7 +12,6 @@ import pytest
 DEMO = (sys.executable, "-m", "gateway", "demo")
 
 
-@pytest.mark.gate
 @pytest.mark.timeout(120)
 def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """On every platform: lost 0, doubled 0, pings 0 (D1, D2); it exits with 0, prints plainly and leaves no files."""

@@ -93,7 +93,8 @@ class Clause:
                 return None
             elif chunk.role in VERBS and not self._is_open(at):
                 head = all(each.role in _SAYS_LITTLE for each in self.chunks[:at]) or self.is_led(at)
-                return at if subject is not None or chunk.is_first_person or head else None
+                own = chunk.is_first_person and chunk.role is not WordRole.DONE
+                return at if subject is not None or own or head else None
         return None
 
     @cached_property

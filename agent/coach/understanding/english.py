@@ -192,12 +192,12 @@ ENGLISH = LanguageTable(
             "no not never none nothing without nor neither don't dont didn't didnt doesn't doesnt haven't havent "
             "hasn't hadn't isn't wasn't weren't aren't won't wont can't cant cannot couldn't couldnt shouldn't "
             "wouldn't ain't nope nah skipped skip skipping missed miss cancelled canceled failed forgot forgotten "
-            "postponed undone nobody neglected refused avoided quit stopped instead zero barely"
+            "postponed undone nobody neglected refused avoided quit stopped instead zero barely ❌ 🚫 ✖ ✗ ✘"
         ),
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
             "starting planning plan plans planned due pending remaining remain remains left booked promise promised "
-            "scheduled schedule agenda we'll let let's lets begin beginning calendar"
+            "scheduled schedule agenda we'll let let's lets begin beginning calendar ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "

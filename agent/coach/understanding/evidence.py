@@ -92,8 +92,13 @@ def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
 
 
 def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
-    """As "doing 45m guitar", "then 30 min piano": not done yet."""
+    """As "doing 45m guitar", "practise guitar 45 min", "then 30 min piano": not done yet."""
     doing = any(chunk.role is WordRole.GERUND for chunk in clause.chunks[: core[0]])
+    said = [
+        chunk.role for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.ADVERB, WordRole.OPENING)
+    ]
+    if WordRole.INFINITIVE in said[: core[0] + 1] or said[:2] == [WordRole.PRACTICE, WordRole.SKILL]:
+        return True
     more = any(chunk.plain in _MORE or "more" in chunk.plain for chunk in clause.chunks[: core[-1] + 1])
     if more and not clause.days and not clause.has(WordRole.DONE):
         return True

@@ -26,8 +26,12 @@ _HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
 _APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
 _TOMORROW = frozenset({"tomorrow", "tmrw", "tmr", "manana"})
 _BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
+_MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
+LEAST = 5
+"""A smaller number without a unit, behind an entry, counts something else: "and one song"."""
+
 _REQUEST = "can you"
 
 
@@ -185,7 +189,10 @@ def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> 
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
-    return asked or planned or says_so or (is_next and _is_more(clause, own, entry))
+    numbers = {chunk.minutes for chunk in clause.chunks if chunk.role is WordRole.NUMBER and chunk.minutes >= LEAST}
+    corrects = clause.is_fragment and bool(numbers - {entry.amount.minutes}) and Twist.OTHERS not in clause.twists
+    corrects = corrects or any(chunk.plain in _MEANS for chunk in clause.chunks)
+    return asked or planned or says_so or corrects or (is_next and _is_more(clause, own, entry))
 
 
 def _says_who(clause: Clause, entry: Candidate) -> bool:

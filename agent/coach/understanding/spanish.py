@@ -85,7 +85,7 @@ SPANISH = LanguageTable(
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
-            "caído"
+            "caído; en realidad"
         ),
         "F": (
             "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total"
@@ -197,13 +197,13 @@ SPANISH = LanguageTable(
         "negated": (
             "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
             "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
-            "suspendido suspendida"
+            "suspendido suspendida ❌ 🚫 ✖ ✗ ✘"
         ),
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora"
+            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
@@ -265,7 +265,7 @@ SPANISH = LanguageTable(
             "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
             "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
             "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
-            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando"
+            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo"
         ),
     },
     acts={
