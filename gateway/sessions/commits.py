@@ -104,6 +104,8 @@ def keep_summary(
     """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
     now = clock()
     journal.hold(connection, fence)
+    if not journal.is_kept(connection, turn.id):
+        return []  # it was forgotten while its notes were made
     before = summaries.keep(connection, turn, summary, now)
     costs.note(connection, turn, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
@@ -113,7 +115,8 @@ def keep_summary(
 def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
     """Count what calls cost that are no steps of the turn."""
     journal.hold(connection, fence)
-    costs.note(connection, turn, clock())
+    if journal.is_kept(connection, turn.id):
+        costs.note(connection, turn, clock())
 
 
 def apply(

@@ -228,6 +228,11 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
     return connection.execute(_end_turn, {"b_id": turn_id, "b_reason": reason, "b_now": now}).rowcount == 1
 
 
+def is_kept(connection: sa.Connection, turn_id: str) -> bool:
+    """Whether a turn is there still: its person may have asked to be forgotten."""
+    return connection.execute(sa.select(turns.c.id).where(turns.c.id == turn_id)).first() is not None
+
+
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
     """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing.
 

@@ -3,6 +3,8 @@
 import asyncio
 from statistics import mean
 
+import sqlalchemy as sa
+
 from agent.context.compaction import INSTRUCTIONS
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
@@ -47,6 +49,31 @@ async def test_notes_that_broke_are_not_tried_again_at_once(spine: Spine) -> Non
         await talk(spine, keeper, 1)
     await talk(spine, keeper, 3)
     assert 1 == len(tries)
+
+
+async def test_notes_that_are_made_while_their_person_is_forgotten_are_not_kept(spine: Spine) -> None:
+    """What they are of is gone by then; nobody is told that the conversation has grown long."""
+    keeper, stalled, go_on, made = FactKeeper(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class WaitingNotes(GatedModel):
+        async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+            if request.system is INSTRUCTIONS:
+                stalled.set()
+                await go_on.wait()
+                made.set()
+            return await super().respond(request, on_event)
+
+    spine.model = WaitingNotes()
+    spine.model.facts = ModelFacts(context_window_tokens=WINDOW)
+    while not stalled.is_set():
+        await talk(spine, keeper, 1)
+    for table in ("events", "turns"):
+        await spine.store.write(lambda c, table=table: c.execute(sa.text(f"DELETE FROM {table}")).rowcount)
+    go_on.set()
+    await made.wait()
+    await spine.quiet()
+    assert 0 == await spine.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM summaries")).scalar())
+    assert not any("grown long" in text for text in spine.channel.shown())
 
 
 async def test_f45_a_kill_while_notes_are_made_leaves_the_conversation_as_it_was(spine: Spine) -> None:
