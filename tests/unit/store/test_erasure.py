@@ -1,7 +1,9 @@
 """An erasure takes what is one person's, in groups what tells of them too, and leaves everybody else theirs."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
+import pytest
 import sqlalchemy as sa
 
 from gateway.store import erasure
@@ -12,6 +14,7 @@ from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, erasures, identities, pairing_requests, users
 from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import blobs, events, sessions, turns
+from tests.fakes.people import database
 from tests.fakes.spine import NOON
 
 ANA, BEN = "019a0000-0000-7000-8000-00000000000a", "019a0000-0000-7000-8000-00000000000b"
@@ -19,11 +22,15 @@ PICTURE = "019a0000-0000-7000-8000-0000000000ff"
 DIRECT, GROUP = "agent:coach:telegram:main:direct:42", "agent:coach:telegram:main:group:-7"
 
 
-def world() -> sa.Connection:
+@pytest.fixture
+def connection() -> Iterator[sa.Connection]:
     """Ana talks to the bot alone, Ana and Ben in a group, Ben alone."""
-    engine = sa.create_engine("sqlite://")
-    metadata.create_all(engine)
-    connection = engine.connect()
+    with database(metadata.create_all) as connection:
+        _fill(connection)
+        yield connection
+
+
+def _fill(connection: sa.Connection) -> None:
     for user, sender in ((ANA, "42"), (BEN, "43")):
         person = {"role": "member", "display_name": sender, "timezone": "UTC", "week_start": 0, "created_at": NOON}
         connection.execute(users.insert(), {"id": user, "tenant_id": "default", **person})
@@ -33,7 +40,6 @@ def world() -> sa.Connection:
         ((ANA, DIRECT, "42"), (ANA, GROUP, "-7"), (BEN, GROUP, "-7"), (BEN, "b", "43"))
     ):
         _add_turn(connection, at, user, key, chat)
-    return connection
 
 
 def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str) -> None:
@@ -72,9 +78,8 @@ def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str
             connection.execute(blobs.insert(), row)
 
 
-def test_who_was_let_in_is_in_no_record_by_name():
+def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
     """Nor in the request by which they were; that somebody was, and when, stays."""
-    connection = world()
     asked = {"id": "r1", "channel": "telegram", "account": "main", "sender": "telegram:42", "display_name": "Ana"}
     asked |= {"tenant_id": "default", "chat": "42", "state": "approved", "created_at": NOON, "expires_at": NOON}
     connection.execute(pairing_requests.insert(), asked)
@@ -106,9 +111,8 @@ def carried_out(connection: sa.Connection, extent: Extent, inbox_id: int = 2) ->
     return done
 
 
-def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone():
+def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone(connection: sa.Connection):
     """Of the group's conversation nothing stays, for the others' part tells of her; Ben's own chat is as it was."""
-    connection = world()
     for user in (ANA, BEN):
         key = {"user_id": user, "provider": "p", "kind": "api", "sealed": "s", "connected_at": NOON}
         connection.execute(credentials.insert(), {"tenant_id": "default", **key})
@@ -124,9 +128,8 @@ def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone():
     assert [] == list(connection.execute(sa.select(erasures.c.id)))
 
 
-def test_talk_goes_and_the_person_stays():
+def test_talk_goes_and_the_person_stays(connection: sa.Connection):
     """Their identity, their places, their data."""
-    connection = world()
     carried_out(connection, Extent.TALK)
     assert {ANA, BEN} == set(connection.execute(sa.select(users.c.id)).scalars())
     assert 2 == len(connection.execute(sa.select(identities)).all())
@@ -134,9 +137,8 @@ def test_talk_goes_and_the_person_stays():
     assert DIRECT in set(connection.execute(sa.select(sessions.c.key)).scalars())
 
 
-def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it():
+def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it(connection: sa.Connection):
     """She never asked there; of another group, whose name only begins alike, and from before she spoke nothing goes."""
-    connection = world()
     _add_turn(connection, 4, BEN, "agent:coach:telegram:main:group:-9", "-9")
     _add_turn(connection, 5, BEN, "agent:coach:telegram:main:group:-9:thread:1", "-9")
     _add_turn(connection, 6, BEN, "agent:coach:telegram:main:group:-91", "-91")
@@ -149,9 +151,8 @@ def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it():
     assert ["turn3", "turn6", "turn7"] == list(connection.execute(sa.select(turns.c.id).order_by(turns.c.id)).scalars())
 
 
-def test_what_was_let_in_just_then_goes_too():
+def test_what_was_let_in_just_then_goes_too(connection: sa.Connection):
     """A message that was taken in before its sender was nobody waits no more; a turn that it began is theirs."""
-    connection = world()
     _add_turn(connection, 4, ANA, DIRECT, "42")
     connection.execute(sa.update(inbox).where(inbox.c.id == 5).values(outcome=None))
     later = NOON + timedelta(seconds=1)
@@ -162,18 +163,16 @@ def test_what_was_let_in_just_then_goes_too():
     assert ("cleared", "", None) == tuple(row)
 
 
-def test_the_answer_to_another_is_sent_before_it_goes():
+def test_the_answer_to_another_is_sent_before_it_goes(connection: sa.Connection):
     """In the group of both; for as long as the goodbye is waited for."""
-    connection = world()
     connection.execute(sa.update(outbox).where(outbox.c.cause == "turn2").values(state="ready"))
     assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
     (wanted,) = erasure.pending(connection)
     assert Progress.MORE is erasure.erase(connection, wanted, NOON + erasure.PATIENCE)
 
 
-def test_a_turn_of_another_that_reads_them_ends_before_it_goes():
+def test_a_turn_of_another_that_reads_them_ends_before_it_goes(connection: sa.Connection):
     """It would go on with what it was told; one that waits for its person's word is not waited for."""
-    connection = world()
     ben = sa.update(turns).where(turns.c.id == "turn2")
     connection.execute(ben.values(end_reason=None))
     assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
@@ -182,17 +181,15 @@ def test_a_turn_of_another_that_reads_them_ends_before_it_goes():
     assert Progress.MORE is erasure.erase(connection, wanted, NOON)
 
 
-def test_who_stays_is_not_answered_twice():
+def test_who_stays_is_not_answered_twice(connection: sa.Connection):
     """What a platform tells again is known by its event, also where that names the chat."""
-    connection = world()
     connection.execute(sa.update(inbox).where(inbox.c.id == 1).values(event_id="msg:42:7"))
     carried_out(connection, Extent.TALK)
     assert "msg:42:7" == connection.execute(sa.select(inbox.c.event_id).where(inbox.c.id == 1)).scalar()
 
 
-def test_nothing_is_taken_from_under_a_turn_that_runs():
+def test_nothing_is_taken_from_under_a_turn_that_runs(connection: sa.Connection):
     """It is asked again until the turn has ended."""
-    connection = world()
     connection.execute(sa.update(turns).where(turns.c.id == "turn0").values(end_reason=None))
     assert [Progress.WAITS] == carried_out(connection, Extent.EVERYTHING)
     assert 4 == len(connection.execute(sa.select(turns)).all())
