@@ -21,7 +21,7 @@ def estimate_tokens(items: Iterable[Item]) -> int:
 
 def estimate_text(text: str) -> int:
     """About how many tokens a text is."""
-    return int(len(text.encode(errors="replace")) / BYTES_PER_TOKEN)
+    return int(_bytes_of(text) / BYTES_PER_TOKEN)
 
 
 class RequestSizes:
@@ -44,15 +44,20 @@ def item_bytes(item: Item) -> int:
     """About how many bytes an item is on a wire; a picture as many as words that count the same."""
     match item:
         case UserItem():
-            words = len(item.text.encode(errors="replace")) + len(item.data.encode(errors="replace")) + 16
+            words = _bytes_of(item.text) + _bytes_of(item.data) + 16
             return words + int(BYTES_PER_TOKEN * sum(picture.tokens for picture in visible(item.pictures)))
         case NoteItem():
-            return len(item.text.encode(errors="replace")) + 16
+            return _bytes_of(item.text) + 16
         case ToolItem():
-            return len(item.content.encode(errors="replace")) + 32
+            return _bytes_of(item.content) + 32
         case AssistantItem():
-            calls = sum(len(call.name) + len(call.arguments.encode(errors="replace")) + 32 for call in item.tool_calls)
-            return len(item.text.encode(errors="replace")) + calls + 16
+            calls = sum(len(call.name) + _bytes_of(call.arguments) + 32 for call in item.tool_calls)
+            return _bytes_of(item.text) + calls + 16
+
+
+def _bytes_of(text: str) -> int:
+    """Of plain ASCII, which most talk and all JSON of ours is, nothing has to be encoded to know."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
