@@ -1,0 +1,15 @@
+"""Migrations are one chain: with two last ones no database could be brought up, and no gateway would start."""
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from gateway.store.migrate import MIGRATIONS
+
+
+def test_each_migration_follows_another():
+    """One begins and one is the newest; a branch is what two people's migrations with the same parent make."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    scripts = ScriptDirectory.from_config(config)
+    assert (1, 1) == (len(scripts.get_bases()), len(scripts.get_heads()))
+    assert len(list(scripts.walk_revisions())) == len(list((MIGRATIONS / "versions").glob("0*.py")))
