@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 from agent.catalogue import Catalogue
@@ -40,6 +41,9 @@ JOIN_WITHIN = timedelta(seconds=1.5)
 NEAR_LIMIT = 100
 """Units below a platform's limit from which on a text is taken for the beginning of a longer one."""
 
+MOST_WORDS = 256
+"""Messages whose kind is remembered: router, mailbox and session ask for that of each in turn."""
+
 
 # ------------------------------------------------------------ what a row is
 
@@ -48,9 +52,9 @@ class RowClassifier:
     """Tells messages from commands by the command table."""
 
     def __init__(self, table: CommandTable, kind_of_words: KindOfWords = lambda _text: None) -> None:
-        """`kind_of_words` says which words start a turn of a kind of their own."""
+        """`kind_of_words` says which words start a turn of a kind of their own; asked once of each."""
         self._table = table
-        self._kind_of_words = kind_of_words
+        self._kind_of_words = lru_cache(MOST_WORDS)(kind_of_words)
 
     def kind_of(self, row: InboxRow) -> str | None:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
