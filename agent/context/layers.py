@@ -111,8 +111,9 @@ def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] 
         return tokens(estimate_tokens(fitted)) - most_tokens
 
     fitted = list(items)
-    if excess() > 0:
-        fitted = blank_old_results(fitted)
+    if excess() <= 0:
+        return fitted
+    fitted = blank_old_results(fitted)
     if (over := excess()) > 0:
         fitted = drop_results(fitted, largest_results(fitted, over))
     if excess() > 0:

@@ -90,7 +90,7 @@ class ContextWindow:
         key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor(self._answers))
         if self._made is None or self._made[0] != key:
             self._made = (key, self._fit(with_history=with_history))
-        self._asked_tokens = estimate_tokens(self._made[1]) + self._fixed_tokens
+            self._asked_tokens = estimate_tokens(self._made[1]) + self._fixed_tokens
         return self._made[1]
 
     def _fit(self, *, with_history: bool) -> list[Item]:
