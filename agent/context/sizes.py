@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.pictures import visible
-from agent.ports import ModelRequest, ToolSpec
+from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 BYTES_PER_TOKEN = 3.5
@@ -53,6 +53,19 @@ def item_bytes(item: Item) -> int:
         case AssistantItem():
             calls = sum(len(call.name) + _bytes_of(call.arguments) + 32 for call in item.tool_calls)
             return _bytes_of(item.text) + calls + 16
+
+
+def chars_of(event: ModelEvent) -> int | None:
+    """How many characters of a response this event brings, 0 for a sign of life; None: it is no part of one."""
+    match event:
+        case TextDelta() | ThinkingDelta():
+            return len(event.text)
+        case CallStreamed():
+            return len(event.call.name) + len(event.call.arguments)
+        case Alive():
+            return 0
+        case _:
+            return None
 
 
 def _bytes_of(text: str) -> int:

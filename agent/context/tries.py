@@ -3,11 +3,10 @@
 By the length of what was sent and of what was heard; where nothing of a response was heard it cost nothing.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens
-from agent.ports import Alive, CallStreamed, ChatModel, ModelEvent, ModelRequest, Recovering, TextDelta, ThinkingDelta
+from agent.context.sizes import BYTES_PER_TOKEN, RequestSizes, chars_of
+from agent.ports import ChatModel, ModelEvent, ModelRequest, Recovering
 from agent.rungs import Rung
 from agent.transcript import Usage
 
@@ -31,19 +30,13 @@ class Tries:
 
     def hear(self, event: ModelEvent) -> TryCost | None:
         """The model told this; what the try before cost, where another one begins."""
-        match event:
-            case TextDelta() | ThinkingDelta():
-                self._chars = (self._chars or 0) + len(event.text)
-            case CallStreamed():
-                self._chars = (self._chars or 0) + len(event.call.name) + len(event.call.arguments)
-            case Alive():
-                self._chars = self._chars or 0
-            case Recovering():
-                cost = self.abandon()
-                self.asked = event.detail if event.rung is Rung.NEXT_MODEL else self.asked
-                return cost
-            case _:
-                pass
+        if isinstance(event, Recovering):
+            cost = self.abandon()
+            self.asked = event.detail if event.rung is Rung.NEXT_MODEL else self.asked
+            return cost
+        chars = chars_of(event)
+        if chars is not None:
+            self._chars = (self._chars or 0) + chars
         return None
 
     def abandon(self) -> TryCost | None:
@@ -55,13 +48,7 @@ class Tries:
         """About what a response of this length cost, of this model; "": of who is asked now."""
         if self._request is None:
             return None
-        used = Usage(_input_tokens(self._request), int(said_chars / BYTES_PER_TOKEN))
+        used = Usage(RequestSizes().estimate(self._request), int(said_chars / BYTES_PER_TOKEN))
         by = model or self.asked
         prices = self._model.facts.prices if by == self._model.name else None
         return by, replace(used, cost_microusd=None if prices is None else prices.cost_microusd(used))
-
-
-def _input_tokens(request: ModelRequest) -> int:
-    tools: Sequence[str] = [f"{tool.name}{tool.description}{tool.schema}" for tool in request.tools]
-    told = len(str(request.system)) + sum(map(len, tools))
-    return estimate_tokens(request.items) + int(told / BYTES_PER_TOKEN)

@@ -5,19 +5,15 @@ What caps there are, and what is left of them, is the budget's matter.
 
 from agent.budgets import Budget, Spending, most_of, spent_of
 from agent.config import LinkConfig
-from agent.context.sizes import BYTES_PER_TOKEN, Calibration
+from agent.context.sizes import BYTES_PER_TOKEN, Calibration, chars_of
 from agent.errors import FailureKind
 from agent.ports import (
-    Alive,
-    CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFacts,
     ModelFailure,
     ModelRequest,
     OnModelEvent,
-    TextDelta,
-    ThinkingDelta,
 )
 from agent.transcript import ModelResponded, Usage
 
@@ -82,12 +78,9 @@ class _Heard:
         self.any = False  # the provider has begun a response
 
     def __call__(self, event: ModelEvent) -> None:
-        match event:
-            case TextDelta() | ThinkingDelta():
-                self._chars += len(event.text)
-            case CallStreamed():
-                self._chars += len(event.call.name) + len(event.call.arguments)
-        self.any = self.any or isinstance(event, TextDelta | ThinkingDelta | CallStreamed | Alive)
+        chars = chars_of(event)
+        self._chars += chars or 0
+        self.any = self.any or chars is not None
         self._on_event(event)
 
     @property
