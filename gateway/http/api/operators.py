@@ -3,7 +3,7 @@
 Rules are `gateway.access`'s; a key decides with the rank of an operator, and the audit log has its id.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -313,9 +313,6 @@ def _row_id(call: ApiRequest) -> int:
 
 def _no_such_part() -> ApiRefusal:
     return ApiRefusal(404, "not_found", "no failed part has this id", "GET /v1/outbox lists them.")
-
-
-Handle = Callable[[ApiRequest], Awaitable[ApiModel]]
 
 
 def operator_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:

@@ -6,8 +6,6 @@ from typing import Literal
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-RATE_CODES = frozenset({"too_many_messages", "too_many_waiting", "model_busy", "over_budget"})
-
 Code = Literal[
     "bad_json", "bad_request", "body_too_large", "broken", "content_encoding", "empty_message", "host_refused",
     "idempotency_mismatch", "key_missing", "key_refused", "media_type", "method_not_allowed", "model_busy",
