@@ -3,6 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 import structlog
@@ -11,7 +12,8 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT
+from channels.messages import DEFAULT_TENANT, Address
+from gateway.access import invites, pairing
 from gateway.access.calls import access_calls, invite_calls
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
@@ -22,6 +24,7 @@ from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
+from gateway.commands.people import OperatorDesk
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import GatewayError
@@ -29,13 +32,16 @@ from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
 from gateway.inbound.manager import ChannelManager
+from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.store import outbox, people
 from gateway.store.engine import Connection, Store
+from gateway.store.pairing import PairingRequest
 
 log = structlog.get_logger()
 
+HOUSEKEEPING_S = 60.0
 LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
 
 
@@ -61,15 +67,35 @@ def access_operations(
     def on_change(change: AccessChange) -> None:
         if change.person is not None:
             snapshot.put(change.person)
-        if change.told is not None:
-            delivery.reread(change.told)
+        for where in change.told:
+            delivery.reread(where)
         if change.row is not None:
             bus.publish(change.row)
-        elif change.told is not None:
+        elif change.told:
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent))
+    verdict = partial(_show_verdict, manager)
+    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+
+
+def _show_verdict(
+    manager: ChannelManager, connection: Connection, asked: PairingRequest, what: str, by: str
+) -> Sequence[Address]:
+    return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
+
+
+async def keep_house(store: Store) -> None:
+    """Once a minute requests and invitations run out; until cancelled."""
+
+    def job(connection: Connection) -> None:
+        pairing.expire(connection, steady_now())
+        pairing.forget(connection, steady_now())
+        invites.expire(connection, steady_now())
+
+    while True:
+        await store.write(job)
+        await asyncio.sleep(HOUSEKEEPING_S)
 
 
 class InviteLinks:
@@ -100,10 +126,11 @@ class InviteLinks:
 
 
 def operator_calls(
-    operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks
+    operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks, desk: OperatorDesk
 ) -> dict[str, Handler]:
-    """Handlers of the control socket by name; an invitation comes with where it leads."""
-    calls = dict(invite_calls(InviteOperations(store, keys.invites, steady_now)))
+    """Handlers of the control socket by name; an invitation comes with where it leads. Commands find theirs, too."""
+    desk.access, desk.invites, desk.ways = operations, InviteOperations(store, keys.invites, steady_now), links.ways
+    calls = dict(invite_calls(desk.invites))
     make = calls["invite.make"]
 
     async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:

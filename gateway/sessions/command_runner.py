@@ -298,8 +298,9 @@ class CommandRunner:
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=principal.locale
-            )
+                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref,
+                reply_route_of=own_route_id(row), locale=principal.locale,
+            )  # fmt: skip
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_keep_files(connection, row, reply, now))
             elif reply.files:

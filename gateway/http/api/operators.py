@@ -77,6 +77,7 @@ class DeniedAnswer(ApiModel):
 
     request: str
     sender: str
+    name: str
 
 
 class CodeRequest(ApiModel):
