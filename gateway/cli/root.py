@@ -50,6 +50,15 @@ class LazyGroup(click.Group):
             raise TypeError(f"{COMMANDS[cmd_name][0]}.command is not a click command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these words; where there is none, the nearest are named from the table."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as unknown:
+            raise click.exceptions.NoSuchCommand(unknown.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table as help shows it, without importing any command."""
         with formatter.section("Commands"):
