@@ -71,8 +71,8 @@ bench: install  ## figures beside a bare bot in the same run
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
 
-browser: install  ## the chat page in a real Chromium, where one is installed
-	$(BIN)/python -m pytest -m browser -rs -s tests/journeys/test_browser.py $(ARGS)
+browser: install  ## the pages in a real Chromium, where one is installed
+	$(BIN)/python -m pytest -m browser -rs tests/journeys $(ARGS)
 
 texts: install  ## make the .mo of each .po, the files with what people read
 	@for po in $$(find gateway agent channels tests -name "*.po"); do \
