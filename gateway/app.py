@@ -63,9 +63,8 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.ops.route_report import route_calls
 from gateway.ops.scheduler import Scheduler
-from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
+from gateway.ops.status import GatewayStatus, ModelStanding, recorded_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
@@ -348,7 +347,7 @@ class Gateway:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        handlers = {**calls, **usage_calls(self._store, utc_now), **route_calls(self._store, utc_now), "status": status}
+        handlers = {**calls, **recorded_calls(self._store, utc_now), "status": status}
         return ControlServer(self._settings.control_path, handlers, mounts)
 
 

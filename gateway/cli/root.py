@@ -15,6 +15,7 @@ COMMANDS = {
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
+    "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),
@@ -48,6 +49,15 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]}.command is not a click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these words; where there is none, the nearest are named from the table."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as unknown:
+            raise click.exceptions.NoSuchCommand(unknown.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table as help shows it, without importing any command."""

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.cli.tables import json_option
 from gateway.config.settings import Settings
 from gateway.ops import control_client
 
@@ -19,7 +20,7 @@ NOT_RUNNING = 3
 
 
 @click.command("status")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+@json_option
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
     """Show parts, queues and open requests of the gateway on this home. Exit status 3: none runs."""
