@@ -40,7 +40,7 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class PlatformAnswer:
     """One answer: JSON and its headers."""
 
     status: int
@@ -70,7 +70,7 @@ class Asker:
 
     async def ask(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: JsonValue = None
-    ) -> Heard:
+    ) -> PlatformAnswer:
         """One call, never repeated and never redirected.
 
         Raises:
@@ -84,7 +84,7 @@ class Asker:
             raise NoAnswer(f"cannot be reached ({type(error).__name__})") from error
         if not isinstance(content, dict):
             raise NoAnswer(f"something else answers there ({answer.status}); look at api_base and any proxy")
-        return Heard(answer.status, content, answer.headers)
+        return PlatformAnswer(answer.status, content, answer.headers)
 
     def _note_date(self, host: str, date: str | None) -> None:
         said = _instant(date)
@@ -99,7 +99,7 @@ def _instant(date: str | None) -> datetime | None:
         return None
 
 
-def described(heard: Heard, key: str) -> str:
+def refusal_words(heard: PlatformAnswer, key: str) -> str:
     """What a platform says about a refusal, in one line, behind its status."""
     return words_of(f"{heard.status} {heard.body.get(key) or HTTPStatus(heard.status).phrase}", 200)
 
@@ -118,7 +118,7 @@ def load_probe(channel: str) -> Probe | None:
 
 
 @dataclass(slots=True)
-class Look:
+class AccountLook:
     """What is found of one account, in order."""
 
     part: str

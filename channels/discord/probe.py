@@ -2,7 +2,7 @@
 
 from channels.discord.config import PORTAL, DiscordAccount
 from channels.foreign import whole_of, words_of
-from channels.probing import Asker, Finding, Heard, Look, NoAnswer, described
+from channels.probing import AccountLook, Asker, Finding, NoAnswer, PlatformAnswer, refusal_words
 
 MESSAGE_CONTENT = 1 << 18 | 1 << 19
 """Flags of an application that has the intent, verified or not (Discord's reference, Application Flags, 2026-11)."""
@@ -13,12 +13,12 @@ AGENT = "DiscordBot (tenk-gateway, 1)"
 
 async def probe(account: DiscordAccount, asker: Asker) -> list[Finding]:
     """Three calls that change nothing: who we are, what the application may, and the gateway's sessions."""
-    look = Look(f"discord:{account.name}")
+    look = AccountLook(f"discord:{account.name}")
     try:
         me = await _get(account, asker, "/users/@me")
         if me.status != 200:
             look.bad(
-                f"Discord refuses the token ({described(me, 'message')})",
+                f"Discord refuses the token ({refusal_words(me, 'message')})",
                 f"take a new one at {PORTAL}, page Bot, Reset Token",
                 ("channels", "discord", account.name, "token"),
             )
@@ -31,7 +31,7 @@ async def probe(account: DiscordAccount, asker: Asker) -> list[Finding]:
     return look.found
 
 
-def _judge_intent(account: DiscordAccount, application: Heard, look: Look) -> None:
+def _judge_intent(account: DiscordAccount, application: PlatformAnswer, look: AccountLook) -> None:
     flags = whole_of(application.body.get("flags"))
     if flags is None or not account.message_content:
         return
@@ -44,13 +44,13 @@ def _judge_intent(account: DiscordAccount, application: Heard, look: Look) -> No
     )
 
 
-def _judge_sessions(gateway: Heard, look: Look) -> None:
+def _judge_sessions(gateway: PlatformAnswer, look: AccountLook) -> None:
     limit = gateway.body.get("session_start_limit")
     left = whole_of(limit.get("remaining")) if isinstance(limit, dict) else None
     if left == 0:
         look.bad("it has identified too often today", "stop what starts it again and again, and wait for tomorrow")
 
 
-async def _get(account: DiscordAccount, asker: Asker, path: str) -> Heard:
+async def _get(account: DiscordAccount, asker: Asker, path: str) -> PlatformAnswer:
     headers = {"Authorization": f"Bot {account.token.get_secret_value()}", "User-Agent": AGENT}
     return await asker.ask("GET", f"{account.api_base}{path}", headers=headers)

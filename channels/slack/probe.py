@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 from channels.foreign import words_of
-from channels.probing import Asker, Finding, Heard, Look, NoAnswer, described
+from channels.probing import AccountLook, Asker, Finding, NoAnswer, PlatformAnswer, refusal_words
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import APPS
 from channels.slack.identity import NEEDED, WANTED
@@ -11,7 +11,7 @@ from channels.slack.identity import NEEDED, WANTED
 
 async def probe(account: SlackAccount, asker: Asker) -> list[Finding]:
     """Two calls: auth.test, and over Socket Mode apps.connections.open, whose address is not used."""
-    look = Look(f"slack:{account.name}")
+    look = AccountLook(f"slack:{account.name}")
     try:
         if await _meet(account, asker, look) and account.app_token is not None and account.mode == "socket":
             await _look_at_socket(account, account.app_token, asker, look)
@@ -20,12 +20,12 @@ async def probe(account: SlackAccount, asker: Asker) -> list[Finding]:
     return look.found
 
 
-async def _meet(account: SlackAccount, asker: Asker, look: Look) -> bool:
+async def _meet(account: SlackAccount, asker: Asker, look: AccountLook) -> bool:
     """Whether the bot token is taken."""
     who = await _call(account, asker, "auth.test", account.bot_token)
     if not who.body.get("ok"):
         look.bad(
-            f"Slack refuses the bot token ({described(who, 'error')})",
+            f"Slack refuses the bot token ({refusal_words(who, 'error')})",
             f"take the one that begins with xoxb- at {APPS}, OAuth & Permissions; install the app if there is none",
             ("channels", "slack", account.name, "bot_token"),
         )
@@ -36,7 +36,7 @@ async def _meet(account: SlackAccount, asker: Asker, look: Look) -> bool:
     return True
 
 
-def _judge_scopes(who: Heard, look: Look) -> None:
+def _judge_scopes(who: PlatformAnswer, look: AccountLook) -> None:
     scopes = {scope.strip() for scope in who.headers.get("x-oauth-scopes", "").split(",")} - {""}
     missing = {scope: what for scope, what in {NEEDED: "answers", **WANTED}.items() if scope not in scopes}
     if not scopes or not missing:
@@ -49,11 +49,11 @@ def _judge_scopes(who: Heard, look: Look) -> None:
     )
 
 
-async def _look_at_socket(account: SlackAccount, token: SecretStr, asker: Asker, look: Look) -> None:
+async def _look_at_socket(account: SlackAccount, token: SecretStr, asker: Asker, look: AccountLook) -> None:
     opened = await _call(account, asker, "apps.connections.open", token)
     if not opened.body.get("ok"):
         look.bad(
-            f"Slack refuses the app-level token ({described(opened, 'error')})",
+            f"Slack refuses the app-level token ({refusal_words(opened, 'error')})",
             f"make one at {APPS}, Basic Information, App-Level Tokens, with the scope connections:write",
             ("channels", "slack", account.name, "app_token"),
         )
@@ -63,6 +63,6 @@ async def _look_at_socket(account: SlackAccount, token: SecretStr, asker: Asker,
         look.ok("Socket Mode opens")
 
 
-async def _call(account: SlackAccount, asker: Asker, method: str, token: SecretStr) -> Heard:
+async def _call(account: SlackAccount, asker: Asker, method: str, token: SecretStr) -> PlatformAnswer:
     headers = {"Authorization": f"Bearer {token.get_secret_value()}"}
     return await asker.ask("POST", f"{account.api_url}{method}", headers=headers)

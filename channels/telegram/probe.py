@@ -1,13 +1,13 @@
 """Looks at one Telegram bot from outside: its token, and a webhook that keeps it from being polled."""
 
 from channels.foreign import words_of
-from channels.probing import Asker, Finding, Heard, Look, NoAnswer, described
+from channels.probing import AccountLook, Asker, Finding, NoAnswer, PlatformAnswer, refusal_words
 from channels.telegram.config import TelegramAccount
 
 
 async def probe(account: TelegramAccount, asker: Asker) -> list[Finding]:
     """Two calls that change nothing: getMe and getWebhookInfo."""
-    look = Look(f"telegram:{account.name}")
+    look = AccountLook(f"telegram:{account.name}")
     try:
         if await _meet(account, asker, look):
             await _look_at_webhook(account, asker, look)
@@ -16,13 +16,13 @@ async def probe(account: TelegramAccount, asker: Asker) -> list[Finding]:
     return look.found
 
 
-async def _meet(account: TelegramAccount, asker: Asker, look: Look) -> bool:
+async def _meet(account: TelegramAccount, asker: Asker, look: AccountLook) -> bool:
     """Whether the token is taken."""
     me = await _call(account, asker, "getMe")
     result = me.body.get("result")
     if not me.body.get("ok") or not isinstance(result, dict):
         look.bad(
-            f"Telegram refuses the token ({described(me, 'description')})",
+            f"Telegram refuses the token ({refusal_words(me, 'description')})",
             "take the one that @BotFather shows under /mybots, API Token",
             ("channels", "telegram", account.name, "token"),
         )
@@ -32,7 +32,7 @@ async def _meet(account: TelegramAccount, asker: Asker, look: Look) -> bool:
     return True
 
 
-async def _look_at_webhook(account: TelegramAccount, asker: Asker, look: Look) -> None:
+async def _look_at_webhook(account: TelegramAccount, asker: Asker, look: AccountLook) -> None:
     result = (await _call(account, asker, "getWebhookInfo")).body.get("result")
     info = result if isinstance(result, dict) else {}
     url, failure = (words_of(info.get(key) or "", 300) for key in ("url", "last_error_message"))
@@ -40,7 +40,7 @@ async def _look_at_webhook(account: TelegramAccount, asker: Asker, look: Look) -
     async def remove() -> str:
         gone = await _call(account, asker, "deleteWebhook")
         if not gone.body.get("ok"):
-            raise NoAnswer(f"does not remove the webhook ({described(gone, 'description')})")
+            raise NoAnswer(f"does not remove the webhook ({refusal_words(gone, 'description')})")
         return "the webhook is removed; what waits at Telegram is fetched by polling"
 
     if account.mode == "polling" and url:
@@ -59,5 +59,5 @@ async def _look_at_webhook(account: TelegramAccount, asker: Asker, look: Look) -
         look.ok("no webhook stands in the way" if account.mode == "polling" else "the webhook is this gateway's")
 
 
-async def _call(account: TelegramAccount, asker: Asker, method: str) -> Heard:
+async def _call(account: TelegramAccount, asker: Asker, method: str) -> PlatformAnswer:
     return await asker.ask("POST", f"{account.api_base}/bot{account.token.get_secret_value()}/{method}", body={})
