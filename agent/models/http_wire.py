@@ -109,10 +109,9 @@ class HttpWire:
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
-            raise replace(failure(FailureKind.NETWORK, "no connection in time"), unasked=True) from None
+            raise failure(FailureKind.NETWORK, "no connection in time") from None
         except (aiohttp.ClientError, OSError) as problem:
-            unasked = isinstance(problem, aiohttp.ClientConnectorError)
-            raise replace(failure(FailureKind.NETWORK, trouble_words(problem)), unasked=unasked) from None
+            raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
 
     async def look(self, url: str, access: Access) -> None:
         """Ask for something that costs nothing; what is answered is not read.
@@ -215,8 +214,7 @@ def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
             raise _incomplete()
         return assembly.response()
     if body.lstrip().startswith(b"<"):
-        page = failure(FailureKind.NETWORK, "the answer is a web page: look at the base URL")
-        raise replace(page, unasked=True)
+        raise failure(FailureKind.NETWORK, "the answer is a web page: look at the base URL")
     assembly.take_whole(decode(body))
     return assembly.response()
 

@@ -30,7 +30,7 @@ FOR_THE_MODEL = {
 
 FOR_OPERATORS = {
     "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/discord/probe.py",
-    "channels/probing.py", "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
+    "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
     "channels/telegram/error_mapping.py", "channels/telegram/polling.py", "channels/telegram/webhook.py",
     "gateway/coach/api.py",
 }  # fmt: skip
