@@ -55,7 +55,7 @@ def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
         ("invite", replies.invite, (CommandOption("role", "menu.invite.role", choices=tuple(GIVEN_ROLES)),)),
     )
     return tuple(
-        Command(name, f"menu.{name}", replies.guarded(handle), least_role=Role.OPERATOR, options=options)
+        Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
         for name, handle, options in rows
     )
 
@@ -72,7 +72,7 @@ class _PeopleReplies:
             raise OperationRefused("people.not_now")
         return self._desk.access
 
-    def guarded(self, handle: Callable[[Invocation], Awaitable[Reply]]) -> Callable[[Invocation], Awaitable[Reply]]:
+    def guard(self, handle: Callable[[Invocation], Awaitable[Reply]]) -> Callable[[Invocation], Awaitable[Reply]]:
         """The same, in a direct chat alone, with a refusal told as one."""
 
         @functools.wraps(handle)
@@ -91,12 +91,12 @@ class _PeopleReplies:
         """Everybody known, or whoever these words are about."""
         wanted, locale = clean(asked.arguments).casefold(), asked.principal.locale
         known = [user for user in await self._access.users() if isinstance(user, dict)]
-        found = [user for user in known if wanted in _searched(user)]
+        found = [user for user in known if wanted in _search_words(user)]
         if not found:
             return Reply(HARNESS.text(locale, "people.nobody"))
         lines = [self._user_line(user, asked) for user in found[:SHOWN]]
         tail = HARNESS.text(locale, "people.users_tail")
-        return Reply("\n\n".join([*_cut(lines, len(found), locale), tail]))
+        return Reply("\n\n".join([*_shorten(lines, len(found), locale), tail]))
 
     def _user_line(self, user: Mapping[str, JsonValue], asked: Invocation) -> str:
         said = functools.partial(HARNESS.text, asked.principal.locale)
@@ -107,31 +107,31 @@ class _PeopleReplies:
     async def requests(self, asked: Invocation) -> Reply:
         """Who waits to be let in, the likeliest first."""
         locale = asked.principal.locale
-        waiting = [one for one in await self._access.list_requests() if isinstance(one, dict)]
+        waiting = [request for request in await self._access.list_requests() if isinstance(request, dict)]
         if not waiting:
             return Reply(HARNESS.text(locale, "people.nobody_waits"))
         lines = [
-            f"- `{str(one['request'])[-NUMBER_CHARS:]}` {whom(one)}, {escape(str(one['account']))}"
-            for one in waiting[:SHOWN]
+            f"- `{str(request['request'])[-NUMBER_CHARS:]}` {whom(request)}, {escape(str(request['account']))}"
+            for request in waiting[:SHOWN]
         ]
         tail = HARNESS.text(locale, "people.requests_tail")
-        return Reply("\n\n".join([*_cut(lines, len(waiting), locale), tail]))
+        return Reply("\n\n".join([*_shorten(lines, len(waiting), locale), tail]))
 
     async def approve(self, asked: Invocation) -> Reply:
         """Let in who made the request of this number."""
         done = await self._access.approve_request(_number(asked, "approve"), asked.principal.user_id)
-        return _done(asked, "access.approved", done)
+        return _reply_about(asked, "access.approved", done)
 
     async def deny(self, asked: Invocation) -> Reply:
         """Turn it down, in silence."""
         done = await self._access.deny(_number(asked, "deny"), asked.principal.user_id)
-        return _done(asked, "access.denied", done)
+        return _reply_about(asked, "access.denied", done)
 
     async def block(self, asked: Invocation) -> Reply:
         """Answer somebody no more."""
         who = _number(asked, "block")
         done = await self._access.block(who, asked.principal.user_id, asked.principal.tenant)
-        return _done(asked, "access.blocked", done)
+        return _reply_about(asked, "access.blocked", done)
 
     async def role(self, asked: Invocation) -> Reply:
         """Give somebody another role; `member` ends a block, too."""
@@ -140,7 +140,7 @@ class _PeopleReplies:
             raise OperationRefused("people.give_role", roles=", ".join(Role))
         done = await self._access.set_role(who.strip(), role.lower(), asked.principal.user_id)
         said = HARNESS.text(asked.principal.locale, f"people.role_{done['role']}")
-        return Reply(HARNESS.text(asked.principal.locale, "people.role_set", who=whom(done), role=said))
+        return Reply(HARNESS.text(asked.principal.locale, "people.changed", who=whom(done), role=said))
 
     async def invite(self, asked: Invocation) -> Reply:
         """An invitation for one person, its code shown this once and kept nowhere."""
@@ -170,15 +170,15 @@ def _number(asked: Invocation, name: str) -> str:
     return given
 
 
-def _done(asked: Invocation, key: str, about: Mapping[str, JsonValue]) -> Reply:
+def _reply_about(asked: Invocation, key: str, about: Mapping[str, JsonValue]) -> Reply:
     return Reply(HARNESS.text(asked.principal.locale, key, who=whom(about)))
 
 
-def _searched(user: Mapping[str, JsonValue]) -> str:
+def _search_words(user: Mapping[str, JsonValue]) -> str:
     return " ".join(str(user[key]) for key in ("name", "role", "senders", "user")).casefold()
 
 
-def _cut(lines: Sequence[str], count: int, locale: str | None) -> list[str]:
+def _shorten(lines: Sequence[str], count: int, locale: str | None) -> list[str]:
     """The lines as one list, and how many were left out."""
     more = [HARNESS.plural(locale, "commands.and_more", count - len(lines))] if count > len(lines) else []
     return ["\n".join(lines), *more]

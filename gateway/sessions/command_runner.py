@@ -247,8 +247,7 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        files = partial(self._read_files, row)
-        taking_back = partial(self._take_back, row)
+        files, taking_back = partial(self._read_files, row), partial(self._take_back, row)
         asked = Invocation(
             name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
             row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
