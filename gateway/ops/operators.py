@@ -40,8 +40,7 @@ from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.reports import letter_calls, report_calls
-from gateway.ops.route_report import route_calls
-from gateway.ops.status import GatewayStatus, usage_calls
+from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.store import outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
@@ -164,8 +163,7 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     return {
         **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
         **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        **usage_calls(store, steady_now), **route_calls(store, steady_now),
-        **report_calls(store), **letter_calls(deps.letters), "status": status,
+        **recorded_calls(store, steady_now), **report_calls(store), **letter_calls(deps.letters), "status": status,
     }  # fmt: skip
 
 
