@@ -44,7 +44,9 @@ ENGLISH = LanguageTable(
     },
     times=(
         "in the morning; in the afternoon; in the evening; at night; at noon; at lunch; at lunchtime; at midnight; "
-        "over lunch; during lunch"
+        "over lunch; during lunch; lunch break; my lunch break; my whole lunch break; coffee break; first thing; before "
+        "bed; after dinner; before dinner; after lunch; before lunch; before school; after school; before work; after work; "
+        "before breakfast; after breakfast; between classes; after class; late at night; early in the morning"
     ),
     periods=(
         "last week; this week; last month; this month; last year; this year; the other day; last weekend; this "
@@ -68,28 +70,46 @@ ENGLISH = LanguageTable(
             "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
             "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
             "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
-            "it; as agreed"
+            "it; as agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing "
+            "too crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
+            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
             "you; forgot to log; forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 "
             "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; "
-            "i forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it"
+            "i forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it; in "
+            "the bag; in the books; done and dusted; under my belt; in the bank; in the can; out of the way; checked "
+            "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats "
+            "all for"
         ),
-        "L": "note down; write down; jot down",
+        "L": (
+            "note down; write down; jot down; put down; mark me down for; mark down; put me in for; "
+            "chalk up; chalk me up for; log me; put in the log; stick down; throw in; count me in for"
+        ),
         "c": "followed by; as well as; and also; and another; plus another",
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
         "R": "without; instead of; rather than",
         "w": "to warm up; as a warm up; for fun; next door",
-        "P": "out of",
+        "P": (
+            "out of; in front of; on top of; next to; at the end of; at the start of"
+        ),
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
             "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
-            "home; pushed through; ground out; cranked out"
+            "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
+            "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
+            "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
+            "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
+            "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
+            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
+            "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
+            "in; managed to finish; went for"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
@@ -132,7 +152,9 @@ ENGLISH = LanguageTable(
         "reported": "according to; my teacher says; my coach says",
         "others": "my friend; little one",
         "lasts": (
-            "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video"
+            "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
+            "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
+            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic"
         ),
         "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
         "unclear": "more than; less than; at most; up to; or more; or less",
@@ -145,7 +167,7 @@ ENGLISH = LanguageTable(
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
             "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down"
+            "down easy flat tops super pretty quite mostly"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
@@ -159,7 +181,8 @@ ENGLISH = LanguageTable(
         "v": (
             "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
             "revised reviewed polished tackled grinded ground hit picked shredded spent devoted dedicated invested "
-            "went squeezed crammed snuck smashed nailed crushed"
+            "went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
+            "geeked nerded tinkered noodled banged"
         ),
         "g": "got put",
         "G": (
@@ -174,13 +197,21 @@ ENGLISH = LanguageTable(
         "p": (
             "practice practise session sessions exercises exercise drills workout drill studies training work scale "
             "scales chord chords arpeggio arpeggios puzzle puzzles opening openings endgame endgames tactics warmup "
-            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines"
+            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines flashcards "
+            "flashcard paradiddles rudiments etude etudes riffs riff licks lick laps sprints intervals sparring "
+            "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
+            "sightreading improvisation improv voicings fingerpicking strumming barre studio gym dojo rink court "
+            "range pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets "
+            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
             "out off between"
         ),
-        "T": "the my some an a this that more actual real proper pure focused all",
+        "T": (
+            "the my some an a this that more actual real proper pure focused all own decent quick short long lovely "
+            "brief intense hard tough"
+        ),
         "c": "and plus & + n nd /",
         "C": "then afterwards",
         "B": "but so because cause cuz coz as although however yet therefore hence",
@@ -192,7 +223,8 @@ ENGLISH = LanguageTable(
             "no not never none nothing without nor neither don't dont didn't didnt doesn't doesnt haven't havent "
             "hasn't hadn't isn't wasn't weren't aren't won't wont can't cant cannot couldn't couldnt shouldn't "
             "wouldn't ain't nope nah skipped skip skipping missed miss cancelled canceled failed forgot forgotten "
-            "postponed undone nobody neglected refused avoided quit stopped instead zero barely ❌ 🚫 ✖ ✗ ✘"
+            "postponed undone nobody neglected refused avoided quit stopped instead zero barely ❌ 🚫 ✖ ✗ ✘ faked "
+            "dodged shirked ditched"
         ),
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
@@ -252,7 +284,12 @@ ENGLISH = LanguageTable(
             "slept sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
             "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
             "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
-            "finals"
+            "finals wasted lost stood napped commuted travelled traveled queued stared cried complained ranted "
+            "argued chatted scrolled dusted packed unpacked lugged hauled shipped delivered assembled borrowed lent "
+            "rented broke filmed paid owed charged saved overslept stuck traffic dinner seasons season livestream "
+            "stream streams vlog reel reels audiobook soundtrack lyrics sushi groceries laundry dishes hated served "
+            "survived endured visited called emailed ordered returned washed ironed vacuumed mowed parked installed "
+            "downloaded uploaded liked followed subscribed"
         ),
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
@@ -263,7 +300,9 @@ ENGLISH = LanguageTable(
             "happen happens happened happening waiting waited carrying carried talking talked among under upto "
             "within than was it's it there's here there talk research researched researching browsing browsed "
             "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
-            "count become became theory homework maintenance repair sick ill watched"
+            "count become became theory homework maintenance repair sick ill watched recorded organised organized "
+            "sorted tidied rearranged discussed explained taught coached graded hosted "
+            "attended joined signed"
         ),
     },
     acts={

@@ -16,20 +16,20 @@ MIN_STEM_CHARS = 3
 
 
 _ENDINGS = (
-    ("ando", r"(?:ar|acion|ado|ada|aje)$", ("e", "ado")),
-    ("iendo", r"(?:er|ir|ido|ida)$", ("i", "ido")),
+    ("ando", r"(?:ar|acion|ado|ada|aje)$", ("e", "ado"), "ar"),
+    ("iendo", r"(?:er|ir|ido|ida)$", ("i", "ido"), "ir"),
 )
-"""Of Spanish names of skills: the gerund's ending, what the name ends in, the endings of "I did" and "I have done"."""
+"""Of Spanish names of skills: the gerund's ending, what the name ends in, the endings of "I did" and "I have done", and the infinitive's."""
 
 
 def _derive(name: str) -> tuple[list[str], list[str]]:
     """The past forms and the gerund that the name itself tells: "dancing" is danced, "dibujar" dibujé and dibujando."""
     if name.endswith("ing"):
         return [f"{name[:-3]}ed"], []
-    for gerund, ending, past in _ENDINGS:
+    for gerund, ending, past, infinitive in _ENDINGS:
         stem, found = re.subn(ending, "", name)
         if found and len(stem) >= MIN_STEM_CHARS:
-            return [stem + end for end in past], [stem + gerund]
+            return [stem + end for end in past], [stem + gerund, stem + infinitive]
     return [], []
 
 

@@ -46,7 +46,9 @@ SPANISH = LanguageTable(
         "cenar; antes de comer; antes de dormir; después del trabajo; antes del trabajo; después de desayunar; antes "
         "de desayunar; después del desayuno; antes de trabajar; al salir del trabajo; después de clase; antes de "
         "almorzar; a la hora de comer; después de la cena; después de la comida; antes de la cena; antes de la "
-        "comida; antes de acostarme; de noche"
+        "comida; antes de acostarme; de noche; toda la comida; al mediodia; nada más levantarme; al levantarme; al despertarme; "
+        "al llegar a casa; al volver del trabajo; al salir de clase; saliendo del trabajo; saliendo de clase; a primera hora; "
+        "antes del curro; después del curro; saliendo del curro; al salir del curro; antes del desayuno; en el recreo; antes del trabajo"
     ),
     periods=(
         "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; "
@@ -68,12 +70,17 @@ SPANISH = LanguageTable(
             "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
             "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
             "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
-            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto"
+            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro "
+            "mundo; nada especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es "
+            "gran cosa; ni tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole "
+            "ganas; de una; al toque"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
             "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos "
-            "hechas; ambas hechas; ambos hechos"
+            "hechas; ambas hechas; ambos hechos; al saco; al bote; a la saca; en el bolsillo; para el cuerpo; pal "
+            "cuerpo; pa el cuerpo; listo el pollo; y listo; lista la tarea; en la mochila; en el saco; en la bolsa; "
+            "a la bolsa; ya quedó; ya quedo; ya está; ya estuvo; esa fue mi tarde; eso es todo por; eso fue todo por"
         ),
         "c": (
             "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
@@ -97,13 +104,21 @@ SPANISH = LanguageTable(
             "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
             "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
             "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
-            "puesto a"
+            "puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui "
+            "sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí "
+            "duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; "
+            "me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me "
+            "encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le "
+            "estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; "
+            "me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; "
+            "me eché unos; me mandé unos"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
             "libre; tuve un rato"
         ),
         "R": "sin; en vez de; en lugar de",
+        "P": "enfrente de; delante de; al lado de; frente a; frente al; encima de; junto a; junto al",
     },
     twisted_phrases={
         "habit": (
@@ -149,7 +164,8 @@ SPANISH = LanguageTable(
         "I": "yo",
         "J": (
             "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
-            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le"
+            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy medio tranqui "
+            "tranquilamente"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
@@ -185,7 +201,11 @@ SPANISH = LanguageTable(
             "calentamiento"
         ),
         "P": "de del con a al en para d contra entre",
-        "T": "el la los las mi un una mis lo este nuestra",
+        "T": (
+            "el la los las mi un una mis lo este nuestra buena buen rica intensa linda larga corta justa escasa "
+            "completa enterita entera enteras enteros completos completas justos justas intensos intenso largos "
+            "largas escasos limpios limpias cortos propia propio propios nuestro"
+        ),
         "c": "y e más + &",
         "C": "luego después entonces",
         "B": "pero porque aunque pues mas sino",
@@ -197,7 +217,7 @@ SPANISH = LanguageTable(
         "negated": (
             "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
             "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
-            "suspendido suspendida ❌ 🚫 ✖ ✗ ✘"
+            "suspendido suspendida ❌ 🚫 ✖ ✗ ✘ ahorré libré"
         ),
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
@@ -232,7 +252,7 @@ SPANISH = LanguageTable(
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
-            "ficción virtual mentiroso hero"
+            "ficción virtual mentiroso hero inventé inventado"
         ),
         "command": (
             "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
@@ -256,7 +276,10 @@ SPANISH = LanguageTable(
             "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones "
             "episodio podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo "
             "torneos ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento "
-            "partida partidas"
+            "partida partidas grabé filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné "
+            "merendé almorcé llegué llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté "
+            "contraté cobré subí bajé aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé "
+            "descargué publiqué vendimos asistí charlé debatí"
         ),
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
@@ -265,7 +288,8 @@ SPANISH = LanguageTable(
             "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
             "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
             "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
-            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo"
+            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué "
+            "corregí organicé impartí"
         ),
     },
     acts={
