@@ -31,7 +31,22 @@ _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
 _EMPHASIS = frozenset(
-    {"more", "whole", "full", "solid", "good", "long", "entire", "straight", "buena", "buen", "linda", "rica", "larga", "decent"}
+    {
+        "more",
+        "whole",
+        "full",
+        "solid",
+        "good",
+        "long",
+        "entire",
+        "straight",
+        "buena",
+        "buen",
+        "linda",
+        "rica",
+        "larga",
+        "decent",
+    }
 )
 _ONE_HOUR = frozenset({"hour", "hora", "horita"})
 MAX_DIGITS = 7

@@ -14,11 +14,10 @@ from agent.coach.understanding.clocks import read_clock, read_clock_range
 from agent.coach.understanding.contexts import in_context
 from agent.coach.understanding.days import read_day
 from agent.coach.understanding.english import ENGLISH
-from agent.coach.understanding.phrases import Phrases, phrase_end, phrases_by_first_word
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
-from agent.coach.understanding.words import Word, plain_of
+from agent.coach.understanding.words import Phrases, Word, mend_words, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
     **dict.fromkeys(",:;()-–—|[]*•·+_=", WordRole.COMMA),
@@ -40,8 +39,8 @@ LEAST_ADVERB = 4
 LEAST_VERB = 5
 _SHALL = ("are", "ere", "ire")
 _PAST_IN_R = frozenset([
-    "compare", "prepare", "repare", "separe", "pare", "dispare", "mire", "tire", "gire", "retire", "estire", "respire", "suspire",
-    "espere", "supere", "altere", "genere", "opere", "admire", "inspire"
+    "compare", "prepare", "repare", "separe", "pare", "dispare", "mire", "tire", "gire", "retire", "estire", "respire",
+    "suspire", "espere", "supere", "altere", "genere", "opere", "admire", "inspire"
 ])  # fmt: skip
 _WOULD = ("rian", "riamos")
 NEWLINE = "⏎"
@@ -102,6 +101,7 @@ class Circumstances:
 
 def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk]:
     """What the words mean, in order."""
+    words = mend_words(words, circumstances.skills.words)
     reader = _ChunkReader(words, circumstances)
     found: list[Chunk] = []
     at = 0
@@ -136,7 +136,9 @@ class _ChunkReader:
 
     def _mark(self, at: int) -> Chunk:
         text = self._words[at].text
-        slash = text == "/" and at > 0 and self._words[at - 1].text == "w" and self._words[at].follows(self._words[at - 1])
+        slash = (
+            text == "/" and at > 0 and self._words[at - 1].text == "w" and self._words[at].follows(self._words[at - 1])
+        )
         if slash or (text == "-" and self._is_glued(at)):  # "w/ friends", "half-hour"
             return Chunk(WordRole.ADVERB, at, at + 1)
         if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
@@ -173,7 +175,11 @@ class _ChunkReader:
         """As "at 7", "a las siete"; a bare number behind "a" is none."""
         clock = read_clock(self._words, at + 1)
         if clock is not None and self._words[at].plain in _UNTIL:
-            return Chunk(WordRole.TIME, at, clock.end, from_minute=clock.minute) if clock.is_time or clock.end > at + 2 or at + 2 == len(self._words) else None
+            return (
+                Chunk(WordRole.TIME, at, clock.end, from_minute=clock.minute)
+                if clock.is_time or clock.end > at + 2 or at + 2 == len(self._words)
+                else None
+            )
         if clock is None or (clock.end < len(self._words) and self._words[clock.end].plain in _COUNTED):
             return None
         behind = self._words[at + 1].plain

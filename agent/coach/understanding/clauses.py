@@ -31,13 +31,15 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_WITH = frozenset({"with", "w", "con"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
 _WAS_THERE = frozenset([
-    "i was", "i was out", "i was busy", "i was at home", "went", "estuve", "yo estuve", "he estado", "fui a", "me fui a", "estuve en", "anduve en"
+    "i was", "i was out", "i was busy", "i was at home", "went", "estuve", "yo estuve", "he estado", "fui a",
+    "me fui a", "estuve en", "anduve en"
 ])  # fmt: skip
 _PLACES = frozenset([
-    "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus", "vuelo", "viaje",
-    "pausa", "descanso", "clase"
+    "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
+    "vuelo", "viaje", "pausa", "descanso", "clase"
 ])  # fmt: skip
 _TURNS_BACK = frozenset({"fewer", "less", "than", "under", "among", "when", "cuando", "was", "were", "lasted", "lasts"})
 _TOLD = frozenset({Twist.WISH, Twist.GOAL, Twist.UNCLEAR, Twist.QUESTION, Twist.OTHERS, Twist.LASTS})
@@ -92,7 +94,8 @@ class Clause:
     def is_bare(self) -> bool:
         """Whether it holds an amount, a skill or a day, and nothing else that says something but where it was."""
         return all(
-            chunk.role in _SAYS_LITTLE | AMOUNTS | SKILLS | DAYS or (chunk.role is WordRole.CONTENT and self.is_place(at))
+            chunk.role in _SAYS_LITTLE | AMOUNTS | SKILLS | DAYS
+            or (chunk.role is WordRole.CONTENT and self.is_place(at))
             for at, chunk in enumerate(self.chunks)
         )
 
@@ -139,7 +142,7 @@ class Clause:
         return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
 
     def _is_told(self, at: int, last: int) -> bool:
-        """Whether it is only told behind a whole statement of the speaker's: "I did 40 minutes of guitar, nothing fancy"."""
+        """Whether it is only told behind a whole statement: "I did 40 minutes of guitar nothing fancy"."""
         if not (self.has_subject and 0 <= (self.verb or 0) < last < at and self.amounts and self.skills):
             return False
         chunk, rest = self.chunks[at], self.chunks[at + 1 :]
@@ -149,10 +152,14 @@ class Clause:
         return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
 
     def _is_there(self, at: int) -> bool:
-        """As "on the train", "in class", beside a verb of the speaker's own: where it was."""
+        """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
         verb = self.verb
-        if self.chunks[at].plain not in _PLACES or verb is None or verb > at or not before:
+        if verb is None or verb > at or not before:
+            return False
+        if self.chunks[at].twist is Twist.OTHERS:
+            return before[0].plain in _WITH
+        if self.chunks[at].plain not in _PLACES:
             return False
         return before[0].plain in _WHERE and self.chunks[verb].plain not in _WAS_THERE
 

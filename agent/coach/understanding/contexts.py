@@ -23,6 +23,7 @@ _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
 _THAT = frozenset({"que", "q"})
 LEAST_PAST = 5
+_HAD = re.compile("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)")  # "had a two hour chess session"
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
 _PUTS = frozenset({"pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete"})
@@ -78,7 +79,10 @@ def _from_start_to_stop(chunks: list[Chunk]) -> None:
     stop = next((to for to, chunk in enumerate(chunks) if at is not None and to > at and chunk.plain in _STOPPED), None)
     if at is None or stop is None:
         return
-    first, last = ([chunk for chunk in part if chunk.role is WordRole.TIME and chunk.from_minute is not None] for part in (chunks[at:stop], chunks[stop:]))
+    first, last = (
+        [chunk for chunk in part if chunk.role is WordRole.TIME and chunk.from_minute is not None]
+        for part in (chunks[at:stop], chunks[stop:])
+    )
     if len(first) != 1 or len(last) != 1:
         return
     minutes = ((last[0].from_minute or 0) - (first[0].from_minute or 0)) % 720
@@ -147,22 +151,14 @@ def _all_but(chunks: list[Chunk]) -> None:
 
 
 def _small_words(chunks: list[Chunk]) -> None:
-    """As "pero si hice", "has left the house", "wrote go": not if, not what remains, not what others wrote."""
+    """As "pero si hice", "hoy si estudie", "has left the house", "wrote go": no if, no rest, no report."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
         affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"H"}
-        if plain == "si" and before is not None and before.role is WordRole.BUT and affirms:
+        if plain == "si" and before is not None and before.role.value in "BYJI" and affirms:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
         elif plain == "left" and (behind.plain in _LEFT_BEHIND or (before is not None and behind.role is WordRole.THE)):
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
-        elif plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
-        elif plain == "had" and chunk.role is WordRole.CONTENT and _had(chunks, at):
-            chunks[at] = replace(chunk, role=WordRole.DID)
-        elif plain == "si" and at and before is not None and before.role.value in "YJI" and affirms:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "hoy sí estudié", without its accent
-        elif plain in _THAT and before is not None and before.role is WordRole.LOG:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB)
         elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role is WordRole.SKILL:
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None, is_first_person=plain == "escribi")
 
@@ -180,8 +176,20 @@ def _anyway(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
 
 
+def _spoken_short(chunks: list[Chunk]) -> None:
+    """As "I'm cooked", "had a good hour of tennis", "anota que hice"."""
+    for at, chunk in enumerate(chunks[:-1]):
+        plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
+        if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
+        elif plain == "had" and chunk.role is WordRole.CONTENT and _HAD.match(_letters(chunks, at + 1, at + 8)):
+            chunks[at] = replace(chunk, role=WordRole.DID)
+        elif plain in _THAT and before is not None and before.role is WordRole.LOG:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+
+
 def _unknown_pasts(chunks: list[Chunk]) -> None:
-    """As "I grinded python", "clavé 90 min de crossfit": a verb that no table has, with time or a bare skill behind it."""
+    """As "I grinded python", "clavé 90 min de crossfit": a verb of no table, with time or a bare skill behind it."""
     for at, chunk in enumerate(chunks):
         if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or _is_past(chunk.plain)):
             continue
@@ -195,11 +203,6 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
 def _is_past(plain: str) -> bool:
     """By its ending an English verb of the past."""
     return len(plain) >= LEAST_PAST and plain.endswith("ed") and not plain.endswith("eed") and "'" not in plain
-
-
-def _had(chunks: Sequence[Chunk], at: int) -> bool:
-    """As "had a good hour of tennis", "had a two hour chess session"."""
-    return re.match("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", _letters(chunks, at + 1, at + 8)) is not None
 
 
 def _done_by_others(chunks: list[Chunk]) -> None:
@@ -246,6 +249,7 @@ _READINGS = (
     _instead,
     _told_of_while,
     _small_words,
+    _spoken_short,
     _anyway,
     _unknown_pasts,
     _done_by_others,

@@ -9,10 +9,9 @@ from datetime import date, timedelta
 
 from agent.coach.understanding.amounts import read_number
 from agent.coach.understanding.english import ENGLISH
-from agent.coach.understanding.phrases import phrase_end, phrases_by_first_word
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.words import Word, plain_of
+from agent.coach.understanding.words import Word, phrase_end, phrases_by_first_word, plain_of
 
 _TABLES = (ENGLISH, SPANISH)
 

@@ -79,7 +79,9 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
     """The clause before, of the same sentence, that names one skill and no amount."""
     for number in range(at - 1, -1, -1):
         clause = clauses[number]
-        called = number == at - 1 and clause.is_bare and clauses[at].is_bare and not clauses[at].days  # "Drums! 35 minutes!"
+        called = (
+            number == at - 1 and clause.is_bare and clauses[at].is_bare and not clauses[at].days
+        )  # "Drums! 35 minutes!"
         if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
             return None
         if clause.skills:

@@ -190,7 +190,11 @@ def _is_of_others(clause: Clause) -> bool:
 
 def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> bool:
     """As "... right?", "..., sure", "30 min guitar then bed", "... and cello"."""
-    asked = clause.is_asked and not (_is_request(own) and clause.sentence == own.sentence) and (clause.is_fragment or bool(clause.amounts) or clause.has(WordRole.NUMBER))
+    asked = (
+        clause.is_asked
+        and not (_is_request(own) and clause.sentence == own.sentence)
+        and (clause.is_fragment or bool(clause.amounts) or clause.has(WordRole.NUMBER))
+    )
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
