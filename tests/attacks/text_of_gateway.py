@@ -142,6 +142,8 @@ EXCUSED: dict[str, str] = {
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",
     "gateway.config.sources": "the operator's own configuration, read once at the start",
     "gateway.config.settings": "the operator's own configuration, read once at the start",
+    "gateway.config.editing": "the operator's own configuration, changed at a terminal",
+    "gateway.config.environment": "the operator's own configuration, read once at the start",
     "gateway.safety.redaction:Redactor.__init__": "the secrets in use, read once at the start",
     "gateway.safety.output:_Element.__init__": "our own names of tags, compiled once at the start",
     "gateway.ops.watchdog": "the names of our own functions on a stack, a dozen",
