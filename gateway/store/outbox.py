@@ -5,7 +5,7 @@ Plain functions over a connection. Which state follows which attempt is decided 
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -183,6 +183,14 @@ def _to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
         found.id, found.tenant_id, part, found.idem_key, PartState(found.state), found.attempts, found.marked,
         found.not_before, found.created_at,
     )  # fmt: skip
+
+
+def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[str, Address]]:
+    """What was said, or waits to be, for these causes, and where; without what was refused or given up."""
+    ours = (outbox.c.cause.in_(causes), outbox.c.part == 0, outbox.c.op == 0)
+    given_up = outbox.c.state.in_([PartState.DEAD, PartState.DISCARDED])
+    rows = connection.execute(sa.select(outbox).where(*ours, ~given_up).order_by(outbox.c.id))
+    return [(row.cause, Address(row.channel, row.account, row.chat, row.thread)) for row in rows]
 
 
 def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
