@@ -266,11 +266,14 @@ class JournaledTurn:
         turn, user_id = self._session.turn, self._turn.user_id
         if turn.cancelled is None and not self._session.may_command(user_id):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
+        waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
+        if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash
+            turn.interrupt(waiting)
         return turn.cancelled
 
-    async def until_stopped(self) -> EndReason:
-        """Wait for the reason to end."""
-        return await asyncio.shield(self._stop)
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """The reason to end, once there is one."""
+        return self._stop
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
         """What the tools of this turn made to go with its answer, and is kept."""
