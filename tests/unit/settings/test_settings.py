@@ -45,7 +45,7 @@ def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:
     assert (Path("var"), "sqlite:///var/tenk.db") == (settings.home, settings.database_url)
     assert ("pairing", "127.0.0.1:8080") == (settings.access.direct, settings.http.listen)
     assert ("offline", {}) == (settings.model.name, settings.channels.telegram)
-    assert 2 == len(settings.hints())
+    assert 3 == len(settings.hints())
 
 
 def test_the_environment_alone_is_enough(given: Given) -> None:
