@@ -178,6 +178,7 @@ class Recovering:
 
     rung: Rung
     detail: str = ""  # for an operator: the kind of failure, the next model's name
+    why: str = ""  # where it is the next model's: which one failed, and of what
 
 
 ModelEvent = (
@@ -352,13 +353,14 @@ class TurnPort(Protocol):
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
         Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
         harness's own words, which never become the assistant's. `busy_s` is when a model that is busy may be asked
-        again.
+        again; `why` tells an operator which model failed of what, or which cap was reached.
         """
         ...
 
