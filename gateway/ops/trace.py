@@ -57,7 +57,7 @@ def trace_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Ha
                 },
                 "at": None if instant is None else instant.isoformat(),
                 "near": instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
-                "messages": [_to_json(_traced(connection, row, now), zone) for row in rows],
+                "messages": [_to_json(_trace_row(connection, row, now), zone) for row in rows],
             }  # fmt: skip
 
         return await store.read(look)
@@ -84,15 +84,15 @@ def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
         if len(found) == 1:
             return found[0]
         if found:
-            several = ", ".join(_named(person) for person in found[:10])
+            several = ", ".join(_name_of(person) for person in found[:10])
             raise GatewayError(f"{who!r} is more than one person: {several}; give a sender or an id")
     names = {name.casefold(): person for person in known for name in (person.name, *person.senders)}
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = f"; the nearest: {', '.join(_named(names[name]) for name in near)}" if near else ""
+    hint = f"; the nearest: {', '.join(_name_of(names[name]) for name in near)}" if near else ""
     raise GatewayError(f"nobody known is {who!r}{hint}; `tenk users list` and `tenk inbox` show who is")
 
 
-def _named(person: KnownSender) -> str:
+def _name_of(person: KnownSender) -> str:
     id_ = "" if person.user_id is None else f", id {person.user_id[-8:]}"
     return f"{person.name} ({', '.join(person.senders)}{id_})"
 
@@ -142,12 +142,12 @@ def _rows(connection: Connection, person: KnownSender, instant: datetime | None,
     return [*earlier, *later]
 
 
-def _traced(connection: Connection, row: reports.InboxLine, now: datetime) -> Traced:
+def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime) -> Traced:
     way = hops(connection, DEFAULT_TENANT, inbox_ids=[row.id])
     asked = reports.pairing_state(connection, DEFAULT_TENANT, row) if row.user is None else None
     ids = {id_ for hop in way if isinstance(id_ := hop.facts.get("outbox_id"), int)}
     parts = reports.outbox_by_id(connection, DEFAULT_TENANT, ids)
-    return Traced(row, (decided(row, way, asked, now), *delivered(parts)), tuple(way))
+    return Traced(row, (decision_text(row, way, asked, now), *delivery_texts(parts)), tuple(way))
 
 
 SENTENCES: Mapping[str, str] = {
@@ -161,7 +161,7 @@ SENTENCES: Mapping[str, str] = {
 """By outcome, for those whose row says it all."""
 
 
-def decided(row: reports.InboxLine, way: Iterable[Hop], asked: str | None, now: datetime) -> str:
+def decision_text(row: reports.InboxLine, way: Iterable[Hop], asked: str | None, now: datetime) -> str:
     """What was decided about a message and why. `asked` is what became of a stranger's request to be let in."""
     took = "" if row.done_at is None else f" after {_seconds(row.done_at - row.admitted_at)}"
     why = row.detail or "nobody noted why"
@@ -216,7 +216,7 @@ def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
     return f"{why}, tried {tries + 1} times" if tries else why
 
 
-def delivered(parts: Sequence[OutboxLine]) -> list[str]:
+def delivery_texts(parts: Sequence[OutboxLine]) -> list[str]:
     """How far what was said got, a sentence for the parts of each state; none where nothing was said."""
     of: dict[str, list[OutboxLine]] = {}
     for part in parts:

@@ -7,14 +7,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.ops.trace import decided, delivered, find_person, instant_of, trace_calls
+from gateway.ops.trace import decision_text, delivery_texts, find_person, instant_of, trace_calls
 from gateway.store import inbox, people, reports
-from gateway.store.engine import Connection
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.people import Newcomer
 from gateway.store.reports import InboxLine, KnownSender, OutboxLine
 from gateway.store.timeline import Hop
-from tests.fakes.people import NOON, database, message
+from tests.fakes.people import NOON, OnConnection, database, message
 
 ANA = KnownSender("0190-ana-00001111", "Ana", "owner", ("slack:T1:U9", "telegram:42"), "Europe/Madrid")
 ANN = KnownSender("0190-ann-00002222", "ana", "member", ("discord:7",), "UTC")
@@ -129,7 +128,7 @@ CUT = hop("turn_ended", reason="max_steps")
 )  # fmt: skip
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
     """Each outcome, and what waits."""
-    assert words in decided(row, way, None, NOON + timedelta(hours=1))
+    assert words in decision_text(row, way, None, NOON + timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words
 )
 def test_how_far_an_answer_got_is_said(part: OutboxLine, words: str) -> None:
     """A dead one comes with what says it again."""
-    (sentence,) = delivered([part])
+    (sentence,) = delivery_texts([part])
     assert words in sentence
 
 
@@ -177,17 +176,6 @@ async def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
         assert ([1], False) == await rows("yesterday")
         with pytest.raises(GatewayError, match="as texts"):
             await trace({"who": 3, "at": None, "count": 2})
-
-
-class OnConnection:
-    """A reader over a connection that is open."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def read(self, query):  # type: ignore[no-untyped-def]  # as the port's
-        """As the port says."""
-        return query(self._connection)
 
 
 def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
