@@ -19,15 +19,17 @@ install: $(VENV)/.installed  ## make .venv from the pinned packages
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
 		|| { echo "Python 3.11 to 3.14 is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.locked: requirements.lock $(VENV)/.python
-	$(PIP) install --require-hashes -r requirements.lock
+	@echo "Installing the pinned packages into $(VENV), once: a minute or two, most of it the network ..."
+	@$(PIP) install --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml README.md $(VENV)/.locked
-	$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: install  ## the product in under a minute, offline, against simulated platforms
@@ -37,6 +39,7 @@ run: install  ## the gateway; the environment or config/ says with what
 	$(BIN)/tenk run
 
 test: install  ## every test but the long ones and the house rules, which are `make check`'s
+	@echo "Running the tests in $(WORKERS) processes, some four minutes ..."
 	$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/house $(ARGS)
 
 gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts
@@ -68,8 +71,8 @@ bench: install  ## figures beside a bare bot in the same run
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
 
-browser: install  ## the chat page in a real Chromium, where one is installed
-	$(BIN)/python -m pytest -m browser -rs -s tests/journeys/test_browser.py $(ARGS)
+browser: install  ## the pages in a real Chromium, where one is installed
+	$(BIN)/python -m pytest -m browser -rs tests/journeys $(ARGS)
 
 texts: install  ## make the .mo of each .po, the files with what people read
 	@for po in $$(find gateway agent channels tests -name "*.po"); do \

@@ -9,14 +9,13 @@ import hmac
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
-from pydantic import JsonValue
 
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
@@ -32,55 +31,64 @@ from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway import command_line
-from gateway.access import codes, invites, pairing
+from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
-from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
-from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
-from gateway.ops.control import ControlServer, Handler
+from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
-from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.ops.route_report import route_calls
+from gateway.ops.operators import (
+    InviteLinks,
+    OperatorDeps,
+    access_operations,
+    keep_house,
+    operator_calls,
+    show_founding_link,
+)
 from gateway.ops.scheduler import Scheduler
-from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
+from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Store
 from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
 
-HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
+
+COLLECTED_AFTER = (10_000, 20, 10)
+"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
+time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -138,7 +146,8 @@ class Gateway:
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
-        self._table = command_table(self._product, store, self._budgets.own_cap, connecting)
+        self._desk = OperatorDesk()
+        self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
@@ -195,25 +204,19 @@ class Gateway:
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
         rotation = await self._rotation.begin()
-        doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
+        doorway = Doorway(
+            self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
+            channel_of=manager.now_loaded,
+        )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
             return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
 
         deps = RuntimeDeps(
-            settings=settings,
-            store=store,
-            product=self._product,
-            tools=self._tools,
-            model=self._model,
-            judge=self._judge,
-            channels=manager,
-            people=self._snapshot,
-            tasks=tasks,
-            epoch=epoch,
-            clock=utc_now,
-            dates=wall_now,
+            settings=settings, store=store, product=self._product, tools=self._tools,
+            model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
+            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
         )  # fmt: skip
@@ -223,40 +226,45 @@ class Gateway:
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
-        standing = GatewayStatus(
-            store, manager, router, self._snapshot, self._model_standing(), self._started_at, self._faults,
-            lambda: intake.floods,
-        )  # fmt: skip
+        standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
-        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls(rotation)
+        letters = DeadLetters(store, utc_now, delivery.reread)
+        self.http = http = self._make_http(standing, manager, operations, letters)
+        api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
+        tasks.keep(
+            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
+        )
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _model_standing(self) -> ModelStanding:
+    def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        return ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        return GatewayStatus(
+            self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
+        )
 
-    def _key_calls(self, rotation: KeyRotation) -> dict[str, Handler]:
-        calls = key_calls(KeyOperations(self._store, utc_now, self._snapshot.put))
-        return {**calls, "keys.rotate": rotation.call}
-
-    def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
+    def _make_http(
+        self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
+    ) -> HttpServer:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
-            frozenset(settings.http.cors_origins), utc_now, delivery.reread,
+            frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
-        return build_api(parts, product.name, product.title, product.routes(self._store))
+        api = build_api(parts, product.name, product.title, product.routes(self._store))
+        connected = any(settings.channels.accounts())
+        return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
@@ -267,7 +275,7 @@ class Gateway:
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
-        tasks.keep("requests", self._keep_house)
+        tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
@@ -301,18 +309,6 @@ class Gateway:
             timedelta(seconds=self._settings.sessions.drain_s),
         )
 
-    async def _keep_house(self) -> None:
-        """Once a minute: requests and invitations run out."""
-
-        def job(connection: Connection) -> None:
-            pairing.expire(connection, utc_now())
-            pairing.forget(connection, utc_now())
-            invites.expire(connection, utc_now())
-
-        while True:
-            await self._store.write(job)
-            await asyncio.sleep(HOUSEKEEPING_S)
-
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
@@ -343,13 +339,6 @@ class Gateway:
             key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
         )
         return channel
-
-    def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus, mounts: Mounts) -> ControlServer:
-        async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
-            return await standing.status(utc_now())
-
-        handlers = {**calls, **usage_calls(self._store, utc_now), **route_calls(self._store, utc_now), "status": status}
-        return ControlServer(self._settings.control_path, handlers, mounts)
 
 
 async def wait_until_idle(

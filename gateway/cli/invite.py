@@ -6,6 +6,7 @@ import click
 
 from gateway.cli.client import ask
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, minute, print_rows, short
 from gateway.command_line import of_process
 
 
@@ -26,22 +27,23 @@ def command(context: click.Context, role: str, days: float, config_path: Path | 
     for way in made.get("ways", ()):
         click.echo(f"  {way['account']}: {way['link']}")
     click.echo(f"  anywhere: say {made['code']} to the bot, alone, in a direct message")
-    take_back = of_process().command("invite", "revoke", made["invite"][-8:])
+    take_back = of_process().command("invite", "revoke", short(made["invite"]))
     click.echo(f"Give it to one person only; it is not shown again. To take it back: {take_back}")
 
 
 @command.command("list")
+@json_option
 @config_option
-def list_(config_path: Path | None) -> None:
+def list_(as_json: bool, config_path: Path | None) -> None:
     """Show invitations and what became of them, newest first. A code is never shown again."""
-    known = ask(config_path, "invite.list", {})
-    if not known:
-        click.echo("There are no invitations.")
-    for invite in known:
-        used_by = f"  by {invite['used_by']}" if invite["used_by"] else ""
-        click.echo(
-            f"{invite['invite'][-8:]}  {invite['role']}  {invite['state']}{used_by}  until {invite['expires_at'][:16]}"
-        )
+    columns: Columns = {
+        "id": lambda invite: short(invite["invite"]),
+        "role": "role",
+        "state": "state",
+        "used by": "used_by",
+        "until (utc)": lambda invite: minute(invite["expires_at"]),
+    }
+    print_rows(ask(config_path, "invite.list", {}), columns, "There are no invitations.", as_json=as_json)
 
 
 @command.command("revoke")
@@ -50,4 +52,4 @@ def list_(config_path: Path | None) -> None:
 def revoke(number: str, config_path: Path | None) -> None:
     """Take back the invitation NUMBER, as long as nobody has used it."""
     taken = ask(config_path, "invite.revoke", {"invite": number})
-    click.echo(f"The invitation {taken['invite'][-8:]} holds no more.")
+    click.echo(f"The invitation {short(taken['invite'])} holds no more.")

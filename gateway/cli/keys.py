@@ -6,6 +6,7 @@ import click
 
 from gateway.cli.client import ask, printable
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, minute, print_rows
 
 
 @click.group("keys")
@@ -35,16 +36,18 @@ def create(name: str, scopes: tuple[str, ...], who: str, config_path: Path | Non
 
 
 @command.command("list")
+@json_option
 @config_option
-def list_(config_path: Path | None) -> None:
+def list_(as_json: bool, config_path: Path | None) -> None:
     """Show every key, in the order they were made; never the key itself."""
-    known = ask(config_path, "keys.list", {})
-    if not known:
-        click.echo("There are no keys.")
-    for key in known:
-        speaks = f"  for {key['for']}" if key["for"] else ""
-        state = f"revoked {key['revoked_at'][:19]}" if key["revoked_at"] else "holds"
-        click.echo(f"{key['id']}  {printable(key['name'])}  {','.join(key['scopes'])}{speaks}  {state}")
+    columns: Columns = {
+        "id": "id",
+        "name": "name",
+        "scopes": "scopes",
+        "for": "for",
+        "state": lambda key: f"revoked {minute(key['revoked_at'])}" if key["revoked_at"] else "holds",
+    }
+    print_rows(ask(config_path, "keys.list", {}), columns, "There are no keys.", as_json=as_json)
 
 
 @command.command("revoke")

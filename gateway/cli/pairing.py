@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, known_as, printable
+from gateway.cli.client import ask, known_as
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, print_rows, short
 
 
 @click.group("pairing")
@@ -14,17 +15,18 @@ def command() -> None:
 
 
 @command.command("list")
+@json_option
 @config_option
-def list_(config_path: Path | None) -> None:
+def list_(as_json: bool, config_path: Path | None) -> None:
     """Show who waits, the likeliest first. A code is never shown: the person has it."""
-    waiting = ask(config_path, "pairing.list", {})
-    if not waiting:
-        click.echo("Nobody waits.")
-    for request in waiting:
-        click.echo(
-            f"{request['request'][-8:]}  {request['account']}  {request['sender']}  {printable(request['name'])}  "
-            f"{request['age_s'] // 60} min ago"
-        )
+    columns: Columns = {
+        "id": lambda request: short(request["request"]),
+        "account": "account",
+        "sender": "sender",
+        "name": "name",
+        "minutes ago": lambda request: request["age_s"] // 60,
+    }
+    print_rows(ask(config_path, "pairing.list", {}), columns, "Nobody waits.", as_json=as_json)
 
 
 @command.command("approve")

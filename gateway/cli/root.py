@@ -6,22 +6,29 @@ from pathlib import Path
 import click
 
 COMMANDS = {
+    "init": ("gateway.cli.init", "Set up a bot: try its tokens, write the configuration."),
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
+    "playground": ("gateway.cli.playground", "Try all three platforms, simulated, on one page."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
+    "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),
+    "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
+    "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
+    "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
+    "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
-    "config": ("gateway.cli.config", "Check or show the configuration."),
+    "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }
-"""Name -> (module, summary); the module's `command` is the click command."""
+"""Name -> (module, summary); the module's `command` is the click command, unless another name stands behind a colon."""
 
 
 config_option = click.option(
@@ -44,10 +51,20 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(COMMANDS[cmd_name][0]).command
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name or "command")
         if not isinstance(command, click.Command):
-            raise TypeError(f"{COMMANDS[cmd_name][0]}.command is not a click command")
+            raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these words; where there is none, the nearest are named from the table."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as unknown:
+            raise click.exceptions.NoSuchCommand(unknown.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table as help shows it, without importing any command."""

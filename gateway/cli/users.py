@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, known_as, printable
+from gateway.cli.client import ask, known_as
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, minute, print_rows, short
 
 
 @click.group("users")
@@ -14,17 +15,18 @@ def command() -> None:
 
 
 @command.command("list")
+@json_option
 @config_option
-def list_(config_path: Path | None) -> None:
+def list_(as_json: bool, config_path: Path | None) -> None:
     """Show everybody, in the order they came."""
-    known = ask(config_path, "users.list", {})
-    if not known:
-        click.echo("Nobody has been let in.")
-    for user in known:
-        where = ", ".join(user["accounts"]) or "no account"
-        click.echo(
-            f"{user['user'][-8:]}  {user['role']}  {printable(user['name'])}  {', '.join(user['senders'])}  {where}"
-        )
+    columns: Columns = {
+        "id": lambda user: short(user["user"]),
+        "role": "role",
+        "name": "name",
+        "senders": "senders",
+        "accounts": "accounts",
+    }
+    print_rows(ask(config_path, "users.list", {}), columns, "Nobody has been let in.", as_json=as_json)
 
 
 @command.command("role")
@@ -48,9 +50,15 @@ def revoke(who: str, account: str, config_path: Path | None) -> None:
 
 
 @command.command("audit")
+@json_option
 @config_option
-def audit(config_path: Path | None) -> None:
+def audit(as_json: bool, config_path: Path | None) -> None:
     """Show the latest changes of who may do what, newest first."""
-    for row in ask(config_path, "users.audit", {}):
-        told = "  ".join(printable(row[key]) for key in ("by", "action", "subject", "detail"))
-        click.echo(f"{row['at'][:19]}  {told}")
+    columns: Columns = {
+        "at (utc)": lambda row: minute(row["at"]),
+        "by": "by",
+        "action": "action",
+        "subject": "subject",
+        "detail": "detail",
+    }
+    print_rows(ask(config_path, "users.audit", {}), columns, "Nothing was changed.", as_json=as_json)

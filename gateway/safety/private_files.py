@@ -9,8 +9,6 @@ import shlex
 import stat
 from pathlib import Path
 
-import structlog
-
 from gateway.errors import GatewayError
 
 DATABASE = "tenk.db"
@@ -23,8 +21,6 @@ NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, SE
 
 WRITABLE_BY_OTHERS = 0o022
 OPEN_TO_OTHERS = 0o077
-
-log = structlog.get_logger()
 
 
 class LaxFile(GatewayError):
@@ -72,20 +68,20 @@ def write_private(path: Path, content: bytes) -> None:
         GatewayError: it cannot be written.
     """
     try:
-        _replace(path, content)
+        replace_file(path, content)
     except OSError as error:
         raise GatewayError(f"the key {path} cannot be written: {error.strerror}") from error
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put a file in its place, whole and durable, or leave what was there; what the caller reads about is OSError."""
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-        os.write(descriptor, content)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, mode)
+        file.write(content)
+        file.flush()
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
     draft.replace(path)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -115,8 +111,10 @@ def check_database(path: Path, uid: int | None = None) -> None:
         if file == path:
             _refuse_tampered(path, found)
         if stat.S_ISREG(found.st_mode) and mode & OPEN_TO_OTHERS:
+            import structlog  # noqa: PLC0415  70 ms, for who opens a database; `tenk status` only looks at the home
+
             file.chmod(0o600)
-            log.warning("file_closed_to_others", file=str(file), mode=f"{mode:04o}")
+            structlog.get_logger().warning("file_closed_to_others", file=str(file), mode=f"{mode:04o}")
 
 
 def _refuse_tampered(path: Path, found: os.stat_result) -> None:

@@ -46,7 +46,7 @@ class Page:
         number = next(self._ids)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": params})
-        said = await asyncio.wait_for(answer, 20)
+        said = await asyncio.wait_for(answer, 45)
         if "error" in said:
             raise AssertionError(f"{method}: {said['error']}")
         result: dict[str, Any] = said["result"]
@@ -73,7 +73,7 @@ class Page:
             raise AssertionError(f"{script}: {done['exceptionDetails']}")
         return done["result"].get("value")
 
-    async def until(self, script: str, seconds: float = 15) -> Any:
+    async def until(self, script: str, seconds: float = 45) -> Any:
         """Wait until an expression is true; its value."""
         try:
             async with asyncio.timeout(seconds):
@@ -124,7 +124,7 @@ async def browser(profile: Path) -> AsyncIterator[Page]:
     )  # fmt: skip
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             port = await _port(process.stderr)
         async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
             async with session.get(f"http://127.0.0.1:{port}/json/list") as listed:

@@ -44,9 +44,9 @@ def test_every_command_explains_itself(tmp_path: Path, name: str) -> None:
 
 
 def test_a_wrong_command_is_told(tmp_path: Path) -> None:
-    """A wrong use exits with 2."""
+    """A wrong use exits with 2, and the nearest command is named."""
     done = tenk("rum", home=tmp_path)
-    assert (2, True) == (done.returncode, "No such command 'rum'" in done.stderr)
+    assert (2, True) == (done.returncode, "No such command 'rum'. Did you mean 'run'?" in done.stderr)
 
 
 def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_an_invitation_is_made_and_taken_back_without_a_gateway(tmp_path: Path) 
     assert number is not None
     assert 0 == tenk("invite", "revoke", number[1], home=tmp_path).returncode
     listed = tenk("invite", "list", home=tmp_path).stdout
-    assert f"{number[1]}  member  revoked" in listed
+    assert re.search(rf"^ID +ROLE +STATE .*\n{number[1]}  member  revoked", listed)
     assert code[1] not in listed
 
 
@@ -138,6 +138,22 @@ def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path)
     assert 3 == done.returncode
     assert "No gateway runs on" in done.stdout
     assert not (tmp_path / "var").exists()
+
+
+def test_the_doctor_says_what_is_to_be_done_and_mends_it(tmp_path: Path) -> None:
+    """Secrets that others can read keep everything else from being read, until --fix closes them; JSON has it all."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "secrets.toml").touch()
+    (tmp_path / "config" / "secrets.toml").chmod(0o644)
+    told = tenk("doctor", "--local", home=tmp_path)
+    assert (1, True) == (told.returncode, "run: chmod 600 config/secrets.toml" in told.stdout)
+    mended = tenk("doctor", "--local", "--fix", "--json", home=tmp_path)
+    found = json.loads(mended.stdout)
+    assert (0, ["files", "configuration", "files", "disk", "database"]) == (
+        mended.returncode,
+        [e["part"] for e in found],
+    )
+    assert "mode 0600" in found[0]["mended"]
 
 
 def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:

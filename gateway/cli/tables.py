@@ -1,0 +1,92 @@
+"""Prints a list as operators read it: headers and columns, or as JSON for programs. What a row holds is its caller's.
+
+Every cell is a stranger's text as far as this module knows: nothing in it moves the cursor (A67).
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from channels.console.drawing import width_of
+from gateway.safety.redaction import UNSAFE_CHARACTERS, escape_controls
+
+GAP = "  "
+SHORT_CHARS = 8
+LEAST_COLUMNS = 12  # a column is cut no further, even where the terminal is too narrow
+
+Row = Mapping[str, Any]
+Columns = Mapping[str, str | Callable[[Row], object]]
+"""By header: the row's key, or what makes the cell of the row."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+
+
+def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: bool) -> None:
+    """Print the rows whole as JSON, or these columns of them as a table; `nothing` is said where there are none.
+
+    Only a terminal's width cuts cells; what is read by a program or goes into a file is whole.
+    """
+    if as_json:
+        click.echo(json_text(rows))
+    elif not rows:
+        click.echo(nothing)
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        for line in table_lines(rows, columns, width):
+            click.echo(line)
+
+
+def json_text(value: object) -> str:
+    """JSON on one line, letters as they are; what would move a cursor is escaped in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None) -> list[str]:
+    """A line of headers and one for each row, numbers to the right; within `width` columns where one is given."""
+    values = [[source(row) if callable(source) else row.get(source) for source in columns.values()] for row in rows]
+    numbers = [all(isinstance(value, int | float) for value in column) for column in zip(*values, strict=True)]
+    cells = [[header.upper() for header in columns], *([_cell(value) for value in line] for line in values)]
+    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    if width is not None:
+        _narrow(widths, width)
+    return [GAP.join(map(_fit, line, widths, numbers)).rstrip() for line in cells]
+
+
+def short(id_: str) -> str:
+    """An id as every list shows it, and as commands take it: its end, which differs where its beginning is the time."""
+    return id_[-SHORT_CHARS:]
+
+
+def minute(at: str | None) -> str | None:
+    """An ISO instant of UTC as a cell: day and minute."""
+    return None if not at else at[:16].replace("T", " ")
+
+
+def _cell(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value)) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int | float) else escape_controls(str(value))
+
+
+def _narrow(widths: list[int], width: int) -> None:
+    """Take from the widest column, one at a time, until the line fits or no column gives any more."""
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > LEAST_COLUMNS:
+        widths[widths.index(max(widths))] -= 1
+
+
+def _fit(cell: str, width: int, is_number: bool) -> str:
+    if width_of(cell) > width:
+        while width_of(cell) >= width:
+            cell = cell[:-1]
+        cell += "…"
+    room = " " * (width - width_of(cell))
+    return f"{room}{cell}" if is_number else f"{cell}{room}"

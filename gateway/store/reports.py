@@ -1,0 +1,261 @@
+"""What operators read of the store, as typed rows: what came in, what goes out. Never what somebody said.
+
+Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from gateway.store import people
+from gateway.store.outbox import IS_FAILED, IS_OPEN, PartState
+from gateway.store.tables.people import pairing_requests, users
+from gateway.store.tables.traffic import inbox, outbox, parked_lanes
+from gateway.store.tables.turns import turns
+
+OPEN = "open"
+"""Stands for the outcome of a row that has none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxLine:
+    """One thing that came in, and what became of it."""
+
+    id: int
+    admitted_at: datetime
+    account: str  # telegram:main
+    chat: str
+    kind: str  # message, edit, command ...; rejected: it could not be read
+    sender: str  # canonical: telegram:42
+    user: str | None  # None: a stranger
+    name: str | None
+    outcome: str  # see `gateway.store.inbox.Outcome`, or OPEN
+    detail: str | None  # why
+    turn: str | None  # that took it
+    attempts: int  # times a turn claimed it
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxLine:
+    """One part of something said, and how far it got."""
+
+    id: int
+    state: str  # see `gateway.store.outbox.PartState`
+    account: str  # telegram:main
+    chat: str
+    thread: str | None
+    name: str | None  # whom it answers, where that is known
+    cause: str  # a turn's id, or what else it answers: "inbox:17"
+    part: int  # from 0
+    action: str  # placeholder | send | edit | delete
+    attempts: int
+    maybe_doubled: bool  # an earlier attempt may have arrived
+    platform_id: str | None  # of the message that it became
+    error: str | None  # of the last attempt
+    parked: str | None  # why nothing is sent to its chat until its person is heard again; None: it is not parked
+    created_at: datetime
+    not_before: datetime | None
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxWords:
+    """What a part says, for who decides on it; a secret in it is eight bullets."""
+
+    line: OutboxLine
+    plain: str
+    files: int
+
+
+def inbox_lines(
+    connection: sa.Connection, tenant: str, limit: int, outcome: str | None = None, before_id: int | None = None
+) -> list[InboxLine]:
+    """The newest rows of a tenant, newest first; of one outcome, or of any."""
+    where = [inbox.c.tenant_id == tenant]
+    if outcome is not None:
+        where.append(inbox.c.outcome.is_(None) if outcome == OPEN else inbox.c.outcome == outcome)
+    if before_id is not None:
+        where.append(inbox.c.id < before_id)
+    return read_inbox(connection, where, limit)
+
+
+def read_inbox(
+    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int, *, oldest: bool = False
+) -> list[InboxLine]:
+    """The newest rows of which all this holds, newest first; or the `oldest`, those first."""
+    order = inbox.c.id if oldest else inbox.c.id.desc()
+    found = connection.execute(sa.select(inbox).where(*where).order_by(order).limit(limit)).all()
+    names = _names(connection, {row.user_id for row in found if row.user_id})
+    return [
+        InboxLine(
+            id=row.id, admitted_at=row.admitted_at, account=f"{row.channel}:{row.account}", chat=row.chat,
+            kind=row.kind, sender=row.sender, user=row.user_id, name=names.get(row.user_id),
+            outcome=row.outcome or OPEN, detail=row.detail, turn=row.turn_id, attempts=row.attempts,
+            done_at=row.done_at,
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+NEED_SOMEBODY = (*map(str, (PartState.READY, PartState.SENDING, PartState.UNKNOWN, PartState.DEAD)),)
+"""States of parts that are under way, or that an operator may look into."""
+
+
+def outbox_lines(
+    connection: sa.Connection, tenant: str, limit: int, states: Iterable[str] = NEED_SOMEBODY
+) -> list[OutboxLine]:
+    """The newest parts of a tenant in one of these states, newest first."""
+    wanted = set(states)
+    by_index = {IS_OPEN: {"ready", "sending"}, IS_FAILED: {"unknown", "dead"}}  # written out, as their indexes are
+    conditions: list[sa.ColumnElement[bool]] = [where for where, of in by_index.items() if wanted & of]
+    if wanted - {"ready", "sending", "unknown", "dead"}:
+        conditions = [sa.true()]
+    of_states = outbox.c.state.in_(sorted(wanted))
+    return read_outbox(connection, [outbox.c.tenant_id == tenant, sa.or_(*conditions), of_states], limit)
+
+
+def read_outbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int) -> list[OutboxLine]:
+    """The newest parts of which all this holds, newest first."""
+    found = connection.execute(sa.select(outbox).where(*where).order_by(outbox.c.id.desc()).limit(limit)).all()
+    return _to_lines(connection, found)
+
+
+def outbox_by_id(connection: sa.Connection, tenant: str, ids: Collection[int]) -> list[OutboxLine]:
+    """These parts, in their order."""
+    where = [outbox.c.tenant_id == tenant, outbox.c.id.in_(ids)]
+    return read_outbox(connection, where, len(ids))[::-1]
+
+
+def outbox_words(connection: sa.Connection, tenant: str, id_: int) -> OutboxWords | None:
+    """One part with what it says; None where there is none of this id."""
+    where = outbox.c.id == id_, outbox.c.tenant_id == tenant
+    found = connection.execute(sa.select(outbox).where(*where)).all()
+    lines = _to_lines(connection, found)
+    return OutboxWords(lines[0], found[0].plain, (found[0].media or "").count('"blob"')) if lines else None
+
+
+def _to_lines(connection: sa.Connection, found: Sequence[sa.Row[tuple[object, ...]]]) -> list[OutboxLine]:
+    lanes = {row.lane for row in found}
+    of_lanes = sa.select(parked_lanes.c.lane, parked_lanes.c.reason).where(parked_lanes.c.lane.in_(lanes))
+    parked = {row.lane: row.reason for row in connection.execute(of_lanes)} if lanes else {}
+    whose = _whom_causes_answer(connection, {row.cause for row in found})
+    names = _names(connection, set(whose.values()))
+    return [
+        OutboxLine(
+            id=row.id, state=row.state, account=f"{row.channel}:{row.account}", chat=row.chat, thread=row.thread,
+            name=names.get(whose.get(row.cause, "")), cause=row.cause, part=row.part, action=row.action,
+            attempts=row.attempts, maybe_doubled=row.marked, platform_id=row.platform_id, error=row.error,
+            parked=parked.get(row.lane) if row.state in ("ready", "sending") else None,
+            created_at=row.created_at, not_before=row.not_before, done_at=row.done_at,
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str, str]:
+    """The user whom each of these answers, where that is known."""
+    turn_of = {cause: cause.removeprefix("dead:").partition(".")[0] for cause in causes}
+    row_of = {
+        cause: int(number)
+        for cause in causes
+        if (number := cause.removeprefix("dead:").removeprefix("inbox:")).isdecimal() and "inbox:" in cause
+    }
+    of_turns = sa.select(turns.c.id, turns.c.user_id).where(turns.c.id.in_(set(turn_of.values())))
+    of_rows = sa.select(inbox.c.id, inbox.c.user_id).where(inbox.c.id.in_(set(row_of.values())))
+    by_turn = {row.id: row.user_id for row in connection.execute(of_turns)}
+    by_row = {row.id: row.user_id for row in connection.execute(of_rows) if row.user_id} if row_of else {}
+    found = {cause: by_turn[turn] for cause, turn in turn_of.items() if turn in by_turn}
+    return found | {cause: by_row[number] for cause, number in row_of.items() if number in by_row}
+
+
+def _names(connection: sa.Connection, user_ids: set[str]) -> Mapping[str, str]:
+    query = sa.select(users.c.id, users.c.display_name).where(users.c.id.in_(user_ids))
+    return {row.id: row.display_name for row in connection.execute(query)} if user_ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSender:
+    """Somebody who has written: one who was let in, or a stranger."""
+
+    user_id: str | None  # None: a stranger
+    name: str
+    role: str
+    senders: tuple[str, ...]  # canonical: telegram:42
+    timezone: str
+
+
+def known_senders(connection: sa.Connection, tenant: str) -> list[KnownSender]:
+    """Everybody of a tenant who was let in, then the strangers who asked to be, each once."""
+    found = [
+        KnownSender(person.user_id, person.display_name, person.role, tuple(sorted(person.identities)), person.timezone)
+        for person in people.everybody(connection)
+        if person.tenant == tenant
+    ]
+    inside = {sender for person in found for sender in person.senders}
+    asked = sa.select(pairing_requests.c.sender, pairing_requests.c.display_name).where(
+        pairing_requests.c.tenant_id == tenant
+    )
+    strangers = {row.sender: row.display_name for row in connection.execute(asked.order_by(pairing_requests.c.id))}
+    return found + [
+        KnownSender(None, name, "not let in", (sender,), "UTC")
+        for sender, name in strangers.items()
+        if sender not in inside
+    ]
+
+
+def messages_of(
+    connection: sa.Connection,
+    tenant: str,
+    person: KnownSender,
+    limit: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    oldest: bool = False,
+) -> list[InboxLine]:
+    """What came in from somebody with `since` <= instant < `until`: the newest, newest first, or the `oldest`.
+
+    Rows stand in the order of their admission, so that their ids bound the time, and no index of it is needed.
+    """
+    theirs = sa.or_(inbox.c.sender.in_(person.senders), inbox.c.user_id == person.user_id)
+    where = [inbox.c.tenant_id == tenant, theirs]
+    if since is not None:
+        where.append(inbox.c.id >= _first_id_at(connection, since))
+    if until is not None:
+        where.append(inbox.c.id < _first_id_at(connection, until))
+    return read_inbox(connection, where, limit, oldest=oldest)
+
+
+def _first_id_at(connection: sa.Connection, at: datetime) -> int:
+    """The lowest id of a row that was admitted at this instant or later; beyond the highest where there is none."""
+    ends = sa.select(sa.func.coalesce(sa.func.min(inbox.c.id), 0), sa.func.coalesce(sa.func.max(inbox.c.id), 0))
+    low, high = connection.execute(ends).one()
+    high += 1
+    while low < high:  # the first row from the middle on says which half
+        middle = (low + high) // 2
+        from_there = (
+            sa.select(inbox.c.id, inbox.c.admitted_at).where(inbox.c.id >= middle).order_by(inbox.c.id).limit(1)
+        )
+        row = connection.execute(from_there).first()
+        if row is None or row.admitted_at >= at:
+            high = middle
+        else:
+            low = row.id + 1
+    return int(low)
+
+
+def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str | None:
+    """What became of a stranger's newest request to be let in, in words; None where there is none."""
+    asked = sa.select(pairing_requests).where(
+        pairing_requests.c.tenant_id == tenant, pairing_requests.c.sender == row.sender
+    )
+    found = connection.execute(asked.order_by(pairing_requests.c.id.desc()).limit(1)).first()
+    if found is None:
+        return None
+    if found.state == "pending":
+        return f"their request waits: `tenk pairing approve --request {found.id[-8:]}` lets them in"
+    by = f" by {found.decided_by}" if found.decided_by else ""
+    return f"their last request is {found.state}{by}"

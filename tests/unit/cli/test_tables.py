@@ -1,0 +1,43 @@
+"""Lists as operators read them: columns below headers, and nothing in a name that reaches the terminal."""
+
+import json
+
+import pytest
+
+from gateway.cli.tables import minute, print_rows, short, table_lines
+
+ROWS = [
+    {"id": "018f-0000aaaa", "name": "Ana", "count": 1_200, "at": "2026-11-22T10:00:00+00:00"},
+    {"id": "018f-0000bbbb", "name": "山田", "count": 7, "at": None},
+]
+COLUMNS = {"id": lambda row: short(row["id"]), "name": "name", "count": "count", "at": lambda row: minute(row["at"])}
+
+
+def test_columns_stand_below_their_headers() -> None:
+    """Wide characters count twice, numbers stand to the right, nothing at all is a dash."""
+    assert [
+        "ID        NAME  COUNT  AT",
+        "0000aaaa  Ana   1,200  2026-11-22 10:00",
+        "0000bbbb  山田      7  -",
+    ] == table_lines(ROWS, COLUMNS)
+
+
+def test_a_name_moves_no_cursor() -> None:
+    """A67: controls, line ends and marks of direction are spelled out."""
+    assert r"a\x1b[2J\x0ab\u202e" == table_lines([{"name": "a\x1b[2J\nb\u202e"}], {"name": "name"})[1]
+
+
+def test_a_narrow_terminal_cuts_the_widest_column() -> None:
+    """What is cut says so; a short column stays whole, and where nothing more can be cut the line is longer."""
+    rows = [{"id": "1", "words": "one two three four five six seven"}]
+    assert ["ID  WORDS", "1   one two three…"] == table_lines(rows, {"id": "id", "words": "words"}, 18)
+    assert "1   one two thr…" == table_lines(rows, {"id": "id", "words": "words"}, 5)[1]
+
+
+def test_programs_read_the_rows_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has every key, also those that no column shows; an empty list is one too."""
+    print_rows(ROWS, {"name": "name"}, "Nobody.", as_json=True)
+    print_rows([], {"name": "name"}, "Nobody.", as_json=True)
+    print_rows([], {"name": "name"}, "Nobody.", as_json=False)
+    rows, none, sentence = capsys.readouterr().out.splitlines()
+    assert (ROWS, [], "Nobody.") == (json.loads(rows), json.loads(none), sentence)
