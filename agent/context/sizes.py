@@ -45,6 +45,8 @@ def item_bytes(item: Item) -> int:
     match item:
         case UserItem():
             words = _bytes_of(item.text) + _bytes_of(item.data) + 16
+            if not item.pictures:
+                return words
             return words + int(BYTES_PER_TOKEN * sum(picture.tokens for picture in visible(item.pictures)))
         case NoteItem():
             return _bytes_of(item.text) + 16
