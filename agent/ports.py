@@ -249,7 +249,7 @@ class Prefix:
         """The prompt with the half that was first asked with."""
         if self._latched is None:
             self._latched = prompt.static
-        return replace(prompt, static=self._latched)
+        return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:
         """The next prompt is latched anew."""

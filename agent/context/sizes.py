@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.pictures import visible
 from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, TextDelta, ThinkingDelta, ToolSpec
-from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
+from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, ToolItem, UserItem
 
 BYTES_PER_TOKEN = 3.5
 """An estimate for mixed English, Spanish and JSON."""
@@ -68,6 +68,11 @@ def chars_of(event: ModelEvent) -> int | None:
             return 0
         case _:
             return None
+
+
+def said_chars(response: ModelResponded) -> int:
+    """How many characters a whole response holds."""
+    return len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
 
 
 def _bytes_of(text: str) -> int:

@@ -197,17 +197,22 @@ def shorten(turn: Turn, summary: Summary) -> Turn:
 
 
 def is_long(
-    turn: Turn, model: ChatModel, limits: AgentConfig, fixed: Callable[[], ModelRequest], calibration: Calibration
+    items: int,
+    talk_tokens: int,
+    model: ChatModel,
+    limits: AgentConfig,
+    fixed: Callable[[], ModelRequest],
+    calibration: Calibration,
 ) -> bool:
-    """Whether a conversation is to be condensed between turns; `turn` begins now, nothing is said in it yet.
+    """Whether a conversation of so many items and, about, tokens is to be condensed between turns.
 
     `fixed` makes a request without a conversation; it is asked for where that may decide.
     """
     if model.name.startswith(UNRECORDED):
         return False
-    if len(turn.history) > limits.history_items:
+    if items > limits.history_items:
         return True
-    most, talk_tokens = room_of(model, limits).turn_tokens, estimate_tokens(turn.history)
+    most = room_of(model, limits).turn_tokens
     if calibration.tokens(model.name, talk_tokens) < most // 2:
         return False
     return calibration.tokens(model.name, talk_tokens + calibration.sizes.estimate(fixed())) > most
