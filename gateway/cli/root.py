@@ -13,6 +13,7 @@ COMMANDS = {
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
+    "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),
     "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
     "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
