@@ -31,7 +31,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
-from gateway.store import outbox, people
+from gateway.store import chats, erasure, outbox, people
 from gateway.store.engine import Connection, Store
 
 log = structlog.get_logger()
@@ -70,6 +70,14 @@ def access_operations(
         failpoint("pairing_approved")
 
     return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent))
+
+
+async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> None:
+    """Know everybody, the chats that moved, and who was forgotten lately, by this key."""
+    snapshot.replace(await store.read(people.everybody))
+    snapshot.begin(key, await store.read(erasure.lately))
+    for channel, old_chat, new_chat in await store.read(chats.load_moves):
+        snapshot.chat_moved(channel, old_chat, new_chat)
 
 
 class InviteLinks:
