@@ -9,14 +9,13 @@ import hmac
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
-from pydantic import JsonValue
 
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
@@ -35,7 +34,6 @@ from gateway import command_line
 from gateway.access import codes, invites, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
-from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
@@ -43,6 +41,7 @@ from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
@@ -55,16 +54,23 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
-from gateway.ops.control import ControlServer, Handler
+from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
-from gateway.ops.operators import InviteLinks, access_operations, load_people, operator_calls, show_founding_link
+from gateway.ops.operators import (
+    InviteLinks,
+    OperatorDeps,
+    access_operations,
+    load_people,
+    operator_calls,
+    show_founding_link,
+)
 from gateway.ops.scheduler import Scheduler
-from gateway.ops.status import GatewayStatus, ModelStanding, recorded_calls
+from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
@@ -220,15 +226,14 @@ class Gateway:
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
-        standing = GatewayStatus(
-            store, manager, router, self._snapshot, self._model_standing(), self._started_at, self._faults,
-            lambda: intake.floods,
-        )  # fmt: skip
+        standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
-        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls(rotation)
+        letters = DeadLetters(store, utc_now, delivery.reread)
+        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
+        api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
+        calls = operator_calls(OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing))
         tasks.keep("http", http.run)
-        tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
+        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
@@ -239,19 +244,18 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _model_standing(self) -> ModelStanding:
+    def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        return ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        return GatewayStatus(
+            self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
+        )
 
-    def _key_calls(self, rotation: KeyRotation) -> dict[str, Handler]:
-        calls = key_calls(KeyOperations(self._store, utc_now, self._snapshot.put))
-        return {**calls, "keys.rotate": rotation.call}
-
-    def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
+    def _make_api(self, operations: AccessOperations, letters: DeadLetters) -> ApiServer | None:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
-            frozenset(settings.http.cors_origins), utc_now, delivery.reread,
+            frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
         return build_api(parts, product.name, product.title, product.routes(self._store))
 
@@ -340,13 +344,6 @@ class Gateway:
             key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
         )
         return channel
-
-    def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus, mounts: Mounts) -> ControlServer:
-        async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
-            return await standing.status(utc_now())
-
-        handlers = {**calls, **recorded_calls(self._store, utc_now), "status": status}
-        return ControlServer(self._settings.control_path, handlers, mounts)
 
 
 async def wait_until_idle(

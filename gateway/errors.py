@@ -19,3 +19,7 @@ class StoreUnavailable(GatewayError):
 
 class SchemaTooNew(GatewayError):
     """A newer version of the gateway wrote this database; nothing was changed."""
+
+
+class SchemaDiffers(GatewayError):
+    """The database is another version's, and only a look at it was asked for."""

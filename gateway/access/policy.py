@@ -72,9 +72,9 @@ class AccessSnapshot:
     def forget(self, user_id: str, forgotten: Iterable[Forgotten]) -> None:
         """Know this person no longer, but that whoever they were was forgotten."""
         self.drop(user_id)
-        for one in forgotten:
-            self._forgotten[one.tenant, one.mark] = one
-            self._last_forgotten_at = max(self._last_forgotten_at, one.at)
+        for sender in forgotten:
+            self._forgotten[sender.tenant, sender.mark] = sender
+            self._last_forgotten_at = max(self._last_forgotten_at, sender.at)
 
     def is_forgotten(self, event: InboundEvent) -> bool:
         """Whether its sender said it and was forgotten then: a platform's history tells it once more."""

@@ -22,16 +22,19 @@ from gateway.access.operations import AccessOperations
 from gateway.access.pairing import Approved
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
+from gateway.delivery.dead_letters import DeadLetters
+from gateway.errors import SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
+from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
 from gateway.store.agent_tables import bring_up
-from gateway.store.engine import Store
+from gateway.store.engine import Store, reading
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection
 
@@ -43,6 +46,25 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
     return asyncio.run(operate(prepare(config_path), name, arguments))
+
+
+def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+    """What the running gateway answers to a question that changes nothing, or its store where it does not answer.
+
+    Nothing is locked or migrated: it works beside a gateway that hangs, too.
+
+    Raises:
+        GatewayError: it makes no sense, or there is nothing to look at; the message says why.
+    """
+    return asyncio.run(_look(prepare(config_path), name, arguments))
+
+
+async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    try:
+        return await control_client.call(settings.control_path, name, arguments)
+    except control_client.NobodyAnswers:
+        async with reading(settings.database_url) as store:
+            return await report_calls(store)[name](arguments)
 
 
 def known_as(person: dict[str, Any]) -> str:
@@ -75,6 +97,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 **invite_calls(inviting),
                 **key_calls(KeyOperations(store, _now)),
                 **recorded_calls(store, _now),
+                **letter_calls(DeadLetters(store, _now, lambda _: None)),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
             }
             return await calls[name](arguments)
@@ -95,13 +118,33 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
             await store.aclose()
 
 
-async def stored_status(settings: Settings) -> dict[str, JsonValue]:
+def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
+    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
+    settings = prepare(config_path)
+    running, answer = asyncio.run(gateway_status(settings))
+    return settings.home, running, answer
+
+
+async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
+    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+    try:
+        answer = await control_client.call(settings.control_path, "status", {})
+    except control_client.NobodyAnswers:
+        return False, await _stored_status(settings)
+    return True, answer if isinstance(answer, dict) else {"status": answer}
+
+
+async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
     """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
     if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
         return {}
-    async with lone_store(settings) as store:
-        parts = await store.read(outbox.depths)
-        waiting = await store.read(pairing.pending)
+    with HomeLock(settings.home):
+        try:
+            async with reading(settings.database_url) as store:
+                parts = await store.read(outbox.depths)
+                waiting = await store.read(pairing.pending)
+        except SchemaDiffers as differs:
+            return {"store": str(differs)}
     return {"outbox": {str(state): count for state, count in parts.items()}, "pairing_requests": len(waiting)}
 
 

@@ -1,35 +1,123 @@
 """`tenk doctor`: what the gateway stands on, looked at from outside; what is wrong comes with what to do."""
 
 import asyncio
+import json
+import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import click
 
+from channels.clocks import wall_now
+from channels.probing import Asker, Finding, NoAnswer, load_probe
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.config.settings import Settings
-from gateway.ops.doctor import Finding, check_models
-
-Check = Callable[[Settings], Awaitable[list[Finding]]]
-
-CHECKS: tuple[Check, ...] = (lambda settings: check_models(settings.model),)
-"""In the order in which they are told."""
+from gateway.cli.tables import json_option
+from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
+from gateway.errors import GatewayError, SettingsError
+from gateway.ops.doctor import check_models
+from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_socket
+from gateway.safety.private_files import LaxFile
+from gateway.safety.redaction import escape_controls
 
 
 @click.command("doctor")
+@click.option("--fix", "mends", is_flag=True, help="Mend what needs nobody's decision; the rest is told.")
+@click.option("--local", is_flag=True, help="Look at this machine only: no platform and no model is asked.")
+@json_option
 @config_option
-def command(config_path: Path | None) -> None:
-    """Look at the models: what each server is and has, and how it answers. Exit status 1: something is to be done."""
-    findings = asyncio.run(_look(prepare(config_path)))
-    for finding in findings:
-        click.echo(f"{'TO DO' if finding.to_do else 'ok':5}  {finding.part}: {finding.words}")
-        if finding.to_do:
-            click.echo(f"       {finding.to_do}")
-    if any(finding.to_do for finding in findings):
+def command(mends: bool, local: bool, as_json: bool, config_path: Path | None) -> None:
+    """Test files, disk, database, credentials, models and the clock. Exit status 1: something is to be done."""
+    asyncio.run(_examine(config_path, mends=mends, local=local, as_json=as_json))
+
+
+async def _examine(config_path: Path | None, *, mends: bool, local: bool, as_json: bool) -> None:
+    told, left = [], 0
+    async for finding in _look(config_path, mends=mends, local=local):
+        done, problem = await carry_out(finding) if mends and finding.mend is not None else ("", "")
+        left += bool(finding.to_do) and not done
+        told.append(
+            {
+                "part": finding.part,
+                "ok": not finding.to_do or bool(done),
+                "found": finding.words,
+                "to_do": "" if done else finding.to_do,
+                "mended": done,
+                "not_mended_because": problem,
+                "can_be_mended": finding.mend is not None,
+            }
+        )
+        if not as_json:
+            _print(finding, done, problem)
+    if as_json:
+        click.echo(json.dumps(told, ensure_ascii=False))
+    elif left and not mends and any(entry["can_be_mended"] for entry in told):
+        click.echo("`tenk doctor --fix` mends some of it.")
+    if left:
         sys.exit(1)
 
 
-async def _look(settings: Settings) -> list[Finding]:
-    return [finding for check in CHECKS for finding in await check(settings)]
+def _print(finding: Finding, done: str, problem: str) -> None:
+    mark = "mended" if done else "TO DO" if finding.to_do else "ok"
+    click.echo(f"{mark:6}  {finding.part}: {escape_controls(finding.words)}")
+    for line in (done or finding.to_do, problem and f"not mended: {problem}"):
+        if line:
+            click.echo(f"        {escape_controls(line)}")
+
+
+async def carry_out(finding: Finding) -> tuple[str, str]:
+    """Mend it: what was done, or why it could not be."""
+    assert finding.mend is not None, "the caller asks"
+    try:
+        return await finding.mend(), ""
+    except PermissionError as error:
+        return "", f"this user may not ({error.strerror}: {error.filename}); run it as whose it is, or with sudo"
+    except (OSError, GatewayError, NoAnswer) as error:
+        return "", str(error)
+
+
+async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncIterator[Finding]:
+    """Everything there is to find; files first, as a secrets file open to others keeps the rest from being read."""
+    secrets = (config_path or DEFAULT_FILE).with_name(SECRETS_NAME)
+    open_to_others = [finding for finding in check_files([secrets], None) if finding.to_do]
+    for finding in open_to_others:
+        yield finding
+    if open_to_others and not mends:
+        return  # they are not read as they are
+    try:
+        settings = prepare(config_path)
+    except (SettingsError, LaxFile) as error:
+        yield Finding("configuration", str(error), "mend it there, then ask the doctor again")
+        return
+    for finding in _here(settings, secrets):
+        yield finding
+    yield await check_database(settings.database_url, settings.home, wall_now)
+    if not local:
+        async for finding in _afar(settings, config_path):
+            yield finding
+
+
+def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
+    yield Finding("configuration", "it can be used")
+    yield from check_files([secrets], settings.home)
+    yield check_disk(settings.home)
+    if (found := check_socket(settings.control_path)) is not None:
+        yield found
+
+
+async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
+    """What others say: each platform of each of its accounts, then the models, then the clock."""
+    sources = read_sources(config_path, os.environ)
+    async with Asker() as asker:
+        for channel, account in settings.channels.accounts():
+            probe = load_probe(channel)
+            if probe is None:
+                yield Finding(f"{channel}:{account.name}", "nobody knows how to look at an account of this channel")
+                continue
+            for finding in await probe(account, asker):
+                where = f" (it stands in {sources.place_of(finding.key)})" if finding.key else ""
+                yield Finding(finding.part, finding.words, finding.to_do + where, finding.key, finding.mend)
+        for finding in await check_models(settings.model):
+            yield finding
+        yield check_clock(asker.skews_s)

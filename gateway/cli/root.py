@@ -12,9 +12,12 @@ COMMANDS = {
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
+    "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
+    "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
+    "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
@@ -22,7 +25,7 @@ COMMANDS = {
     "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }
-"""Name -> (module, summary); the module's `command` is the click command."""
+"""Name -> (module, summary); the module's `command` is the click command, unless another name stands behind a colon."""
 
 
 config_option = click.option(
@@ -45,9 +48,10 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(COMMANDS[cmd_name][0]).command
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), name or "command")
         if not isinstance(command, click.Command):
-            raise TypeError(f"{COMMANDS[cmd_name][0]}.command is not a click command")
+            raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command
 
     def resolve_command(

@@ -1,19 +1,19 @@
-"""`tenk status`: how a running gateway is doing."""
+"""`tenk status`: how a running gateway is doing. Asked often, so it loads next to nothing where one runs."""
 
-import asyncio
-import json
+import os
 import sys
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import JsonValue
 
-from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.cli.tables import json_option
-from gateway.config.settings import Settings
+from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
+from gateway.safety.private_files import check_home
+from gateway.safety.redaction import escape_controls
 
 NOT_RUNNING = 3
 """The exit status where no gateway runs, as init systems have it."""
@@ -24,36 +24,59 @@ NOT_RUNNING = 3
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
     """Show parts, queues and open requests of the gateway on this home. Exit status 3: none runs."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
+    home, running = home_of(config_path, os.environ), True
+    answer = None if home is None else _answer_of(home)
+    if answer is None:
+        from gateway.cli.client import closer_status  # noqa: PLC0415  settings and store take most of a second to load
+
+        home, running, answer = closer_status(config_path)
     if as_json:
-        click.echo(json.dumps({"running": running} | answer, ensure_ascii=False))
+        click.echo(json_text({"running": running} | answer))
     else:
-        click.echo(f"{'A gateway runs' if running else 'No gateway runs'} on {settings.home}.")
+        click.echo(f"{'A gateway runs' if running else 'No gateway runs'} on {home}.")
         for line in lines_of(answer):
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
 
 
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The home as the settings have it, without loading them, which takes twice the time of all the rest.
+
+    None: only they can say.
+    """
+    if given := environ.get("TENK_HOME", "").strip():
+        return Path(given)
+    main = config_path or Path("config/gateway.toml")
+    found: object = "var"
+    for file in (main, main.with_name("secrets.toml")):
+        try:
+            found = tomllib.loads(file.read_text()).get("gateway", {}).get("home", found)
+        except FileNotFoundError:
+            if file == config_path:
+                return None
+        except (OSError, ValueError, AttributeError):
+            return None
+    return Path(found) if isinstance(found, str) else None
+
+
+def _answer_of(home: Path) -> dict[str, Any] | None:
+    """What the gateway on this home says; None where none runs."""
+    check_home(home)
     try:
-        answer = await control_client.call(settings.control_path, "status", {})
-        return True, answer if isinstance(answer, dict) else {"status": answer}
+        answer = control_client.ask(home / "control.sock", "status", {})
     except control_client.NobodyAnswers:
-        from gateway.cli.client import stored_status  # noqa: PLC0415  the store takes as long to load as all the rest
+        return None
+    return answer if isinstance(answer, dict) else {"status": answer}
 
-        return False, await stored_status(settings)
 
-
-def lines_of(answer: dict[str, Any], indent: str = "") -> list[str]:
-    """A JSON answer for people: a line a value, tables indented."""
+def lines_of(answer: Mapping[str, Any], indent: str = "") -> list[str]:
+    """A JSON answer for people: a line a value, tables indented; nothing in it moves the cursor (A67)."""
     lines = []
     for key, value in answer.items():
-        name = key.replace("_", " ")
+        name = escape_controls(key.replace("_", " "))
         if isinstance(value, dict):
             lines += [f"{indent}{name}:", *lines_of(value, f"{indent}  ")] if value else [f"{indent}{name}: none"]
         elif value not in (None, ""):
-            lines.append(f"{indent}{name}: {value}")
+            lines.append(f"{indent}{name}: {escape_controls(str(value))}")
     return lines

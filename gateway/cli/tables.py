@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from channels.console.drawing import width_of
-from gateway.safety.redaction import escape_controls
+from gateway.safety.redaction import UNSAFE_CHARACTERS, escape_controls
 
 GAP = "  "
 SHORT_CHARS = 8
@@ -31,13 +31,19 @@ def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: 
     Only a terminal's width cuts cells; what is read by a program or goes into a file is whole.
     """
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        click.echo(json_text(rows))
     elif not rows:
         click.echo(nothing)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         for line in table_lines(rows, columns, width):
             click.echo(line)
+
+
+def json_text(value: object) -> str:
+    """JSON on one line, letters as they are; what would move a cursor is escaped in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None) -> list[str]:

@@ -1,11 +1,10 @@
-"""What `tenk doctor` finds: a check looks at one thing that the gateway stands on, from outside, and says what to do.
+"""What `tenk doctor` finds of models: each is asked a short question from outside, which costs some sixty tokens.
 
-It mends nothing. What it asks a model costs some sixty tokens.
+This machine is `home_check`'s to look at, and an account on a platform its channel's `probe`'s.
 """
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
@@ -14,6 +13,7 @@ from agent.models.select import UnknownModel, bare_model
 from agent.models.served import ModelServerFacts
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
+from channels.probing import Finding
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
 
 ASKED_S = 60.0
@@ -25,15 +25,6 @@ QUESTION = ModelRequest(
     (ToolSpec("note", "Keeps a note.", {"type": "object", "properties": {"text": {"type": "string"}}}),),
     max_output_tokens=1000,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    part: str  # of the configuration
-    words: str
-    to_do: str = ""  # empty: all is well
 
 
 async def check_models(model: ModelConfig) -> list[Finding]:

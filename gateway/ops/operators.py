@@ -3,6 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -12,7 +13,8 @@ from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
 from channels.messages import DEFAULT_TENANT
-from gateway.access.calls import access_calls, invite_calls
+from gateway.access.api_keys import KeyOperations
+from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
@@ -22,6 +24,7 @@ from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import GatewayError
@@ -31,6 +34,9 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
+from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.reports import letter_calls, report_calls
+from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.store import chats, erasure, outbox, people
 from gateway.store.engine import Connection, Store
 
@@ -107,18 +113,38 @@ class InviteLinks:
         return self._server.url.rstrip("/") + link if link.startswith("/") else link
 
 
-def operator_calls(
-    operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks
-) -> dict[str, Handler]:
+@dataclass(frozen=True, slots=True)
+class OperatorDeps:
+    """What operators reach in a running gateway."""
+
+    store: Store
+    operations: AccessOperations
+    keys: AccessKeys
+    links: InviteLinks
+    api_keys: KeyOperations
+    rotation: KeyRotation
+    letters: DeadLetters
+    standing: GatewayStatus
+
+
+def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
-    calls = dict(invite_calls(InviteOperations(store, keys.invites, steady_now)))
+    store = deps.store
+    calls = dict(invite_calls(InviteOperations(store, deps.keys.invites, steady_now)))
     make = calls["invite.make"]
 
     async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:
         made = await make(arguments)
-        return {**made, "ways": await links.ways(str(made["code"]))} if isinstance(made, dict) else made
+        return {**made, "ways": await deps.links.ways(str(made["code"]))} if isinstance(made, dict) else made
 
-    return {**access_calls(operations), **calls, "invite.make": make_with_ways}
+    async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
+        return await deps.standing.status(steady_now())
+
+    return {
+        **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
+        **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
+        **recorded_calls(store, steady_now), **report_calls(store), **letter_calls(deps.letters), "status": status,
+    }  # fmt: skip
 
 
 async def show_founding_link(server: HttpServer, store: Store, access: AccessConfig, doorway: Doorway) -> None:

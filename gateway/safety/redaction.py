@@ -72,4 +72,11 @@ def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_ESCAPES = {code: _escape(code) for code in range(0x10000) if UNSAFE_CHARACTERS.match(chr(code))}
+class _Escapes(dict[int, str | int]):
+    """Looked up a character at a time: a table of all of them takes 15 ms of every command's start."""
+
+    def __missing__(self, code: int) -> str | int:
+        return _escape(code) if UNSAFE_CHARACTERS.match(chr(code)) else code
+
+
+_ESCAPES = _Escapes()

@@ -11,7 +11,7 @@ from gateway.commands.base import DropCredential, ForgetPerson, KeepCredential, 
 from gateway.store import credentials, erasure, people
 from gateway.store.credentials import Connected
 from gateway.store.engine import Connection
-from gateway.store.erasure import Asked, Extent, Mark
+from gateway.store.erasure import ErasureAsked, Extent, Mark
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 
@@ -47,7 +47,7 @@ def allow_forgetting(connection: Connection, row: InboxRow, reply: Reply, texts:
     return reply if wish.sure else replace(reply, session=None)
 
 
-def ask_to_forget(connection: Connection, row: InboxRow, extent: Extent, now: datetime, mark: Mark) -> Asked:
+def ask_to_forget(connection: Connection, row: InboxRow, extent: Extent, now: datetime, mark: Mark) -> ErasureAsked:
     """Keep the wish of whoever gave the command; up to then their platform may tell it all once more."""
     person = people.person_of(connection, row.user_id)
     assert person is not None, "nobody else deletes a user, and whoever is being forgotten gives no command"

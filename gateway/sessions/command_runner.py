@@ -89,7 +89,7 @@ class _Done:
     before: bool = False  # it had been made before
     said: InboxRow | None = None  # what the person has said with it
     unparked: Sequence[str] = ()  # turns that wait no more
-    asked: erasure.Asked | None = None  # the person is nobody now
+    asked: erasure.ErasureAsked | None = None  # the person is nobody now
 
 
 @dataclass(frozen=True, slots=True)

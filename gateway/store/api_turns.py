@@ -3,7 +3,6 @@
 Plain functions over a connection; nothing changes here. Whose a row is is its chat's to say: it holds the key's id.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
 from gateway.store.journal import events_of_turn
-from gateway.store.outbox import IS_FAILED, Action
+from gateway.store.outbox import Action
 from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import sessions, turns, usage
 
@@ -159,33 +158,3 @@ def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[
     )  # fmt: skip
     query = sa.select(*columns).where(sessions.c.tenant_id == tenant).order_by(sessions.c.id.desc()).limit(limit)
     return [StoredSession(*row) for row in connection.execute(query)]
-
-
-@dataclass(frozen=True, slots=True)
-class FailedPart:
-    """A part of something said that needs an operator: refused for good, or nobody knows."""
-
-    id: int
-    state: str  # unknown | dead
-    address: Address
-    error: str | None
-    attempts: int
-    created_at: datetime
-
-
-def failed_parts(connection: sa.Connection, tenant: str, limit: int) -> Sequence[FailedPart]:
-    """Parts that were given up or whose sending is unknown, the newest first; never what they say."""
-    found = connection.execute(
-        sa.select(outbox).where(IS_FAILED, outbox.c.tenant_id == tenant).order_by(outbox.c.id.desc()).limit(limit)
-    )
-    return [
-        FailedPart(
-            row.id,
-            row.state,
-            Address(row.channel, row.account, row.chat, row.thread),
-            row.error,
-            row.attempts,
-            row.created_at,
-        )
-        for row in found
-    ]

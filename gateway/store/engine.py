@@ -1,7 +1,8 @@
 """The store: ordered writes in group commits and separate reads, over SQLite or PostgreSQL. No query lives here."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
@@ -31,6 +32,10 @@ class Engine(Protocol):
 
     async def open(self) -> str | None:
         """Connect and bring the schema up to date; the revision found, None for an empty database."""
+        ...
+
+    async def open_for_reading(self) -> None:
+        """Be ready for `read` alone: nothing is made, migrated or locked, so that another process may be at work."""
         ...
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
@@ -145,6 +150,30 @@ async def upgrade(url: str) -> tuple[str | None, str]:
     engine = engine_for(url)
     try:
         return await engine.open(), HEAD
+    finally:
+        await engine.aclose()
+
+
+class Reader(Protocol):
+    """A store, or an engine that was opened for reading."""
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One consistent look at what is committed."""
+        ...
+
+
+@asynccontextmanager
+async def reading(url: str) -> AsyncIterator[Reader]:
+    """A look at a database beside whoever writes it, or where nobody does; it is left as it is.
+
+    Raises:
+        SettingsError, StoreUnavailable: as `Store.open`; there is none yet.
+        SchemaDiffers: it is another version's; nothing was changed.
+    """
+    engine = engine_for(url)
+    try:
+        await engine.open_for_reading()
+        yield engine
     finally:
         await engine.aclose()
 

@@ -88,7 +88,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ErasureAsked:
     """What asking made."""
 
     unparked: Sequence[str]  # turns that waited for their word
@@ -107,7 +107,7 @@ def ask(
     said_at: datetime,
     now: datetime,
     mark: Mark,
-) -> Asked:
+) -> ErasureAsked:
     """Keep the wish, and let nothing of the person's wait any more.
 
     Who wants everything forgotten is nobody's identity from this commit on.
@@ -125,10 +125,10 @@ def ask(
     for table in (identities, grants) if extent is Extent.EVERYTHING else ():
         connection.execute(sa.delete(table).where(table.c.user_id == user_id))
     marked = [Forgotten(tenant, mark(tenant, sender), user_id, said_at) for sender in senders]
-    for one in marked:
-        row = {"tenant_id": tenant, "mark": one.mark, "former_id": user_id, "at": said_at}
+    for sender in marked:
+        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": user_id, "at": said_at}
         connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
-    return Asked(unparked, marked)
+    return ErasureAsked(unparked, marked)
 
 
 def lately(connection: sa.Connection) -> list[Forgotten]:

@@ -69,6 +69,14 @@ class PostgresEngine:
                 raise unavailable(error) from error
             raise
 
+    async def open_for_reading(self) -> None:
+        """As the port says."""
+        self._engine = _engine(self._url)
+        try:
+            await self.read(schema.check)
+        except (OSError, sa.exc.SQLAlchemyError) as error:
+            raise unavailable(error) from error
+
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         """One group in one transaction on the writing connection."""
         assert self._engine is not None, "open first"

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from gateway.errors import SchemaDiffers
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import metadata
 
@@ -46,6 +47,18 @@ def ensure(connection: Connection) -> str | None:
         elif found != HEAD:
             _migrate(connection, found)
     return found
+
+
+def check(connection: Connection) -> None:
+    """Refuse to read a database of another version: the start of a gateway migrates it, a look at it does not.
+
+    Raises:
+        SchemaDiffers: the message says what to do.
+    """
+    found = current(connection)
+    if found != HEAD:
+        which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
+        raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")
 
 
 def create(connection: Connection) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
@@ -79,6 +80,13 @@ class SqliteEngine:
     async def open(self) -> str | None:
         """Create the file where it is missing and migrate it; the revision found."""
         return await self._in_thread(self._open)
+
+    async def open_for_reading(self) -> None:
+        """As the port says: by a connection that cannot write, not even what stands in the log into the file."""
+        if not self._path.exists():
+            raise StoreUnavailable(f"there is no database {self._path} yet: no gateway has run on this home")
+        self._readers = _reading_engine(self._path, read_only=True)
+        await self.read(schema.check)
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         """One group: one hop to the writer's thread, one fsync."""
@@ -182,10 +190,11 @@ def _make_directory(directory: Path) -> None:
         os.close(parent)
 
 
-def _reading_engine(path: Path) -> sa.Engine:
-    readers = sa.create_engine(
-        sa.URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=READERS, max_overflow=0
-    )
+def _reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
+    url = sa.URL.create("sqlite", database=str(path))
+    if read_only:
+        url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
     event.listen(readers, "connect", _set_up_reader)
     event.listen(readers, "begin", _begin)
     return readers

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from agent.models.known_servers import KnownServers
+from channels.probing import Finding
 from gateway.config.settings import Settings, load
-from gateway.ops.doctor import Finding, check_models
+from gateway.ops.doctor import check_models
 from gateway.ops.model_servers import look_ahead
 from tests.fakes.local_servers import LocalServer, Said, llama_cpp, ollama, vllm
 from tests.fakes.model_server import Answer, Fault, Reply

@@ -29,11 +29,12 @@ FOR_THE_MODEL = {
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
 
 FOR_OPERATORS = {
-    "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/slack/sockets.py",
+    "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/discord/probe.py",
+    "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
     "channels/telegram/error_mapping.py", "channels/telegram/polling.py", "channels/telegram/webhook.py",
     "gateway/coach/api.py",
 }  # fmt: skip
-"""The state of a channel, as logs and `tenk status` show it, and what /v1/docs says: in English."""
+"""The state of a channel, as logs, `tenk doctor` and `tenk status` show it, and what /v1/docs says: in English."""
 
 IS_CODE = re.compile(r"\A\w+\[.*\]\Z|\(\?")
 """A type in quotes, a pattern."""

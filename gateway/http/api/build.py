@@ -7,10 +7,10 @@ from importlib.metadata import version
 
 from channels.api.adapter import ApiChannel
 from channels.api.config import ApiAccount
-from channels.messages import Address
 from gateway.access.config import AccessConfig
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.callers import ApiCallers
 from gateway.http.api.chat import ChatRoutes, chat_routes
 from gateway.http.api.conversations import Conversations
@@ -33,7 +33,7 @@ class ApiParts:
     access: AccessConfig
     origins: frozenset[str]  # of pages that may ask
     clock: Callable[[], datetime]
-    reread: Callable[[Address], None]  # a lane has something to say again
+    letters: DeadLetters
 
 
 def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiServer | None:
@@ -45,7 +45,7 @@ def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiR
         *chat_routes(ChatRoutes(conversations, parts.store)),
         *own_routes,
         *openai_routes(OpenAiRoutes(conversations, agent)),
-        *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.reread)),
+        *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),
     )
     callers = ApiCallers(parts.store, parts.snapshot, parts.access, parts.clock)
     return ApiServer(

@@ -3,7 +3,7 @@
 Rules are `gateway.access`'s; a key decides with the rank of an operator, and the audit log has its id.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -11,17 +11,16 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from channels.messages import Address
 from gateway.access.api_keys import Scope
 from gateway.access.operations import AccessOperations
+from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters, NoSuchPart, PartNotFailed
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
-from gateway.store import api_turns, people, sends
-from gateway.store.engine import Connection, Store
-from gateway.store.people import AuditRow
+from gateway.store import api_turns, people
+from gateway.store.engine import Store
+from gateway.store.outbox import FAILED
+from gateway.store.reports import OutboxLine, outbox_lines
 from gateway.store.usage import usage_sums
-
-MAX_ROW_ID = 2**63 - 1
 
 
 class LimitQuery(ApiModel):
@@ -170,7 +169,7 @@ class OperatorRoutes:
     store: Store
     operations: AccessOperations
     clock: Callable[[], datetime]
-    reread: Callable[[Address], None]  # a lane has something to say again
+    letters: DeadLetters
 
     async def users(self, call: ApiRequest) -> UsersAnswer:
         """Everybody known to the key's tenant."""
@@ -231,48 +230,30 @@ class OperatorRoutes:
     async def outbox(self, call: ApiRequest) -> OutboxAnswer:
         """What could not be delivered."""
         assert isinstance(call.query, LimitQuery), "its row says so"
-        query = partial(api_turns.failed_parts, tenant=call.key.tenant, limit=call.query.limit)
-        parts = await self.store.read(query)
-        return OutboxAnswer(
-            parts=tuple(
-                OutboxPartAnswer(
-                    id=part.id, state=part.state, channel=part.address.channel, account=part.address.account,
-                    chat=part.address.chat, thread=part.address.thread, error=part.error, attempts=part.attempts,
-                    created_at=part.created_at,
-                )
-                for part in parts
-            )
-        )  # fmt: skip
+        failed = [str(state) for state in FAILED]
+        query = partial(outbox_lines, tenant=call.key.tenant, limit=call.query.limit, states=failed)
+        return OutboxAnswer(parts=tuple(map(_part, await self.store.read(query))))
 
     async def retry(self, call: ApiRequest) -> OutboxChange:
         """Say a failed part again; one that may be there already says so where the platform cannot tell."""
-        id_, tenant = _row_id(call), call.key.tenant
-
-        def job(connection: Connection) -> Address | None:
-            address = sends.redrive(connection, tenant, id_)
-            self._note(connection, call, "outbox_retried", id_, made=address is not None)
-            return address
-
-        def after(address: Address | None) -> None:
-            if address is not None:
-                self.reread(address)
-
-        if await self.store.write(job, after) is None:
-            raise _no_such_part()
-        return OutboxChange(id=id_, state="ready")
+        return await self._change(call, self.letters.retry, "ready")
 
     async def discard(self, call: ApiRequest) -> OutboxChange:
         """Give a failed part up."""
-        id_, tenant, now = _row_id(call), call.key.tenant, self.clock()
+        return await self._change(call, self.letters.discard, "discarded")
 
-        def job(connection: Connection) -> bool:
-            made = sends.discard(connection, tenant, id_, now)
-            self._note(connection, call, "outbox_discarded", id_, made=made)
-            return made
-
-        if not await self.store.write(job):
-            raise _no_such_part()
-        return OutboxChange(id=id_, state="discarded")
+    async def _change(
+        self,
+        call: ApiRequest,
+        change: Callable[[str, int, str], Awaitable[object]],
+        state: Literal["ready", "discarded"],
+    ) -> OutboxChange:
+        id_ = _row_id(call)
+        try:
+            await change(call.key.tenant, id_, call.key.actor)
+        except (NoSuchPart, PartNotFailed):
+            raise _no_such_part() from None
+        return OutboxChange(id=id_, state=state)
 
     async def usage(self, call: ApiRequest) -> UsageAnswer:
         """Calls and tokens by day, person and model."""
@@ -293,15 +274,17 @@ class OperatorRoutes:
             )
         )  # fmt: skip
 
-    def _note(self, connection: Connection, call: ApiRequest, action: str, id_: int, *, made: bool) -> None:
-        if made:
-            people.record(
-                connection, call.key.tenant, AuditRow(self.clock(), call.key.actor, action, f"outbox:{id_}", "")
-            )
-
 
 def _user(person: dict[str, JsonValue]) -> UserAnswer:
     return UserAnswer.model_validate(person)
+
+
+def _part(line: OutboxLine) -> OutboxPartAnswer:
+    channel, _, account = line.account.partition(":")
+    return OutboxPartAnswer(
+        id=line.id, state=line.state, channel=channel, account=account, chat=line.chat, thread=line.thread,
+        error=line.error, attempts=line.attempts, created_at=line.created_at,
+    )  # fmt: skip
 
 
 def _row_id(call: ApiRequest) -> int:

@@ -140,6 +140,22 @@ def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path)
     assert not (tmp_path / "var").exists()
 
 
+def test_the_doctor_says_what_is_to_be_done_and_mends_it(tmp_path: Path) -> None:
+    """Secrets that others can read keep everything else from being read, until --fix closes them; JSON has it all."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "secrets.toml").touch()
+    (tmp_path / "config" / "secrets.toml").chmod(0o644)
+    told = tenk("doctor", "--local", home=tmp_path)
+    assert (1, True) == (told.returncode, "run: chmod 600 config/secrets.toml" in told.stdout)
+    mended = tenk("doctor", "--local", "--fix", "--json", home=tmp_path)
+    found = json.loads(mended.stdout)
+    assert (0, ["files", "configuration", "files", "disk", "database"]) == (
+        mended.returncode,
+        [e["part"] for e in found],
+    )
+    assert "mode 0600" in found[0]["mended"]
+
+
 def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:
     """The schema can be brought up to date apart; twice does no harm, and status reads the store."""
     for _ in range(2):

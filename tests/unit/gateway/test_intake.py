@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from structlog.testing import capture_logs
 
 from channels.base import KnownChat, NotPersisted
 from channels.errors import Permanent, PermanentKind
-from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected, Sender
+from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -19,7 +18,6 @@ from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
 from gateway.store import outbox, people
 from gateway.store.chats import of_account
-from gateway.store.erasure import Forgotten
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
@@ -119,21 +117,6 @@ async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: D
     await door.receive(replace(spoken, event_id="b", timezone="Asia/Tokyo"))
     told = await door.spine.store.read(lambda c: list(c.execute(sa.text("SELECT plain FROM outbox")).scalars()))
     assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
-
-
-async def test_what_was_said_before_its_sender_was_forgotten_is_not_taken_in_again(door: Door) -> None:
-    """A platform's history tells it once more; what they say since is a newcomer's, whose caps are counted on."""
-    await door.receive(door.spine.message("one"))
-    (person,) = await door.spine.store.read(people.everybody)
-    before = door.spine.message("one")
-    mark = door.snapshot.mark("default", before.sender_key)
-    door.snapshot.forget(person.user_id, [Forgotten("default", mark, person.user_id, before.received_at)])
-    await door.receive(replace(before, event_id="read again"))
-    assert ["one"] == door.bus.texts and door.snapshot.former_id("default", before.sender_key) == person.user_id
-    await door.receive(replace(before, event_id="new", received_at=before.received_at + timedelta(seconds=1)))
-    assert ["one", "one"] == door.bus.texts
-    await door.receive(replace(before, event_id="other", sender=Sender("p2", "Ben")))
-    assert 3 == len(door.bus.texts)
 
 
 async def test_a_redelivery_is_acknowledged_and_no_more(door: Door) -> None:

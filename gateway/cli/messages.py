@@ -1,0 +1,149 @@
+"""`tenk inbox` and `tenk outbox`: what came in, what goes out, and what to do with what failed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gateway.cli.client import ask, look, printable
+from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, Row, json_option, json_text, minute, print_rows, short
+from gateway.command_line import of_process
+
+limit_option = click.option(
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many, at most; the newest."
+)
+
+IN_COLUMNS: Columns = {
+    "id": lambda row: str(row["id"]),
+    "at (utc)": lambda row: minute(row["admitted_at"]),
+    "account": "account",
+    "chat": "chat",
+    "from": lambda row: row["name"] or row["sender"],
+    "kind": "kind",
+    "outcome": "outcome",
+    "turn": lambda row: row["turn"] and short(row["turn"]),
+    "why": "detail",
+}
+
+OUT_COLUMNS: Columns = {
+    "id": lambda row: str(row["id"]),
+    "at (utc)": lambda row: minute(row["created_at"]),
+    "account": "account",
+    "chat": "chat",
+    "to": "name",
+    "answers": lambda row: cause_shown(row["cause"]),
+    "part": lambda row: str(row["part"] + 1),
+    "state": lambda row: "parked" if row["parked"] else row["state"],
+    "tries": "attempts",
+    "why": lambda row: row["parked"] or row["error"],
+}
+
+
+def cause_shown(cause: str) -> str:
+    """What a part answers, its id as lists show ids."""
+    return cause if ":" in cause else f"turn {short(cause.partition('.')[0])}"
+
+
+@click.command("inbox")
+@click.option("--outcome", help="Only these: open, answered, refused, failed ...")
+@limit_option
+@json_option
+@config_option
+def inbox(outcome: str | None, limit: int, as_json: bool, config_path: Path | None) -> None:
+    """Show what came in, newest first, and what became of it. What people said is not shown."""
+    rows = look(config_path, "inbox.list", {"outcome": outcome, "limit": limit})
+    print_rows(rows, IN_COLUMNS, "Nothing like that came in.", as_json=as_json)
+
+
+@click.group("outbox")
+def outbox() -> None:
+    """Show what goes out, and what could not be delivered; say that again, or give it up."""
+
+
+@outbox.command("list")
+@click.option("--state", "states", multiple=True, help="Only these: ready, sending, sent, unknown, dead, discarded.")
+@click.option("--all", "every", is_flag=True, help="Also what was delivered or discarded.")
+@limit_option
+@json_option
+@config_option
+def list_(states: tuple[str, ...], every: bool, limit: int, as_json: bool, config_path: Path | None) -> None:
+    """Show what is under way or could not be delivered, newest first; `unknown` may have arrived or not."""
+    wanted = list(states) or (["ready", "sending", "sent", "unknown", "dead", "discarded"] if every else None)
+    rows = look(config_path, "outbox.list", {"states": wanted, "limit": limit})
+    print_rows(rows, OUT_COLUMNS, "Nothing waits, and nothing failed.", as_json=as_json)
+
+
+@outbox.command("show")
+@click.argument("number", type=click.IntRange(1))
+@click.option("--text", is_flag=True, help="Also what it says.")
+@json_option
+@config_option
+def show(number: int, text: bool, as_json: bool, config_path: Path | None) -> None:
+    """Show the part NUMBER: where it goes, what was tried, what went wrong, and what can be done."""
+    found = look(config_path, "outbox.show", {"id": number})
+    if as_json:
+        click.echo(json_text(found if text else found["line"]))
+        return
+    for line in part_lines(found["line"], found["plain"] if text else None):
+        click.echo(line)
+
+
+def part_lines(part: dict[str, Any], plain: str | None) -> list[str]:
+    """A part for people: a line a field that says something, then what can be done."""
+    shown = {name.replace("_", " "): value for name, value in part.items() if value not in (None, "", False)}
+    shown["part"] = part["part"] + 1
+    lines = [f"{name}: {printable(str(value))}" for name, value in shown.items()]
+    if plain is not None:
+        lines += ["", *(printable(line) for line in plain.split("\n"))]
+    if part["state"] in ("dead", "unknown"):
+        tenk = of_process()
+        again, gone = (tenk.command("outbox", verb, str(part["id"])) for verb in ("retry", "discard"))
+        doubt = " (it may be there already: look into the chat first)" if part["state"] == "unknown" else ""
+        lines += ["", f"To say it again{doubt}: {again}", f"To give it up: {gone}"]
+    return lines
+
+
+@outbox.command("retry")
+@click.argument("numbers", nargs=-1, type=click.IntRange(1))
+@click.option("--dead", is_flag=True, help="All that are dead, at most 1000; the unknown ones have to be named.")
+@click.option("--yes", is_flag=True, help="Do not ask about those that may have arrived.")
+@config_option
+def retry(numbers: tuple[int, ...], dead: bool, yes: bool, config_path: Path | None) -> None:
+    """Say the parts NUMBERS again, in their order. One that is `unknown` may be there already: then it is doubled."""
+    if bool(numbers) == dead:
+        raise click.UsageError("give the NUMBERS that `tenk outbox list` shows, or --dead")
+    if dead:
+        rows = look(config_path, "outbox.list", {"states": ["dead"], "limit": 1000})
+        numbers = tuple(row["id"] for row in rows)
+        if not numbers:
+            click.echo("No part is dead.")
+    for number in sorted(set(numbers)):
+        if yes or _may_double(config_path, number):
+            click.echo(f"{_name(ask(config_path, 'outbox.retry', {'id': number}))} is said again.")
+
+
+def _may_double(config_path: Path | None, number: int) -> bool:
+    """Whether to go on with a part; its operator is asked where it may be there already.
+
+    Raises:
+        click.Abort: the operator says no.
+    """
+    part = look(config_path, "outbox.show", {"id": number})["line"]
+    if part["state"] != "unknown":
+        return True
+    words = f"{_name(part)} may have arrived: then it stands there twice. Say it again?"
+    return click.confirm(words, abort=True)
+
+
+@outbox.command("discard")
+@click.argument("numbers", nargs=-1, required=True, type=click.IntRange(1))
+@config_option
+def discard(numbers: tuple[int, ...], config_path: Path | None) -> None:
+    """Give up the parts NUMBERS for good; nobody is told."""
+    for number in numbers:
+        click.echo(f"{_name(ask(config_path, 'outbox.discard', {'id': number}))} is discarded.")
+
+
+def _name(part: Row) -> str:
+    return f"Part {part['id']} for {printable(part['name'] or part['chat'])} on {part['account']}"

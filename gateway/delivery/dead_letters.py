@@ -1,0 +1,110 @@
+"""What could not be delivered, in an operator's hands: said again, or given up; one commit with its audit row."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from channels.messages import Address
+from gateway.errors import GatewayError
+from gateway.store import people, sends
+from gateway.store.engine import Connection, Store
+from gateway.store.outbox import FAILED, PartState
+from gateway.store.people import AuditRow
+from gateway.store.reports import OutboxLine, outbox_words
+
+T = TypeVar("T")
+
+MAX_ROW_ID = 2**63 - 1
+
+
+class NoSuchPart(GatewayError):
+    """There is no part of this id."""
+
+
+class PartNotFailed(GatewayError):
+    """The part is not one that failed; the message says what became of it."""
+
+
+class DeadLetters:
+    """The failed parts of one store."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], reread: Callable[[Address], None]) -> None:
+        """`reread` tells a lane that it has something to say again; nothing where no gateway runs."""
+        self._store = store
+        self._clock = clock
+        self._reread = reread
+
+    async def retry(self, tenant: str, id_: int, by: str) -> OutboxLine:
+        """Say a failed part again, as it was; the part as it was. One that may be there already is marked as such.
+
+        Raises:
+            NoSuchPart, PartNotFailed: nothing was changed.
+        """
+
+        def change(connection: Connection) -> Address | None:
+            return sends.redrive(connection, tenant, id_)
+
+        def after(done: tuple[OutboxLine, Address | None]) -> None:
+            if done[1] is not None:
+                self._reread(done[1])
+
+        audit = AuditRow(self._clock(), by, "outbox_retried", f"outbox:{id_}", "")
+        return await self._change(tenant, id_, audit, change, after)
+
+    async def discard(self, tenant: str, id_: int, by: str) -> OutboxLine:
+        """Give a failed part up; the part as it was.
+
+        Raises:
+            NoSuchPart, PartNotFailed: nothing was changed.
+        """
+        now = self._clock()
+
+        def change(connection: Connection) -> None:
+            sends.discard(connection, tenant, id_, now)
+
+        audit = AuditRow(now, by, "outbox_discarded", f"outbox:{id_}", "")
+        return await self._change(tenant, id_, audit, change, lambda _: None)
+
+    async def _change(
+        self,
+        tenant: str,
+        id_: int,
+        audit: AuditRow,
+        change: Callable[[Connection], T],
+        after: Callable[[tuple[OutboxLine, T]], None],
+    ) -> OutboxLine:
+        ran: list[tuple[OutboxLine, T]] = []
+
+        def job(connection: Connection) -> tuple[OutboxLine, T]:
+            found = outbox_words(connection, tenant, id_) if 0 < id_ <= MAX_ROW_ID else None
+            if found is None:
+                raise NoSuchPart(f"no part of the outbox has the id {id_}; `tenk outbox list --all` shows them")
+            if found.line.state in FAILED:
+                ran[:] = [(found.line, change(connection))]
+                people.record(connection, tenant, audit)
+            elif not ran:  # else an earlier try of this commit holds, whose outcome nobody heard
+                became = what_became_of(found.line)
+                raise PartNotFailed(f"part {id_} {became}: there is nothing to say again or to give up")
+            return ran[0]
+
+        line, _ = await self._store.write(job, after)
+        return line
+
+
+def what_became_of(line: OutboxLine) -> str:
+    """Where a part stands, in words behind its name."""
+    match line.state:
+        case PartState.SENT:
+            at = "" if line.done_at is None else f" at {line.done_at:%Y-%m-%d %H:%M:%S} UTC"
+            return f"was delivered{at} (message {line.platform_id} there)"
+        case PartState.DISCARDED:
+            return "was discarded"
+        case PartState.DEAD:
+            return f"was given up: {line.error}"
+        case PartState.UNKNOWN:
+            return f"may have arrived or not: {line.error}"
+        case _ if line.parked is not None:
+            return f"waits until its person is heard again ({line.parked})"
+        case _:
+            tried = f", tried {line.attempts} times so far" if line.attempts else ""
+            return f"is under way{tried}" + (f" ({line.error})" if line.error else "")

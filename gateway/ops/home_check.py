@@ -1,0 +1,172 @@
+"""What `tenk doctor` finds on this machine: files that are open to others, the disk, a leftover socket, the database.
+
+Looking changes nothing; what may be mended without a person's look comes with how.
+"""
+
+import asyncio
+import os
+import shlex
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from channels.probing import Finding
+from gateway.errors import GatewayError
+from gateway.ops.control_client import short_name
+from gateway.ops.lock import HomeLock
+from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, WRITABLE_BY_OTHERS
+from gateway.store.backup import back_up, file_of
+from gateway.store.engine import upgrade
+from gateway.store.inspection import inspect
+from gateway.store.schema import HEAD
+
+SCARCE_BYTES = 200 * 1024 * 1024
+"""So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""
+
+SKEW_S = 30.0
+"""Slack refuses what is five minutes off, and tokens end by the clock; a machine that keeps time is within a second."""
+
+
+def check_files(files: Sequence[Path], home: Path | None) -> Iterator[Finding]:
+    """Whether the configuration's secrets, and what the home holds where one is given, are this user's alone."""
+    kept = [] if home is None else [home / name for name in NAMES]
+    found = [finding for path in (*files, *kept) for finding in _check_file(path)]
+    if home is not None and home.is_dir() and home.stat().st_mode & WRITABLE_BY_OTHERS:
+        found.append(_lax(home, "700"))
+    yield from found or [Finding("files", "secrets, keys and the database are this user's alone")]
+
+
+def _check_file(path: Path) -> Iterator[Finding]:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return
+    if stat.S_ISLNK(seen.st_mode):
+        yield Finding("files", f"{path} is a link", f"look where it leads, then run: rm {shlex.quote(str(path))}")
+    elif seen.st_uid != os.geteuid() and os.geteuid() != 0:
+        own = f"sudo chown {os.geteuid()} {shlex.quote(str(path))}"
+        yield Finding("files", f"{path} belongs to another user (uid {seen.st_uid})", f"run as that user, or: {own}")
+    elif seen.st_mode & WRITABLE_BY_OTHERS:
+        yield _lax(path, "600")
+    elif seen.st_mode & OPEN_TO_OTHERS:
+        words = f"others can read {path} (mode {stat.S_IMODE(seen.st_mode):04o})"
+        yield Finding("files", words, f"run: chmod 600 {shlex.quote(str(path))}", mend=partial(_close, path))
+
+
+def _lax(path: Path, mode: str) -> Finding:
+    """What others could have written needs a person's look, so that it is not mended here."""
+    words = f"others can write to {path} (mode {stat.S_IMODE(path.stat().st_mode):04o})"
+    return Finding("files", words, f"look whether somebody did, then run: chmod {mode} {shlex.quote(str(path))}")
+
+
+async def _close(path: Path) -> str:
+    await asyncio.to_thread(path.chmod, 0o600)
+    return f"{path} is this user's alone now (mode 0600)"
+
+
+def check_disk(home: Path) -> Finding:
+    """Whether the home can be written, and has room."""
+    place = next(above for above in (home, *home.absolute().parents) if above.is_dir())
+    try:
+        with tempfile.TemporaryFile(dir=place) as draft:
+            draft.write(b"tenk")
+            draft.flush()
+            os.fsync(draft.fileno())
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        words = f"{place} cannot be written ({error.strerror})"
+        return Finding("disk", words, "make it writable for this user, or set TENK_HOME to a directory that is")
+    room = f"{free // 1024**2:,} MiB are free at {home}"
+    if free < SCARCE_BYTES:
+        to_do = "make room: `tenk db vacuum` gives back that of removed rows, [retention] says how long things are kept"
+        return Finding("disk", room, to_do)
+    return Finding("disk", f"{room}, which can be written")
+
+
+def check_clock(skews_s: dict[str, float]) -> Finding:
+    """How far this machine's clock is from those of who answered; the nearest counts, as another's may be wrong."""
+    if not skews_s:
+        return Finding("clock", "nobody answered whose clock it could be held against")
+    host, skew_s = min(skews_s.items(), key=lambda item: abs(item[1]))
+    if abs(skew_s) <= SKEW_S:
+        return Finding("clock", f"within {SKEW_S:g} s of {host}'s")
+    ahead = "ahead of" if skew_s > 0 else "behind"
+    return Finding("clock", f"{abs(skew_s):,.0f} s {ahead} {host}'s", "let it be set: timedatectl set-ntp true")
+
+
+def check_socket(path: Path) -> Finding | None:
+    """A socket on which nobody listens is a dead gateway's; None where there is nothing to say."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            return Finding("socket", f"{path} is no socket", "move it away: the gateway wants that name")
+    except OSError:
+        return None
+    if _is_answered(path):
+        return Finding("socket", "a gateway runs here and answers")
+    words = f"{path} is left over from a gateway that was killed"
+    return Finding(
+        "socket",
+        words,
+        f"run: rm {shlex.quote(str(path))} (the next start replaces it, too)",
+        mend=partial(_remove, path),
+    )
+
+
+def _is_answered(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, short_name(path) as short:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(short)
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+async def _remove(path: Path) -> str:
+    with HomeLock(path.parent):  # nobody starts meanwhile
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+    return f"{path} is gone"
+
+
+async def check_database(url: str, home: Path, now: Callable[[], datetime]) -> Finding:
+    """Whether it is whole, and at this version's revision."""
+    seen = await inspect(url)
+    if not seen.exists:
+        return Finding("database", f"there is none at {seen.where} yet; the first start makes it")
+    if seen.problem:
+        return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
+    if seen.is_ahead:
+        words = f"{seen.where} is at revision {seen.revision}, this version knows up to {HEAD}"
+        return Finding("database", words, "run the newer tenk-gateway, or restore the backup made before it")
+    if seen.is_behind:
+        words = f"{seen.where} is whole, at revision {seen.revision}; this version wants {HEAD}"
+        to_do = "run `tenk db backup FILE`, then `tenk db upgrade`; `tenk doctor --fix` does both"
+        return Finding("database", words, to_do, mend=_migration(url, home, now))
+    return Finding("database", f"{seen.where} is whole, at revision {HEAD}")
+
+
+def _way_back(url: str) -> str:
+    if file_of(url) is None:
+        return "start the server, or mend DATABASE_URL"
+    return "stop the gateway, move the file and all that begins like it away, and run: tenk db restore BACKUP"
+
+
+def _migration(url: str, home: Path, now: Callable[[], datetime]) -> Callable[[], Awaitable[str]]:
+    async def mend() -> str:
+        file = file_of(url)
+        if file is None:
+            raise GatewayError("a server's database is backed up by its own tools: pg_dump first, then tenk db upgrade")
+        copy = home / f"before-{HEAD}-{now():%Y%m%dT%H%M%S}.db"
+        with HomeLock(home):
+            back_up(file, copy)
+            await upgrade(url)
+        return f"{file} is at revision {HEAD}; as it was before it is in {copy}"
+
+    return mend

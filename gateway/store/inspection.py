@@ -1,0 +1,73 @@
+"""Looks at a database from outside and changes nothing: whether it is whole, and which revision it is at."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from gateway.store import schema
+from gateway.store.backup import BUSY_S, file_of
+
+CONNECT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was seen of a database."""
+
+    where: str  # without password
+    exists: bool = True  # it holds a schema of ours
+    revision: str = ""  # "0021"; "" where nobody knows
+    problem: str = ""  # why it cannot be used; "" where it can
+
+    @property
+    def is_behind(self) -> bool:
+        """The next start brings it up to date."""
+        return self.exists and not self.problem and self.revision < schema.HEAD
+
+    @property
+    def is_ahead(self) -> bool:
+        """Only a newer version can use it."""
+        return self.revision > schema.HEAD
+
+
+async def inspect(url: str) -> Inspection:
+    """What a look at the database of a store URL shows; every page of an SQLite file is read."""
+    file = file_of(url)
+    if file is not None:
+        return await asyncio.to_thread(_inspect_file, file)
+    return await _inspect_server(url)
+
+
+def _inspect_file(file: Path) -> Inspection:
+    where = str(file)
+    if not file.exists() or not file.stat().st_size:
+        return Inspection(where, exists=False)
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=BUSY_S)) as connection:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error as error:
+        return Inspection(where, problem=str(error))
+    return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0])
+
+
+async def _inspect_server(url: str) -> Inspection:
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  only where there is such a server
+
+    address = sa.make_url(url).set(drivername="postgresql+asyncpg")
+    where = address.set(drivername="postgresql").render_as_string(hide_password=True)
+    engine = create_async_engine(address, connect_args={"timeout": CONNECT_S})
+    try:
+        async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
+            revision = await connection.run_sync(schema.current)
+    except (OSError, sa.exc.SQLAlchemyError, TimeoutError, ImportError) as error:
+        cause = getattr(error, "orig", None) or error
+        return Inspection(where, problem=f"{type(cause).__name__}: {cause}".strip(": "))
+    finally:
+        await engine.dispose()
+    return Inspection(where, exists=revision is not None, revision=revision or "")

@@ -1,0 +1,166 @@
+"""What operators read of the store, as typed rows: what came in, what goes out. Never what somebody said.
+
+Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from gateway.store.outbox import IS_FAILED, IS_OPEN, PartState
+from gateway.store.tables.people import users
+from gateway.store.tables.traffic import inbox, outbox, parked_lanes
+from gateway.store.tables.turns import turns
+
+OPEN = "open"
+"""Stands for the outcome of a row that has none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxLine:
+    """One thing that came in, and what became of it."""
+
+    id: int
+    admitted_at: datetime
+    account: str  # telegram:main
+    chat: str
+    kind: str  # message, edit, command ...; rejected: it could not be read
+    sender: str  # canonical: telegram:42
+    user: str | None  # None: a stranger
+    name: str | None
+    outcome: str  # see `gateway.store.inbox.Outcome`, or OPEN
+    detail: str | None  # why
+    turn: str | None  # that took it
+    attempts: int  # times a turn claimed it
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxLine:
+    """One part of something said, and how far it got."""
+
+    id: int
+    state: str  # see `gateway.store.outbox.PartState`
+    account: str  # telegram:main
+    chat: str
+    thread: str | None
+    name: str | None  # whom it answers, where that is known
+    cause: str  # a turn's id, or what else it answers: "inbox:17"
+    part: int  # from 0
+    action: str  # placeholder | send | edit | delete
+    attempts: int
+    maybe_doubled: bool  # an earlier attempt may have arrived
+    platform_id: str | None  # of the message that it became
+    error: str | None  # of the last attempt
+    parked: str | None  # why nothing is sent to its chat until its person is heard again; None: it is not parked
+    created_at: datetime
+    not_before: datetime | None
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxWords:
+    """What a part says, for who decides on it; a secret in it is eight bullets."""
+
+    line: OutboxLine
+    plain: str
+    files: int
+
+
+def inbox_lines(
+    connection: sa.Connection, tenant: str, limit: int, outcome: str | None = None, before_id: int | None = None
+) -> list[InboxLine]:
+    """The newest rows of a tenant, newest first; of one outcome, or of any."""
+    where = [inbox.c.tenant_id == tenant]
+    if outcome is not None:
+        where.append(inbox.c.outcome.is_(None) if outcome == OPEN else inbox.c.outcome == outcome)
+    if before_id is not None:
+        where.append(inbox.c.id < before_id)
+    return read_inbox(connection, where, limit)
+
+
+def read_inbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int) -> list[InboxLine]:
+    """The newest rows of which all this holds, newest first."""
+    found = connection.execute(sa.select(inbox).where(*where).order_by(inbox.c.id.desc()).limit(limit)).all()
+    names = _names(connection, {row.user_id for row in found if row.user_id})
+    return [
+        InboxLine(
+            id=row.id, admitted_at=row.admitted_at, account=f"{row.channel}:{row.account}", chat=row.chat,
+            kind=row.kind, sender=row.sender, user=row.user_id, name=names.get(row.user_id),
+            outcome=row.outcome or OPEN, detail=row.detail, turn=row.turn_id, attempts=row.attempts,
+            done_at=row.done_at,
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+NEED_SOMEBODY = (*map(str, (PartState.READY, PartState.SENDING, PartState.UNKNOWN, PartState.DEAD)),)
+"""States of parts that are under way, or that an operator may look into."""
+
+
+def outbox_lines(
+    connection: sa.Connection, tenant: str, limit: int, states: Iterable[str] = NEED_SOMEBODY
+) -> list[OutboxLine]:
+    """The newest parts of a tenant in one of these states, newest first."""
+    wanted = set(states)
+    by_index = {IS_OPEN: {"ready", "sending"}, IS_FAILED: {"unknown", "dead"}}  # written out, as their indexes are
+    conditions: list[sa.ColumnElement[bool]] = [where for where, of in by_index.items() if wanted & of]
+    if wanted - {"ready", "sending", "unknown", "dead"}:
+        conditions = [sa.true()]
+    of_states = outbox.c.state.in_(sorted(wanted))
+    return read_outbox(connection, [outbox.c.tenant_id == tenant, sa.or_(*conditions), of_states], limit)
+
+
+def read_outbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int) -> list[OutboxLine]:
+    """The newest parts of which all this holds, newest first."""
+    found = connection.execute(sa.select(outbox).where(*where).order_by(outbox.c.id.desc()).limit(limit)).all()
+    return _to_lines(connection, found)
+
+
+def outbox_words(connection: sa.Connection, tenant: str, id_: int) -> OutboxWords | None:
+    """One part with what it says; None where there is none of this id."""
+    where = outbox.c.id == id_, outbox.c.tenant_id == tenant
+    found = connection.execute(sa.select(outbox).where(*where)).all()
+    lines = _to_lines(connection, found)
+    return OutboxWords(lines[0], found[0].plain, (found[0].media or "").count('"blob"')) if lines else None
+
+
+def _to_lines(connection: sa.Connection, found: Sequence[sa.Row[tuple[object, ...]]]) -> list[OutboxLine]:
+    lanes = {row.lane for row in found}
+    of_lanes = sa.select(parked_lanes.c.lane, parked_lanes.c.reason).where(parked_lanes.c.lane.in_(lanes))
+    parked = {row.lane: row.reason for row in connection.execute(of_lanes)} if lanes else {}
+    whose = _whom_causes_answer(connection, {row.cause for row in found})
+    names = _names(connection, set(whose.values()))
+    return [
+        OutboxLine(
+            id=row.id, state=row.state, account=f"{row.channel}:{row.account}", chat=row.chat, thread=row.thread,
+            name=names.get(whose.get(row.cause, "")), cause=row.cause, part=row.part, action=row.action,
+            attempts=row.attempts, maybe_doubled=row.marked, platform_id=row.platform_id, error=row.error,
+            parked=parked.get(row.lane) if row.state in ("ready", "sending") else None,
+            created_at=row.created_at, not_before=row.not_before, done_at=row.done_at,
+        )
+        for row in found
+    ]  # fmt: skip
+
+
+def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str, str]:
+    """The user whom each of these answers, where that is known."""
+    turn_of = {cause: cause.removeprefix("dead:").partition(".")[0] for cause in causes}
+    row_of = {
+        cause: int(number)
+        for cause in causes
+        if (number := cause.removeprefix("dead:").removeprefix("inbox:")).isdecimal() and "inbox:" in cause
+    }
+    of_turns = sa.select(turns.c.id, turns.c.user_id).where(turns.c.id.in_(set(turn_of.values())))
+    of_rows = sa.select(inbox.c.id, inbox.c.user_id).where(inbox.c.id.in_(set(row_of.values())))
+    by_turn = {row.id: row.user_id for row in connection.execute(of_turns)}
+    by_row = {row.id: row.user_id for row in connection.execute(of_rows) if row.user_id} if row_of else {}
+    found = {cause: by_turn[turn] for cause, turn in turn_of.items() if turn in by_turn}
+    return found | {cause: by_row[number] for cause, number in row_of.items() if number in by_row}
+
+
+def _names(connection: sa.Connection, user_ids: set[str]) -> Mapping[str, str]:
+    query = sa.select(users.c.id, users.c.display_name).where(users.c.id.in_(user_ids))
+    return {row.id: row.display_name for row in connection.execute(query)} if user_ids else {}

@@ -1,0 +1,64 @@
+"""What operators read of messages: the tables of `tenk inbox` and `tenk outbox`, and what they may do."""
+
+from pathlib import Path
+
+from gateway.cli.messages import OUT_COLUMNS, part_lines
+from gateway.cli.status import home_of
+from gateway.cli.tables import json_text, table_lines
+from tests.unit.cli.test_cli import tenk
+
+PART = {
+    "id": 1234, "state": "unknown", "account": "telegram:main", "chat": "42", "thread": None, "name": "An\x1b[2Ja",
+    "cause": "0190aaaa-0000-7000-8000-0000deadbeef.1", "part": 0, "action": "send", "attempts": 2,
+    "maybe_doubled": True, "platform_id": None, "error": "timed out", "parked": None,
+    "created_at": "2026-03-02T12:00:00Z", "not_before": None, "done_at": "2026-03-02T12:00:09Z",
+}  # fmt: skip
+
+
+def test_the_outbox_is_a_table_whose_names_move_no_cursor() -> None:
+    """Headers, ids without separators, a turn by its short id, an unknown outcome as such."""
+    header, line = table_lines([PART], OUT_COLUMNS)
+    assert ["ID", "AT", "(UTC)", "ACCOUNT", "CHAT", "TO", "ANSWERS", "PART", "STATE", "TRIES", "WHY"] == header.split()
+    shown = "An\\x1b[2Ja  turn deadbeef  1     unknown      2  timed out"
+    assert f"1234  2026-03-02 12:00  telegram:main  42    {shown}" == line
+    assert '["\\u009b2J \\u202e ñ"]' == json_text(["\x9b2J \u202e ñ"])
+
+
+def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
+    """Whoever would say it again is told to look first; a delivered one has nothing to be done."""
+    lines = part_lines(PART, "hello\x07\nthere")
+    assert "name: An\\x1b[2Ja" in lines
+    assert ["", "hello\\x07", "there", ""] == lines[-6:-2]
+    assert "may be there already" in lines[-2]
+    assert "outbox discard 1234" in lines[-1]
+    assert "To say it again" not in " ".join(part_lines(PART | {"state": "sent"}, None))
+
+
+def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:
+    """Looking makes no database; what is no outcome or state is told with those there are."""
+    for command in (["inbox"], ["outbox", "list"], ["outbox", "retry", "--dead"]):
+        done = tenk(*command, home=tmp_path)
+        assert (1, True) == (done.returncode, "no gateway has run on this home" in done.stderr)
+    assert not (tmp_path / "var").exists()
+    assert 0 == tenk("db", "upgrade", home=tmp_path).returncode
+    assert "Nothing like that came in.\n" == tenk("inbox", home=tmp_path).stdout
+    assert "[]\n" == tenk("outbox", "list", "--json", home=tmp_path).stdout
+    assert "there are: open, answered" in tenk("inbox", "--outcome", "lost", home=tmp_path).stderr
+    assert "there are: ready, sending" in tenk("outbox", "list", "--state", "lost", home=tmp_path).stderr
+    assert "no part of the outbox has the id 7" in tenk("outbox", "show", "7", home=tmp_path).stderr
+    assert "no part of the outbox has the id 7" in tenk("outbox", "discard", "7", home=tmp_path).stderr
+
+
+def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:
+    """The environment, else the file, else secrets beside it; what is not sure is left to the settings."""
+    file = tmp_path / "gateway.toml"
+    assert Path("/h") == home_of(file, {"TENK_HOME": " /h "})
+    assert None is home_of(file, {})
+    file.write_text("[gateway]\nhome = 'mine'\n")
+    assert Path("mine") == home_of(file, {"TENK_HOME": " "})
+    (tmp_path / "secrets.toml").write_text("[gateway]\nhome = 'apart'\n")
+    assert Path("apart") == home_of(file, {})
+    for bad in ("[gateway]\nhome = 3\n", "gateway = 3\n", "[gateway\n"):
+        file.write_text(bad)
+        (tmp_path / "secrets.toml").write_text("")
+        assert None is home_of(file, {})

@@ -1,0 +1,138 @@
+"""What the doctor finds on this machine, and what it mends by itself: never what somebody else could have written."""
+
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from channels.probing import Finding
+from gateway.cli.doctor import carry_out
+from gateway.ops.home_check import check_database, check_disk, check_files, check_socket
+from gateway.ops.lock import HomeLock
+from gateway.store import migrate
+from gateway.store.schema import HEAD
+from tests.fakes.fresh_database import copy_fresh
+
+
+def now() -> datetime:
+    """A moment."""
+    return datetime(2026, 11, 23, 1, 2, 3, tzinfo=UTC)
+
+
+async def database(home: Path) -> Finding:
+    """What is found of the database in this home."""
+    return await check_database(f"sqlite:///{home}/tenk.db", home, now)
+
+
+async def test_what_others_could_read_is_closed(tmp_path: Path) -> None:
+    """Secrets of mode 0644 are to do; mending leaves 0600 and nothing to do."""
+    secrets = tmp_path / "secrets.toml"
+    secrets.touch()
+    secrets.chmod(0o644)
+    (found,) = check_files([secrets], None)
+    assert (True, True) == ("mode 0644" in found.words, f"chmod 600 {secrets}" in found.to_do)
+    assert found.mend is not None
+    await found.mend()
+    (after,) = check_files([secrets], None)
+    assert (0o600, "") == (secrets.stat().st_mode & 0o777, after.to_do)
+
+
+def test_what_others_could_write_needs_a_look_first(tmp_path: Path) -> None:
+    """A database of mode 0666, a home of mode 0777, a link: told, and not mended."""
+    home = tmp_path / "var"
+    home.mkdir()
+    home.chmod(0o777)
+    (home / "tenk.db").touch()
+    (home / "tenk.db").chmod(0o666)
+    (home / "secrets.key").symlink_to(home / "elsewhere")
+    found = list(check_files([], home))
+    assert [None, None, None] == [finding.mend for finding in found]
+    assert ["tenk.db", "secrets.key", "chmod 700"] == [
+        part for part in ("tenk.db", "secrets.key", "chmod 700") if any(part in finding.to_do for finding in found)
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a file that even root may not change is Linux's")
+async def test_a_file_that_may_not_be_changed_raises_for_who_mends() -> None:
+    """`--fix` without rights: the caller says so."""
+    (found,) = [finding for finding in check_files([Path("/proc/self/status")], None) if finding.mend is not None]
+    assert found.mend is not None
+    done, problem = await carry_out(found)
+    assert ("", True) == (done, problem.startswith("this user may not"))
+
+
+async def test_a_leftover_socket_goes_and_one_that_answers_stays(tmp_path: Path) -> None:
+    """Nothing is said where there is none; a file of that name is a person's matter."""
+    path = tmp_path / "control.sock"
+    assert check_socket(path) is None
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        assert (answers := check_socket(path)) is not None
+        assert ("", None) == (answers.to_do, answers.mend)
+    left_over = check_socket(path)
+    assert left_over is not None
+    assert left_over.mend is not None
+    await left_over.mend()
+    assert not path.exists()
+    path.touch()
+    assert (no_socket := check_socket(path)) is not None
+    assert (True, None) == ("move it away" in no_socket.to_do, no_socket.mend)
+
+
+async def test_a_database_is_none_whole_damaged_or_not_ours(tmp_path: Path) -> None:
+    """Each with what to do; a file cut short is not taken for a whole one."""
+    none = await database(tmp_path)
+    await copy_fresh(tmp_path / "tenk.db")
+    whole = await database(tmp_path)
+    content = (tmp_path / "tenk.db").read_bytes()
+    (tmp_path / "tenk.db").write_bytes(content[: len(content) // 2])
+    short = await database(tmp_path)
+    (tmp_path / "tenk.db").write_bytes(b"What is this? " * 1000)
+    other = await database(tmp_path)
+    assert ("", "") == (none.to_do, whole.to_do)
+    assert (True, True) == ("malformed" in short.words, "tenk db restore" in short.to_do)
+    assert "not a database" in other.words
+
+
+async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    """Only the newer gateway can use it."""
+    await copy_fresh(tmp_path / "tenk.db")
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/tenk.db")
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    found = await database(tmp_path)
+    assert (True, True, None) == ("revision 9999" in found.words, "newer tenk-gateway" in found.to_do, found.mend)
+
+
+async def test_a_pending_migration_is_made_behind_a_backup(tmp_path: Path) -> None:
+    """The database as it was stands beside it; a gateway that runs keeps it from being done."""
+    file = tmp_path / "tenk.db"
+    file.touch(0o600)
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with engine.begin() as connection:
+        migrate.upgrade(connection, None, "0001")
+    engine.dispose()
+    found = await database(tmp_path)
+    assert "at revision 0001" in found.words
+    assert found.mend is not None
+    assert f"revision {HEAD}" in await found.mend()
+    assert "" == (await database(tmp_path)).to_do
+    (copy,) = tmp_path.glob("before-*.db")
+    assert f"before-{HEAD}-20261123T010203.db" == copy.name
+    before = await check_database(f"sqlite:///{copy}", tmp_path, now)
+    assert "at revision 0001" in before.words
+    assert before.mend is not None
+    with HomeLock(tmp_path), pytest.raises(Exception, match=f"process {os.getpid()} already runs"):
+        await before.mend()
+
+
+def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    """A home that is not there yet is made in the nearest directory that is."""
+    assert "" == check_disk(tmp_path / "not" / "there").to_do
+    if Path("/proc/self").exists():
+        assert "make it writable" in check_disk(Path("/proc/self/task")).to_do
