@@ -190,6 +190,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         ),
         turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
+        is_marked=kinds.is_marked,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )
@@ -225,8 +226,8 @@ async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
 
 
-async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes) -> None:
-    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock()))
+async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, whose: str) -> None:
+    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock(), whose=whose))
 
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:

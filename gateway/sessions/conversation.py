@@ -29,17 +29,19 @@ class Conversation:
         self._tenant = tenant
         self._key = key
         self._state: SessionState | None = None
+        self._mode: str = config.mode  # as it was known last
         self._reading = asyncio.Lock()
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self._past: tuple[PastTurn, ...] = ()
         self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
+        self._recalled: tuple[object, Remembered] | None = None  # what was recalled last, and of what
         self.prefix = Prefix()
         self.pieces = EncodedPieces()
 
     @property
     def mode(self) -> str:
         """What a message does that arrives mid-turn."""
-        return self._config.mode if self._state is None else self._state.mode
+        return self._mode
 
     async def load(self) -> SessionState:
         """The living generation; begun where there is none."""
@@ -75,13 +77,17 @@ class Conversation:
             self.prefix.release()
             self.pieces = EncodedPieces()
         self.number_from(state.id, state.next_seq)
-        self._state = state
+        self._state, self._mode = state, state.mode
 
     def recall(self, session_id: str, user_id: str, turn_id: str = "") -> Remembered:
         """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
         if not self.is_living(session_id):
             return Remembered(())
-        return remember(self._past, user_id, self._summaries.get(user_id), turn_id)
+        summary = self._summaries.get(user_id)
+        key = (self._past, user_id, summary, turn_id if summary else "")
+        if self._recalled is None or self._recalled[0] != key:
+            self._recalled = key, remember(self._past, user_id, summary, turn_id)
+        return self._recalled[1]
 
     def is_living(self, session_id: str) -> bool:
         """Whether the conversation goes on in this generation."""

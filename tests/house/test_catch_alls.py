@@ -10,6 +10,7 @@ ALLOWED = {
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
     "channels/telegram/receiving.py:translate_updates",  # one update
     "gateway/http/api/server.py:ApiServer.serve",  # one request of a program
+    "gateway/ops/eraser.py:Eraser.look",  # one erasure
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch
@@ -20,6 +21,7 @@ ALLOWED = {
     "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
+    "agent/context/compaction.py:_respond",  # one try at notes
     "agent/tools/permit.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/permit.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
