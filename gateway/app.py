@@ -48,7 +48,6 @@ from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
-from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -68,6 +67,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    load_people,
     operator_calls,
     show_founding_link,
 )
@@ -77,7 +77,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
-from gateway.store import chats, journal, people
+from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
@@ -180,9 +180,6 @@ class Gateway:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
         await self._budgets.begin()
-        self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
-            self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:
@@ -205,6 +202,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
+        await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
@@ -231,7 +229,7 @@ class Gateway:
         standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
+        self.http = http = self._make_http(standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
@@ -257,13 +255,17 @@ class Gateway:
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
 
-    def _make_api(self, operations: AccessOperations, letters: DeadLetters) -> ApiServer | None:
+    def _make_http(
+        self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
+    ) -> HttpServer:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
             frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
-        return build_api(parts, product.name, product.title, product.routes(self._store))
+        api = build_api(parts, product.name, product.title, product.routes(self._store))
+        connected = any(settings.channels.accounts())
+        return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
@@ -278,7 +280,7 @@ class Gateway:
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
-        does = partial(erase, own_tables=tables)
+        does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
