@@ -55,8 +55,8 @@ GATHER_EVERY_S = 0.1
 
 
 @contextmanager
-def _named(turn: TurnRow, agent: str) -> Iterator[None]:
-    """Whatever is logged within names this turn, its session and its person, however deep; it is a span of its own."""
+def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
+    """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
     with structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id):
         attributes = {
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
@@ -130,7 +130,7 @@ class Session:
     async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
         try:
             self._turn.begin()
-            with _named(open_turn.turn, self._agent):
+            with _turn_scope(open_turn.turn, self._agent):
                 await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._turn.end()
@@ -235,7 +235,7 @@ class Session:
         else:
             if claimed is not None:
                 self._reactions.note_taken([row.id for row in rows[1:]])
-                with _named(claimed.turn, self._agent):
+                with _turn_scope(claimed.turn, self._agent):
                     await self._runner.run(claimed.turn, claimed, admitted)
         finally:
             self._turn.end()
