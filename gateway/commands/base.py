@@ -169,6 +169,15 @@ async def no_message() -> bool | None:
     return None
 
 
+AnswerAside = Callable[[str], Awaitable[str]]
+"""The answer to a question beside the turn, which becomes no part of the conversation; "" where it is refused."""
+
+
+async def no_answer(_question: str) -> str:
+    """Nobody answers here."""
+    return ""
+
+
 async def no_files() -> Sequence[str]:
     """A command that brought none."""
     return ()
@@ -202,6 +211,7 @@ class Invocation:
     take_back: TakeBack = no_message
     sender: str = ""  # the canonical sender, `telegram:42`
     direct: bool = True  # nobody else reads along
+    answer_aside: AnswerAside = no_answer
 
 
 @dataclass(frozen=True, slots=True)

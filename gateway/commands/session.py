@@ -53,6 +53,14 @@ def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
             urgent=True,
             shared=True,
         ),
+        Command(
+            "btw",
+            "menu.btw",
+            replies.btw,
+            urgent=True,
+            options=(CommandOption("question", "menu.btw.question", required=True),),
+            shared=True,
+        ),
         Command("retry", "menu.retry", replies.start, turn=RETRY),
         Command(
             "mode",
@@ -100,6 +108,14 @@ class _SessionReplies:
     async def stop(self, asked: Invocation) -> Reply:
         """End what runs and clear what waits."""
         return Reply(partial(self._stop_text, asked), session=SessionAction.STOP)
+
+    async def btw(self, asked: Invocation) -> Reply:
+        """Answer a question beside the turn."""
+        locale = asked.principal.locale
+        if not asked.arguments.strip():
+            return Reply(self._texts.text(locale, "commands.btw_what"))
+        answer = await asked.answer_aside(asked.arguments)
+        return Reply(answer or self._texts.text(locale, "answer.guarded"))
 
     async def mode(self, asked: Invocation) -> Reply:
         """Show the mode, or change it."""

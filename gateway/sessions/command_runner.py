@@ -247,10 +247,10 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        files, taking_back = partial(self._read_files, row), partial(self._take_back, row)
         asked = Invocation(
-            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
-            row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", partial(self._read_files, row),
+            partial(self._take_back, row), row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+            partial(session.answer_aside, row, principal),
         )  # fmt: skip
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
