@@ -35,6 +35,20 @@ class SetMode:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeConversation:
+    """Go on with an earlier conversation of the same place; what runs in the present one is stopped."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTitle:
+    """Call the conversation so."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimezone:
     """Change the person's zone."""
 
@@ -133,6 +147,8 @@ Results = Sequence[object]
 SessionWish = (
     SessionAction
     | ForgetPerson
+    | ResumeConversation
+    | SetTitle
     | SetMode
     | SetTimezone
     | SetLanguage
@@ -195,6 +211,11 @@ class SessionControl(Protocol):
     @property
     def running(self) -> bool:
         """Whether a turn runs now."""
+        ...
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """Tenant and key: what the session is known by."""
         ...
 
 

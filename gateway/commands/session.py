@@ -160,33 +160,34 @@ class _SessionReplies:
         )
 
     def _new_text(self, asked: Invocation, results: Results) -> str:
-        cleared = self._cleared_text(asked, results)
+        cleared = cleared_text(self._texts, asked, results)
         return "\n\n".join(part for part in (self._texts.text(asked.principal.locale, "commands.new"), cleared) if part)
 
     def _stop_text(self, asked: Invocation, results: Results) -> str:
-        cleared = self._cleared_text(asked, results)
+        cleared = cleared_text(self._texts, asked, results)
         ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
         key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
         first = self._texts.text(asked.principal.locale, key)
         return " ".join(part for part in (first, cleared) if part)
 
-    def _cleared_text(self, asked: Invocation, results: Results) -> str:
-        """What no longer waits, in the person's own words; "" where nothing did."""
-        found = next((result for result in results if isinstance(result, SessionCleared)), None)
-        if found is None or not found.count:
-            return ""
-        cleared, locale = found.count, asked.principal.locale
-        texts = [_quote(text) for text in found.texts if text.strip()]
-        if not texts:
-            return self._texts.text(locale, "commands.cleared_silently", n=cleared)
-        shown = "; ".join(texts[:SHOWN_TEXTS])
-        if cleared > SHOWN_TEXTS:
-            shown += f"; {self._texts.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
-        return self._texts.plural(locale, "commands.cleared", cleared, texts=shown)
-
     def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
         time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
         return self._texts.text(asked.principal.locale, key, timezone=escape(zone), time=time)
+
+
+def cleared_text(catalogue: Catalogue, asked: Invocation, results: Results) -> str:
+    """What no longer waits, in the person's own words; "" where nothing did."""
+    found = next((result for result in results if isinstance(result, SessionCleared)), None)
+    if found is None or not found.count:
+        return ""
+    cleared, locale = found.count, asked.principal.locale
+    texts = [_quote(text) for text in found.texts if text.strip()]
+    if not texts:
+        return catalogue.text(locale, "commands.cleared_silently", n=cleared)
+    shown = "; ".join(texts[:SHOWN_TEXTS])
+    if cleared > SHOWN_TEXTS:
+        shown += f"; {catalogue.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
+    return catalogue.plural(locale, "commands.cleared", cleared, texts=shown)
 
 
 def _quote(text: str) -> str:

@@ -153,6 +153,7 @@ class AsidePort:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """The answer."""
         if response is not None:
