@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 COMMANDS = {
+    "init": ("gateway.cli.init", "Set up a bot: try its tokens, write the configuration."),
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
@@ -21,7 +22,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
-    "config": ("gateway.cli.config", "Check or show the configuration."),
+    "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, OPENAI_ONLY, Settings, load
+from gateway.config.environment import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, OPENAI_ONLY
+from gateway.config.settings import Settings, load
 from gateway.errors import SettingsError
 from gateway.product import in_force
 
