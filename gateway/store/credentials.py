@@ -1,4 +1,4 @@
-"""What people connected to providers, one a provider, and the links at which they may agree: sealed (`gateway.safety.vault`).
+"""What people connected to providers, one a provider, and links at which they may agree: sealed in a vault.
 
 Plain functions over a connection. What is in it, and when it is renewed, is `gateway.credentials`' matter.
 """
@@ -102,9 +102,7 @@ def take_flow(connection: sa.Connection, tenant: str, user_id: str, state: str) 
     return found
 
 
-def _to_flow(
-    connection: sa.Connection, tenant: str, user_id: str, which: sa.ColumnElement[bool]
-) -> KeptFlow | None:
+def _to_flow(connection: sa.Connection, tenant: str, user_id: str, which: sa.ColumnElement[bool]) -> KeptFlow | None:
     flows = oauth_flows.c
     query = sa.select(flows.tenant_id, flows.user_id, flows.provider, flows.sealed, flows.ends_at)
     row = connection.execute(query.where(flows.tenant_id == tenant, flows.user_id == user_id, which)).first()
