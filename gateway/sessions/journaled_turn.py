@@ -228,6 +228,7 @@ class JournaledTurn:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -241,7 +242,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
         self._live.show_wait(busy_s)
         return True
 
@@ -266,6 +267,9 @@ class JournaledTurn:
         turn, user_id = self._session.turn, self._turn.user_id
         if turn.cancelled is None and not self._session.may_command(user_id):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
+        waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
+        if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash
+            turn.interrupt(waiting)
         return turn.cancelled
 
     def until_stopped(self) -> asyncio.Future[EndReason]:
