@@ -123,13 +123,14 @@ class OwnerAlerts:
     async def _parts(self, telling: Telling, now: datetime) -> list[OutboxPart]:
         """What each owner is told, in the chat they were heard in last; not through what is down itself."""
         alert, trouble = telling.alert, telling.trouble
-        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.why)
+        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.words)
         kind, _, name = alert.key.partition(" ")
         down = name if kind == "channel" and trouble is not None else ""
         place = hashlib.blake2s(f"{alert.key} {now.isoformat()}".encode(), digest_size=8).hexdigest()
-        values = {
+        values: dict[str, object] = {
             "name": escape(name), "why": escape("" if trouble is None else trouble.why),
             "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
+            **({} if trouble is None else trouble.counts),
         }  # fmt: skip
         parts: list[OutboxPart] = []
         for owner, where in await self._store.read(partial(_places, down=down), lasting=True):

@@ -42,7 +42,7 @@ class ModelStanding:
         """The models that do not get over it by themselves, or failed time and again."""
         kinds = {model: failing.kind in REFUSED for model, failing in self.watch.failing.items()}
         return [
-            Trouble("key" if kinds[model] else "model", model, str(failing), at_once=kinds[model])
+            Trouble("key" if kinds[model] else "model", model, failing.words, at_once=kinds[model])
             for model, failing in self.watch.failing.items()
             if kinds[model] or failing.times >= FEW
         ]
@@ -64,12 +64,19 @@ class Trouble:
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
-    level: int = 0  # how much of it there is, where it can grow
+    level: int = 0  # grows with more of it
+    counts: Mapping[str, int] = field(default_factory=dict)  # how much of what there is, where it is counted
 
     @property
     def key(self) -> str:
         """What it is known by."""
         return f"{self.kind} {self.name}".strip()
+
+    @property
+    def words(self) -> str:
+        """It, as an operator reads it."""
+        counted = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        return f"{counted}; the newest: {self.why}" if counted else self.why
 
 
 REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
@@ -112,7 +119,7 @@ class GatewayStatus:
 
     def _broken_parts(self) -> Mapping[str, PartHealth]:
         """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
-        fail = [f"{trouble.name} {trouble.why}" for trouble in self._model.troubles()]
+        fail = [f"{trouble.name} {self._model.watch.failing[trouble.name]}" for trouble in self._model.troubles()]
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
         return {**models, **self._resting_parts()}
 
@@ -146,9 +153,9 @@ class GatewayStatus:
             found |= {f"key {model}": None, f"model {model}": None}
         found |= {trouble.key: trouble for trouble in self._model.troubles()}
         failed = await self._store.read(failed_letters)
-        why = f"{failed.dead} dead, {failed.unknown} unknown; the newest: {failed.newest_error}"
-        letters = Trouble("letters", "", why, at_once=True, level=failed.newest_id)
-        found[letters.key] = letters if failed.dead + failed.unknown else None
+        counts = {"dead": failed.dead, "unknown": failed.unknown}
+        letters = Trouble("letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts)
+        found[letters.key] = letters if any(counts.values()) else None
         return found
 
     async def status(self, now: datetime) -> JsonValue:
@@ -157,7 +164,7 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
-        needed: dict[str, JsonValue] = {key: each.why for key, each in (await self.troubles()).items() if each}
+        needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
             "process": os.getpid(),
