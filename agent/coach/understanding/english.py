@@ -75,7 +75,10 @@ ENGLISH = LanguageTable(
             "side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at it; as "
             "agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing too "
             "crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
-            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping"
+            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping; dear diary; no doubt; "
+            "nice one; what a day; long day; rough day; good times; small win; little win; tiny win; didn't do much; "
+            "didnt do much; did not do much; not a lot; wasn't a lot; didn't have much time; didnt have much time; "
+            "not much time; it's me; its me; it's me again; its me again; quick one"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -89,7 +92,7 @@ ENGLISH = LanguageTable(
             "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
         ),
-        "c": "followed by; as well as; and also; and another; plus another",
+        "c": "followed by; as well as; and also",
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
@@ -115,10 +118,13 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
-        "F": "or so; or thereabouts; give or take; in total",
+        "F": (
+            "or so; or thereabouts; give or take; in total; no time for more than; nothing more than; no more than; "
+            "not more than"
+        ),
     },
     twisted_phrases={
-        "reminder": "call me; wake me up; todo list; to do list",
+        "reminder": "call me; wake me up; todo list; to do list; don't let me forget; dont let me forget",
         "habit": (
             "back then; back in the day; a day; a week; a month; a night; per day; per week; each day; every day; "
             "every morning; each morning; per session; at a time; twice a; times a; used to; most days"
@@ -169,14 +175,15 @@ ENGLISH = LanguageTable(
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
             "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down easy flat tops super pretty quite mostly"
+            "down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
             "great cool nice coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew "
             "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
             "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye "
-            "welp morning evening afternoon noon lunchtime"
+            "welp morning evening afternoon noon lunchtime meh bleh pff puff eh heh woot boom bam whoop whoops hmph "
+            "yikes lmk psa google siri alexa bye goodbye report"
         ),
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
@@ -189,7 +196,8 @@ ENGLISH = LanguageTable(
         "g": "got put",
         "G": (
             "practising practicing playing studying rehearsing drilling doing working jamming learning revising "
-            "reviewing polishing"
+            "reviewing polishing noodling strumming shredding doodling messing grinding hacking tinkering plucking "
+            "bashing banging fiddling rattling hammering plugging slogging powering"
         ),
         "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
@@ -204,7 +212,7 @@ ENGLISH = LanguageTable(
             "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
             "sightreading improvisation improv voicings fingerpicking strumming barre studio gym dojo rink court "
             "range pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets "
-            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven"
+            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven rounds lengths sets routine routines"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
@@ -281,8 +289,8 @@ ENGLISH = LanguageTable(
             "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
             "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
-            "early watching watch listen listened listening read reading app shop store shopping closes opens song "
-            "songs documentary show meetup lecture gig recital audition walk price euros dollars pounds costing slept "
+            "early watching watch listen listened listening app shop store shopping closes opens song songs "
+            "documentary show meetup lecture gig recital audition walk price euros dollars pounds costing slept "
             "sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
             "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
             "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
@@ -302,8 +310,8 @@ ENGLISH = LanguageTable(
             "happens happened happening waiting waited carrying carried talking talked among under upto within than "
             "was it's it there's here there talk research researched researching browsing browsed searching searched "
             "ago sounds seems looks feels sound seem look sucks rocks kills means mean counts count become became "
-            "theory homework maintenance repair sick ill watched recorded organised organized sorted tidied "
-            "rearranged discussed explained taught coached graded hosted attended joined signed"
+            "theory maintenance repair sick ill watched recorded organised organized sorted tidied rearranged "
+            "discussed explained taught coached graded hosted attended joined signed read reading homework"
         ),
     },
     acts={
