@@ -156,7 +156,7 @@ _WORDS = (
                                  r"|rutina|horario)\b"
                                  r"|\bwhat\s+should\s+i\s+(?:practi[cs]e|work|play|study|learn|focus)"
                                  r"|\b(?:en\s+)?qu[eé]\s+deber[ií]a\s+(?:trabajar|practicar|tocar|estudiar)"
-                                 r"|\bqu[eé]\s+(?:deber[ií]a|debo|puedo|me\s+conviene"
+                                 r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
                                  r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"

@@ -154,7 +154,7 @@ class Clause:
 
     def _is_with(self, at: int) -> bool:
         """As "with a podcast"."""
-        before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
+        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.ADVERB)][-1:]
         return bool(before) and before[0].plain in _WITH
 
     def _is_there(self, at: int) -> bool:

@@ -218,6 +218,10 @@ def _anyway(chunks: list[Chunk]) -> None:
         starts = at == 0 or chunks[at - 1].role.value in _PAUSES
         if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+        if chunk.plain == "gave" and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "gave 55 minutes to the mandolin"
+        if chunk.plain == "put down" and chunks[at + 1 : at + 2] and chunks[at + 1].role is WordRole.THE:
+            chunks[at] = replace(chunk, role=WordRole.CONTENT)
         if chunk.plain in _PUTS and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
             chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
 
@@ -282,7 +286,9 @@ def _when(chunks: list[Chunk]) -> None:
         if chunk.plain not in _WHENS or begins or chunk.twist is not Twist.QUESTION:
             continue
         ahead = chunks[at + 1 : at + 4]
-        long_ago = any(each.plain in _LONG_AGO or each.plain.endswith(("ia", "aba")) for each in ahead)
+        long_ago = any(
+            not _LONG_AGO.isdisjoint(each.plain.split()) or each.plain.endswith(("ia", "aba")) for each in ahead
+        )
         if not long_ago:
             chunks[at] = replace(chunk, role=WordRole.WHILE, twist=None)
 

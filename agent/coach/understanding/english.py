@@ -66,19 +66,20 @@ ENGLISH = LanguageTable(
         "O": (
             "by the way; fyi; good morning; good evening; good afternoon; dear coach; hey coach; forgot to say; "
             "forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i forgot to mention; i "
-            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no problem; "
-            "better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to put it in; "
-            "i forgot to put it in; forgot to add it; please add it; log it please; please log it; can you log it; no "
-            "excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; i am proud; on "
-            "my own; lets go; let's go; no less; of course; good news; guess what; you know what; to be honest; no "
-            "cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on the bright "
-            "side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at it; as "
-            "agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing too "
-            "crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
+            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no "
+            "problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to "
+            "put it in; i forgot to put it in; forgot to add it; please add it; log it please; please log it; can "
+            "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
+            "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
+            "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
+            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
+            "it; as agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing "
+            "too crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
             "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping; dear diary; no doubt; "
             "nice one; what a day; long day; rough day; good times; small win; little win; tiny win; didn't do much; "
             "didnt do much; did not do much; not a lot; wasn't a lot; didn't have much time; didnt have much time; "
-            "not much time; it's me; its me; it's me again; its me again; quick one"
+            "not much time; it's me; its me; it's me again; its me again; quick one; thank you; thank you so much; "
+            "thank you very much; thanks a lot; see you; voice message; years young; years old; year old"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -103,18 +104,19 @@ ENGLISH = LanguageTable(
         ),
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
-            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got in; "
-            "put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; rattled "
-            "off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at home; "
-            "pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat in; "
-            "clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered away "
-            "at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went at; "
-            "played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in to; "
-            "churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed up; "
-            "caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to fit in; "
-            "managed to squeeze in; managed to get in; managed to play; managed to practice; managed to practise; was "
-            "able to do; got around to; got round to; got to do; managed to put in; managed to sneak in; managed to "
-            "finish; went for"
+            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
+            "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
+            "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
+            "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
+            "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
+            "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
+            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
+            "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
+            "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
+            "down to play; sat down to work on; sat down to draw; sat down to write"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
@@ -162,7 +164,8 @@ ENGLISH = LanguageTable(
         "lasts": (
             "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
             "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
-            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic"
+            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic; ran out "
+            "of; ran into; ran late; running late; ran errands"
         ),
         "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
         "unclear": "more than; less than; at most; up to; or more; or less",
@@ -185,6 +188,8 @@ ENGLISH = LanguageTable(
             "welp morning evening afternoon noon lunchtime meh bleh pff puff eh heh woot boom bam whoop whoops hmph "
             "yikes lmk psa google siri alexa bye goodbye report"
         ),
+        ".": "period",
+        ",": "comma",
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (

@@ -100,7 +100,7 @@ def _day_before(
     tells = tells or bool(clause.amounts or clause.skills)
     own_words = clause.has(WordRole.SUBJECT) or entry.has_subject
     denied = clause.block in (Twist.NEGATED, Twist.WISH) and own_words and not clause.skills
-    first = clause.chunks[0] is clause.days[0] and own.mark is WordRole.BUT  # "yesterday I was sick but did ..."
+    first = clause.chunks[0] is clause.days[0] and (own.mark is WordRole.BUT or own.has(WordRole.SUBJECT))
     near = clause.sentence == own.sentence and (((clause.block is None or denied) and tells) or first)
     led = not clause.amounts or clause.chunks.index(clause.days[0]) < clause.chunks.index(clause.amounts[0])
     come = not done and _may_come(clause.days[-1], entry, now)

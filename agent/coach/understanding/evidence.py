@@ -67,10 +67,10 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         return True
     if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
-    if clause.verb is not None and clause.verb <= core[-1]:
-        return _is_said_of(clause, core, clause.verb)
     if entry.first < entry.last and entry.skill.start in at:
         return True  # "finally got my violin out again, 20 minutes"
+    if clause.verb is not None and clause.verb <= core[-1]:
+        return _is_said_of(clause, core, clause.verb)
     open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
     if open_verb or _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
         return False
@@ -294,7 +294,7 @@ def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
 
 def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Sequence[Clause]) -> bool:
     """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
-    if clause.is_bare or clause.verb is not None:
+    if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
         return False
     return not entries or clauses[entries[-1].last].sentence != clause.sentence
 

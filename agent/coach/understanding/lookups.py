@@ -155,7 +155,7 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     for pattern, number in _NUMBERS:
         if pattern.search(plain) and not re.search(r"\d", plain):
             return Lookup(Wanted.NUMBER, number=number)
-    if NOT_ASKED.search(plain) or _SKILL_LIST.search(plain):
+    if NOT_ASKED.search(plain) or (_SKILL_LIST.search(plain) and not _DELETE.search(plain)):
         return None
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))

@@ -68,18 +68,18 @@ SPANISH = LanguageTable(
         "O": (
             "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
             "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
-            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; quería "
-            "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
-            "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
-            "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
-            "dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me olvidó contarte "
-            "que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; poca cosa; no fue "
-            "mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro mundo; nada "
-            "especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni tan mal; no "
-            "me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al toque; querido "
-            "diario; qué día; menudo día; día largo; vaya día; pasito a paso; poco a poco; no hice mucho; no hice "
-            "gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no me dio para más; soy yo; soy yo otra vez; no "
-            "avancé mucho"
+            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; "
+            "quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues "
+            "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
+            "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
+            "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
+            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
+            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro "
+            "mundo; nada especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni "
+            "tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al "
+            "toque; querido diario; qué día; menudo día; día largo; vaya día; pasito a paso; poco a poco; no hice "
+            "mucho; no hice gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no me dio para más; soy yo; soy "
+            "yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; mil gracias; nos vemos"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -186,6 +186,8 @@ SPANISH = LanguageTable(
             "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
             "dale joya re onda adiós chao chau rapidito nota reporte informe saludos aló"
         ),
+        ".": "punto",
+        ",": "coma",
         "L": (
             "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá"
         ),
