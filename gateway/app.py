@@ -39,6 +39,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.linking import link_decisions
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -67,6 +68,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    link_deps,
     operator_calls,
     show_founding_link,
 )
@@ -215,10 +217,14 @@ class Gateway:
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
+            decisions=lambda delivery, bus: {
+                **access_decisions(access(delivery, bus)), **link_decisions(self._desk.link_deps)
+            },
         )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
+        moves = self._product.move, partial(self._product.move, back=True)
+        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, moves)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))

@@ -250,7 +250,7 @@ class CommandRunner:
         files, taking_back = partial(self._read_files, row), partial(self._take_back, row)
         asked = Invocation(
             name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
-            row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+            row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT, row.event.address,
         )  # fmt: skip
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
@@ -297,7 +297,7 @@ class CommandRunner:
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref,
+                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref, buttons=reply.buttons,
                 reply_route_of=own_route_id(row), locale=principal.locale,
             )  # fmt: skip
             if isinstance(channel, SendsMedia):

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
+from gateway.store.links import forget_user, joined_to
 from gateway.store.outbox import IS_OPEN, file_id
 from gateway.store.people import AuditRow, record, senders_of
 from gateway.store.tables.base import metadata, new_id
@@ -77,8 +78,18 @@ def ask(
 ) -> Sequence[str]:
     """Keep the wish, and let nothing of the person's wait any more; the turns that waited for their word.
 
-    Who wants everything forgotten is nobody's identity from this commit on.
+    Who wants everything forgotten is nobody's identity from this commit on. Users who joined them by a link go along.
     """
+    unparked = [
+        turn for joined in joined_to(connection, user_id)
+        for turn in _ask_alone(connection, tenant, joined, extent, inbox_id, now)
+    ]  # fmt: skip
+    return [*unparked, *_ask_alone(connection, tenant, user_id, extent, inbox_id, now)]
+
+
+def _ask_alone(
+    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
+) -> Sequence[str]:
     senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
     values = {
         "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
@@ -143,6 +154,7 @@ def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables
     _erase_places(connection, erasure)
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
+        forget_user(connection, erasure.user_id)
         _erase_rows(connection, own_tables, erasure.user_id)
         _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
         connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))
