@@ -90,7 +90,7 @@ class _LinkReplies:
         """Offer a code, take one, or answer what waits."""
         locale, given = asked.principal.locale, " ".join(asked.arguments.split())
         if not asked.direct or asked.address is None:
-            return Reply(HARNESS.text(locale, "link.only_direct"))
+            return Reply(HARNESS.text(locale, "linking.only_direct"))
         if given.lower() in NO:
             return Reply(await self.refuse(None, asked.principal))
         if given.lower() in YES:
@@ -107,10 +107,10 @@ class _LinkReplies:
 
         offered, held = await deps.store.write(job)
         minutes = int(linking.VALID.total_seconds() // 60)
-        text = HARNESS.text(principal.locale, "link.offered", code=BULLETS, minutes=minutes)
+        text = HARNESS.text(principal.locale, "linking.offered", code=BULLETS, minutes=minutes)
         if held:
             listed = ", ".join(f"`{sender}`" for sender in held)
-            text += "\n\n" + HARNESS.text(principal.locale, "link.held", senders=listed)
+            text += "\n\n" + HARNESS.text(principal.locale, "linking.held", senders=listed)
         return Reply(text, secret_ref=secret_ref(offered.id))
 
     async def _give(self, asked: Invocation, side: Side, typed: str) -> Reply:
@@ -120,7 +120,7 @@ class _LinkReplies:
         if isinstance(given, LinkWhy):
             return Reply(self._refusal(given, principal), redact=True)
         said = HARNESS.text(
-            principal.locale, "link.is_that_you", who=_whom(given.stays, given.link.sender),
+            principal.locale, "linking.is_that_you", who=_whom(given.stays, given.link.sender),
             role=HARNESS.text(principal.locale, f"people.role_{given.role}"),
         )  # fmt: skip
         buttons = self._buttons(given, given.joins, side.place, "link_agree")
@@ -135,7 +135,7 @@ class _LinkReplies:
             if isinstance(done, Linked):
                 stays, where = done.stays, done.link.place
                 said = HARNESS.text(
-                    stays.locale, "link.asked", who=_whom(done.joins, done.link.other_sender),
+                    stays.locale, "linking.asked", who=_whom(done.joins, done.link.other_sender),
                     role=HARNESS.text(stays.locale, f"people.role_{done.role}"),
                 )  # fmt: skip
                 buttons = self._buttons(done, stays, where, "link_join")
@@ -145,7 +145,7 @@ class _LinkReplies:
         done = await deps.store.write(job, _after(deps.changed))
         if isinstance(done, LinkWhy):
             return self._refusal(done, principal)
-        return HARNESS.text(principal.locale, "link.agreed", who=_whom(done.stays, done.link.sender))
+        return HARNESS.text(principal.locale, "linking.agreed", who=_whom(done.stays, done.link.sender))
 
     async def connect(self, link_id: str | None, principal: Principal) -> str:
         """Whoever offered says so, too: both are one from now on."""
@@ -169,21 +169,21 @@ class _LinkReplies:
         deps = self._deps()
         step = partial(linking.refuse, link_id=link_id, user_id=principal.user_id)
         done = await deps.store.write(lambda connection: step(connection, now=deps.clock()))
-        return (
-            HARNESS.text(principal.locale, "link.refused") if isinstance(done, Link) else self._refusal(done, principal)
-        )
+        if isinstance(done, LinkWhy):
+            return self._refusal(done, principal)
+        return HARNESS.text(principal.locale, "linking.refused")
 
     async def unlink(self, asked: Invocation) -> Reply:
         """Undo a link: the only one, or the one of this number."""
         principal, deps = asked.principal, self._deps()
         if not asked.direct:
-            return Reply(HARNESS.text(principal.locale, "link.only_direct"))
+            return Reply(HARNESS.text(principal.locale, "linking.only_direct"))
         held = await deps.store.read(partial(linking.list_held, user_id=principal.user_id))
         wanted = asked.arguments.strip().strip("`").lower()
         fitting = [link for link in held if not wanted or (len(wanted) > 3 and link.id.endswith(wanted))]
         if len(fitting) != 1:
             lines = "\n".join(f"- `{link.id[-_NUMBER_CHARS:]}` {link.other_sender}" for link in held)
-            key = "link.which" if held else "link.none"
+            key = "linking.which" if held else "linking.none"
             return Reply(f"{HARNESS.text(principal.locale, key)}\n\n{lines}".strip())
         return Reply(await self._undo(fitting[0].id, asked))
 
@@ -194,7 +194,7 @@ class _LinkReplies:
             done = linking.undo(connection, link_id, principal.user_id, deps.clock(), deps.part)
             for person, place in _places(done):
                 if place != asked.address:  # there it is the answer
-                    said = HARNESS.text(person.locale, "link.undone")
+                    said = HARNESS.text(person.locale, "linking.undone")
                     deps.tell(connection, person, place, f"unlinked:{link_id}:{person.user_id[-8:]}", said, ())
             return done
 
@@ -202,7 +202,7 @@ class _LinkReplies:
         if isinstance(done, LinkWhy):
             return self._refusal(done, principal)
         log.info("people_unlinked", user_id=done.stays.user_id, parted=done.joins.user_id)
-        return HARNESS.text(principal.locale, "link.undone")
+        return HARNESS.text(principal.locale, "linking.undone")
 
     async def _say_yes(self, principal: Principal) -> str:
         """The answer in words, to whichever question waits."""
@@ -215,11 +215,11 @@ class _LinkReplies:
         seal = partial(self._deps().seals.seal, subject=id_, user_id=reader.user_id, account=account, until=until)
         labels = ((yes, ButtonStyle.PRIMARY), ("link_no", ButtonStyle.SECONDARY))
         return tuple(
-            Button(HARNESS.text(reader.locale, f"link.button_{word}"), seal(word), style) for word, style in labels
+            Button(HARNESS.text(reader.locale, f"linking.button_{word}"), seal(word), style) for word, style in labels
         )
 
     def _refusal(self, why: LinkWhy, principal: Principal) -> str:
-        return HARNESS.text(principal.locale, f"link.why_{why.value}")
+        return HARNESS.text(principal.locale, f"linking.why_{why.value}")
 
 
 def _places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
@@ -247,4 +247,4 @@ def _whom(person: Person, sender: str | None) -> str:
 
 def _linked_text(done: Linked, locale: str | None, sender: str | None) -> str:
     role = HARNESS.text(locale, f"people.role_{done.role}")
-    return HARNESS.text(locale, "link.linked", sender=f"`{sender}`", role=role)
+    return HARNESS.text(locale, "linking.linked", sender=f"`{sender}`", role=role)

@@ -116,7 +116,7 @@ def link_deps(
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
         outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
 
-    def changed(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
+    def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
             snapshot.put(person)
         for where in told:
@@ -124,7 +124,7 @@ def link_deps(
         parking.release(unparked)
 
     seals = SealedButtons(AccessKeys.derive_from(key).buttons)
-    return LinkDeps(store, key, seals, steady_now, tell, changed, *moves)
+    return LinkDeps(store, key, seals, steady_now, tell, announce, *moves)
 
 
 async def keep_house(store: Store) -> None:

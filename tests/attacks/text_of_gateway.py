@@ -158,6 +158,7 @@ EXCUSED: dict[str, str] = {
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
     "gateway.command_line": "the command line this process was started with, read once at the start",
     "gateway.ops.operators": "loops over the accounts of the configuration",
+    "gateway.commands.linking": "loops over the two buttons of a question, and the two sides of a link",
     "gateway.inbound.owner_cards": "loops over a tenant's owners, and where each was heard last",
     "gateway.commands.people": "loops over everybody known, by four short values of each",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
