@@ -93,7 +93,7 @@ class ModelCaller:
             self._recoveries.begin(request)
             try:
                 responding = self._model.respond(request, self._hear)
-                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
+                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped())
             except (TimeoutError, Interrupted) as over:
                 await self._recoveries.write(abandoned=True)
                 raise over if isinstance(over, Interrupted) else Interrupted(EndReason.TIMEOUT) from None
@@ -155,6 +155,11 @@ class ModelCaller:
 
     def _has_taken(self, rung: Rung) -> bool:
         return self._journal.recoveries(rung) > 0
+
+    @property
+    def asked(self) -> str:
+        """Who was asked last: of a chain, the link; "" before the first."""
+        return self._recoveries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""

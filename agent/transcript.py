@@ -232,6 +232,7 @@ class TurnEnded:
     text: str
     note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
     busy_s: float | None = None  # seconds until the model may be asked again; None: it was not busy, or nobody noted it
+    why: str = ""  # for an operator: which model failed of what, which cap was reached; "": neither, or nobody noted it
     kind: Literal["turn_ended"] = "turn_ended"
 
 
@@ -357,7 +358,7 @@ class _Folding:
 
     def _respond(self, response: ModelResponded) -> None:
         self._turn.append(response)
-        self._open = [(call.id, replace(call, id=self._unused_id(call.id))) for call in response.tool_calls]
+        self._open = [(call.id, self._with_unused_id(call)) for call in response.tool_calls]
         self._asked = frozenset(id_ for id_, _ in self._open)
         if response.text.strip() or self._open:
             calls = tuple(call for _, call in self._open)
@@ -381,12 +382,12 @@ class _Folding:
         else:
             self.items.append(item)
 
-    def _unused_id(self, id_: str) -> str:
-        id_ = id_ or "call"
+    def _with_unused_id(self, call: ToolCall) -> ToolCall:
+        id_ = call.id or "call"
         fresh, n = id_, self._numbers.get(id_, 1)
         while fresh in self._used:
             n += 1
             fresh = f"{id_}_{n}"
         self._used.add(fresh)
         self._numbers[id_] = n
-        return fresh
+        return call if fresh == call.id else replace(call, id=fresh)

@@ -1,7 +1,10 @@
-"""`tenk config`: whether the configuration can be used, and what it is: TOML, secrets masked, each value's source."""
+"""`tenk config`: whether the configuration can be used, what it is (secrets masked, each value's source); sets keys."""
 
+import contextlib
 import json
 import os
+import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -11,8 +14,11 @@ import click
 from pydantic import BaseModel, SecretStr
 
 from gateway.cli.root import config_option
+from gateway.command_line import of_process
+from gateway.config.editing import Draft, draft
 from gateway.config.settings import Settings, load, read_sources
-from gateway.config.sources import KeyPath, Sources
+from gateway.config.sources import KeyPath, Sources, key_parts
+from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_product
 
 MASK = "********"
@@ -20,7 +26,7 @@ MASK = "********"
 
 @click.group("config")
 def command() -> None:
-    """Check or show the configuration."""
+    """Check, show or change the configuration."""
 
 
 @command.command("check")
@@ -42,6 +48,42 @@ def show(config_path: Path | None) -> None:
     settings = in_force(settings, load_product(settings.agent.product))
     for line in lines_of(settings, read_sources(config_path, os.environ)):
         click.echo(line)
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value", required=False)
+@config_option
+def set_(key: str, value: str | None, config_path: Path | None) -> None:
+    """Set KEY (such as access.direct) to VALUE, where it belongs: secrets go into the file of secrets.
+
+    Without VALUE it is asked for, or read from the input: what is typed as an argument stands in the shell's history.
+    Comments stay; nothing is written that could not be loaded.
+    """
+    os.umask(0o077)
+    path = key_parts(key)
+    if not path:
+        raise click.UsageError("KEY is a table and a key, joined by dots: access.direct")
+    if value is None:
+        value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    made = _draft_of(config_path, path, value)
+    files = [str(file) for file in made.write()]
+    click.echo(f"{key} is set in {', '.join(files)}." if files else f"{key} was set so already.")
+    if path in made.after.environment:
+        click.echo(f"But {made.after.environment[path][0]} of the environment wins over it.")
+    click.echo(f"`{of_process().command('reload')}` puts it in force, or says which start does.")
+
+
+def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
+    """The value as TOML writes it, where that can be used; else as the text that it is."""
+    try:
+        return draft(config_path, os.environ, {path: tomllib.loads(f"value = {value}")["value"]})
+    except tomllib.TOMLDecodeError:
+        return draft(config_path, os.environ, {path: value})
+    except SettingsError:
+        with contextlib.suppress(SettingsError):
+            return draft(config_path, os.environ, {path: value})
+        raise
 
 
 def lines_of(settings: Settings, sources: Sources) -> Iterator[str]:

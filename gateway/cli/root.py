@@ -6,12 +6,15 @@ from pathlib import Path
 import click
 
 COMMANDS = {
+    "init": ("gateway.cli.init", "Set up a bot: try its tokens, write the configuration."),
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
+    "playground": ("gateway.cli.playground", "Try all three platforms, simulated, on one page."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
+    "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),
     "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
     "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
@@ -21,7 +24,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
-    "config": ("gateway.cli.config", "Check or show the configuration."),
+    "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }

@@ -15,7 +15,7 @@ from gateway.store.engine import Store, engine_for
 from gateway.wiring import command_table
 
 OF_EVERY_AGENT = frozenset({"stop", "link"})
-"""Of the commands that every agent has the one worth a name of its own among a workspace's apps."""
+"""Of the commands that every agent has the ones worth a name of their own among a workspace's apps."""
 
 
 @click.command("slack-manifest")

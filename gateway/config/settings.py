@@ -1,4 +1,4 @@
-"""The whole configuration, composed of each room's own model. Reading files is `config_sources`' work."""
+"""The whole configuration, composed of each room's own model. How files and variables are read is `sources`' matter."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,69 +29,19 @@ from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
-from gateway.config.sources import KeyPath, Sources, Tree, explain, is_secret, merge, read_file
+from gateway.config.environment import BESIDE, MODEL_KEYS, OPENAI_ONLY, from_environment
+from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
-from gateway.http.config import HttpConfig
+from gateway.http.config import HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
-
-OPENAI_DEFAULT = "openai:gpt-5-mini"
-"""The model where OPENAI_API_KEY is set and neither OPENAI_BASE_URL nor TENK_MODEL is."""
-
-OPENAI_ONLY = "openai:*"
-"""The model where OPENAI_BASE_URL is set and TENK_MODEL is not: the one that the server has."""
-
-ANTHROPIC_DEFAULT = "anthropic:claude-haiku-5-5"
-"""The model where of all providers only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set, and TENK_MODEL is not."""
-
-TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
-"""The account that TELEGRAM_BOT_TOKEN makes."""
-
-DISCORD_MAIN: KeyPath = ("channels", "discord", "main")
-"""The account that DISCORD_BOT_TOKEN makes."""
-
-SLACK_MAIN: KeyPath = ("channels", "slack", "main")
-"""The account that SLACK_BOT_TOKEN makes."""
-
-SHORTHANDS: Mapping[str, KeyPath] = {
-    "TENK_HOME": ("gateway", "home"),
-    "DATABASE_URL": ("gateway", "database_url"),
-    "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
-    "TENK_HTTP": ("http", "listen"),
-    "TENK_MODEL": ("model", "name"),
-    "TENK_ACCESS": ("access", "direct"),
-    "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
-    "DISCORD_BOT_TOKEN": (*DISCORD_MAIN, "token"),
-    "SLACK_BOT_TOKEN": (*SLACK_MAIN, "bot_token"),
-    "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
-    "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
-}
-"""Environment variables that stand for one key each; API_BASES and those of MODEL_KEYS depend on what else is set."""
-
-API_BASES: Mapping[str, tuple[str, str]] = {
-    "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
-    "discord": ("DISCORD_API_BASE", "DISCORD_BOT_TOKEN"),
-    "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
-}
-"""By platform: the variable that moves every account to another server, and the one that makes the account main."""
-
-
-MODEL_KEYS: Mapping[str, tuple[str, str]] = {
-    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-}
-"""By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
-
-
-BESIDE = ("with_tools", "with_images", "light")
-"""Keys of the model whose values are models themselves."""
 
 
 class GatewayConfig(BaseModel):
@@ -220,6 +170,9 @@ class Settings(BaseModel):
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
+            if is_loopback(self.http.host):
+                where = page.rstrip("/") + "/playground" if page.startswith("http") else "`tenk playground`"
+                found.append(f"To try all three without accounts, on simulated platforms, open {where}.")
         if self.model.name == "offline":
             found.append(
                 f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY or ANTHROPIC_API_KEY, "
@@ -237,7 +190,15 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     Raises:
         SettingsError: a line for each problem, with where it stands, the key and the nearest right name.
     """
-    sources = read_sources(path, environ)
+    return settings_of(read_sources(path, environ))
+
+
+def settings_of(sources: Sources) -> Settings:
+    """What was given, as the settings it makes.
+
+    Raises:
+        SettingsError: see `load`.
+    """
     tree = _with_product_defaults(sources.merge_all())
     model = settings_model(sources)
     try:
@@ -275,10 +236,28 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
     Raises:
         SettingsError: see `load`.
     """
+    return sources_of(*read_files(path), environ)
+
+
+def read_files(path: Path | None) -> tuple[ConfigFile, ConfigFile]:
+    """The main file and the secrets beside it; each is empty where there is none.
+
+    Raises:
+        SettingsError: the main file was named and is not there, or one cannot be read.
+    """
     if path is not None and not path.is_file():
         raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
-    files = Sources(read_file(main), read_file(main.with_name(SECRETS_NAME), private=True), {})
+    return read_file(main), read_file(main.with_name(SECRETS_NAME), private=True)
+
+
+def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]) -> Sources:
+    """The files and what the environment says beside.
+
+    Raises:
+        SettingsError: a secret stands in the main file.
+    """
+    files = Sources(main, secrets, {})
     model = settings_model(files)
     for key in _leaves(files.file.values):
         if is_secret(model, key):
@@ -286,48 +265,7 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
                 f"{files.place_of(key)}: {'.'.join(key)}: secrets do not belong in this file; "
                 f"move it to {files.secrets.path} (mode 0600) or into the environment"
             )
-    return Sources(files.file, files.secrets, _from_environment(files.merge_all(), environ))
-
-
-def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
-    """What the shorthands set; an empty variable counts as not set."""
-    given = {name: value for name, value in environ.items() if value.strip()}
-    found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
-    for platform, (base, token) in API_BASES.items():
-        if base in given:
-            accounts = {*files.get("channels", {}).get(platform, {}), *(["main"] if token in given else [])}
-            found |= {("channels", platform, account, "api_base"): (base, given[base]) for account in accounts}
-    return found | _model_from_environment(files, given)
-
-
-def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
-    """Keys of a provider that is not used stay out of the settings."""
-    chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
-    there = next((wire for wire, names in MODEL_KEYS.items() if not given.keys().isdisjoint(names)), None)
-    wire = there if chosen is None else str(chosen).partition(":")[0]
-    if wire is None or wire not in MODEL_KEYS:
-        return {}
-    fields = zip(("api_key", "base_url"), MODEL_KEYS[wire], strict=True)
-    found: dict[KeyPath, tuple[str, str]] = {
-        ("model", field): (name, given[name]) for field, name in fields if name in given
-    }
-    if chosen is None:
-        is_own = wire == "openai" and MODEL_KEYS["openai"][1] in given
-        default = OPENAI_ONLY if is_own else OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
-        found["model", "name"] = (next(iter(found.values()))[0], default)
-    return found | dict(_other_links_from_environment(files, given))
-
-
-def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
-    """A model behind the first that says neither key nor server has its provider's key."""
-    model = files.get("model", {})
-    links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
-    links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
-    for path, link in links.items():
-        if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
-            names = MODEL_KEYS.get(str(link.get("name")).partition(":")[0])
-            if names is not None and names[0] in given:
-                yield (*path, "api_key"), (names[0], given[names[0]])
+    return Sources(files.file, files.secrets, from_environment(files.merge_all(), environ))
 
 
 def _with_product_defaults(tree: Tree) -> Tree:

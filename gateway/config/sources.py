@@ -48,16 +48,17 @@ def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            table = _key_parts(header[1])
+            table = key_parts(header[1])
             if line.lstrip().startswith("[["):  # one of several: its place among them is a part of its path
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, str(counts[table]))
             yield number, table
         elif key := _KEY.match(line):
-            yield number, (*table, *_key_parts(key[1]))
+            yield number, (*table, *key_parts(key[1]))
 
 
-def _key_parts(dotted: str) -> KeyPath:
+def key_parts(dotted: str) -> KeyPath:
+    """The parts of a dotted key, as TOML writes it: `access.accounts."telegram:main".direct`."""
     return tuple(part.strip("\"'") for part in _KEY_PART.findall(dotted))
 
 
@@ -110,7 +111,7 @@ class Sources:
         """One tree of all."""
         tree = merge(self.file.values, self.secrets.values)
         for path, (_, value) in self.environment.items():
-            tree = merge(tree, _nest(path, value))
+            tree = merge(tree, nest(path, value))
         return tree
 
     def sets(self, path: KeyPath) -> bool:
@@ -136,6 +137,14 @@ def has_path(tree: object, path: KeyPath) -> bool:
     return True
 
 
+def value_at(tree: Any, path: KeyPath) -> object:
+    """What stands at `path`, where something does."""
+    for part in path:
+        tree = tree[part]
+    found: object = tree
+    return found
+
+
 def merge(base: Tree, over: Tree) -> Tree:
     """One tree of both; where both have a value that is no table, that of `over` stands."""
     merged = dict(base)
@@ -145,7 +154,8 @@ def merge(base: Tree, over: Tree) -> Tree:
     return merged
 
 
-def _nest(path: KeyPath, value: str) -> Tree:
+def nest(path: KeyPath, value: Any) -> Tree:
+    """The tables around one value."""
     tree: Any = value
     for part in reversed(path):
         tree = {part: tree}

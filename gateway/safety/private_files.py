@@ -68,20 +68,20 @@ def write_private(path: Path, content: bytes) -> None:
         GatewayError: it cannot be written.
     """
     try:
-        _replace(path, content)
+        replace_file(path, content)
     except OSError as error:
         raise GatewayError(f"the key {path} cannot be written: {error.strerror}") from error
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put a file in its place, whole and durable, or leave what was there; what the caller reads about is OSError."""
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-        os.write(descriptor, content)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, mode)
+        file.write(content)
+        file.flush()
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
     draft.replace(path)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

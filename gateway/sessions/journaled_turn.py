@@ -228,6 +228,7 @@ class JournaledTurn:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -241,7 +242,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
         self._live.show_wait(busy_s)
         return True
 
@@ -266,11 +267,14 @@ class JournaledTurn:
         turn, user_id = self._session.turn, self._turn.user_id
         if turn.cancelled is None and not self._session.may_command(user_id):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
+        waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
+        if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash
+            turn.interrupt(waiting)
         return turn.cancelled
 
-    async def until_stopped(self) -> EndReason:
-        """Wait for the reason to end."""
-        return await asyncio.shield(self._stop)
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """The reason to end, once there is one."""
+        return self._stop
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
         """What the tools of this turn made to go with its answer, and is kept."""

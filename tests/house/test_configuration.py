@@ -11,7 +11,8 @@ from pydantic import BaseModel, SecretStr
 
 from agent.config import LinkConfig
 from gateway.coach.product import COACH
-from gateway.config.settings import API_BASES, SHORTHANDS, Settings, load
+from gateway.config.environment import API_BASES, SHORTHANDS
+from gateway.config.settings import Settings, load
 from gateway.config.sources import annotation_at, is_secret
 from gateway.product import in_force
 from tests.house.tree import ROOT

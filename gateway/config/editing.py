@@ -1,0 +1,130 @@
+"""Changes keys of the configuration where they stand: comments stay, what does not load is never written.
+
+Which keys there are is the settings' matter, asking for values the command line's.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from gateway.config.settings import Settings, read_files, settings_model, settings_of, sources_of
+from gateway.config.sources import ConfigFile, KeyPath, Sources, has_path, is_secret, key_parts, merge, nest, value_at
+from gateway.errors import SettingsError
+from gateway.safety.private_files import replace_file
+
+Changes = Mapping[KeyPath, Any]
+"""By key: the value as TOML has it."""
+
+_COMMENTED = re.compile(r"#(?=\[|[A-Za-z0-9_\"'-]+\s*=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The configuration as it would be; nothing is written yet."""
+
+    before: Sources
+    after: Sources
+    settings: Settings
+    keys: tuple[KeyPath, ...]
+
+    def replaced_keys(self) -> Iterator[KeyPath]:
+        """The keys that had another value in a file."""
+        for key in self.keys:
+            for old, new in ((self.before.file, self.after.file), (self.before.secrets, self.after.secrets)):
+                if has_path(old.values, key) and value_at(old.values, key) != value_at(new.values, key):
+                    yield key
+
+    def write(self) -> list[Path]:
+        """Put what changed into its place, each file whole or not at all; the files.
+
+        Raises:
+            SettingsError: a file cannot be written, or somebody changed it meanwhile.
+        """
+        written = []
+        for old, new in ((self.before.file, self.after.file), (self.before.secrets, self.after.secrets)):
+            if old.text != new.text:
+                _write(old, new, private=new is self.after.secrets)
+                written.append(new.path)
+        return written
+
+
+def draft(path: Path | None, environ: Mapping[str, str], changes: Changes, beginning: str = "") -> Draft:
+    """The configuration with these changes, each in the file where it belongs. A new main file starts as `beginning`.
+
+    Raises:
+        SettingsError: as `gateway.config.settings.load`, for the files as they are or as they would be.
+    """
+    main, secrets = read_files(path)
+    before = sources_of(main, secrets, environ)
+    after_main = main if main.text or not beginning else ConfigFile(main.path, tomllib.loads(beginning), beginning)
+    model = settings_model(Sources(after_main, secrets, dict.fromkeys(changes, ("", ""))))
+    hidden = {key: value for key, value in changes.items() if is_secret(model, key)}
+    shown = {key: value for key, value in changes.items() if key not in hidden}
+    after = sources_of(_with_all(after_main, shown), _with_all(secrets, hidden), environ)
+    return Draft(before, after, settings_of(after), tuple(changes))
+
+
+def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
+    for key, value in changes.items():
+        text = with_value(file.text, key, value)
+        file = replace(file, text=text, values=tomllib.loads(text))
+    return file
+
+
+def with_value(text: str, key: KeyPath, value: Any) -> str:
+    """The TOML text with this value at the key; everything else means what it meant, and its comments stay.
+
+    Where the key stands in a comment, as in the example, that line becomes it.
+    """
+    wanted = merge(tomllib.loads(text), nest(key, value))
+    for candidate in (*_taken_out_of_comment(text, key, value), _by_parser(text, key, value)):
+        try:
+            if tomllib.loads(candidate) == wanted:
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    raise SettingsError(f"{'.'.join(key)}: cannot be set; write it into the file by hand")
+
+
+def _by_parser(text: str, key: KeyPath, value: Any) -> str:
+    document = tomlkit.parse(text)
+    table: Any = document
+    for part in key[:-1]:
+        if part not in table:
+            table[part] = tomlkit.table(is_super_table=part is not key[-2])
+        table = table[part]
+    table[key[-1]] = value
+    return tomlkit.dumps(document)
+
+
+def _taken_out_of_comment(text: str, key: KeyPath, value: Any) -> Iterator[str]:
+    """The text with the commented line of the key in force, and its table's header, if that is a comment too."""
+    lines, header = text.split("\n"), 0
+    table: KeyPath = ()
+    for number, line in enumerate(lines):
+        bare = _COMMENTED.sub("", line, count=1) if line.startswith("#") else line
+        if bare.startswith("["):
+            table, header = key_parts(bare.partition("]")[0].lstrip("[")), number
+        elif bare is not line and table == key[:-1] and key_parts(bare.partition("=")[0]) == key[-1:]:
+            changed = [*lines]
+            changed[header] = _COMMENTED.sub("", lines[header], count=1)
+            changed[number] = tomlkit.dumps({key[-1]: value}).rstrip("\n")
+            yield "\n".join(changed)
+
+
+def _write(old: ConfigFile, new: ConfigFile, *, private: bool) -> None:
+    place = Path(os.path.realpath(new.path))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        mode = 0o600 if private else place.stat().st_mode & 0o777 if place.exists() else 0o644
+        if place.exists() and place.read_bytes().decode("utf-8-sig") != old.text:
+            raise SettingsError(f"{new.path} was changed meanwhile; nothing was written, try again")
+        replace_file(place, new.text.encode(), mode)
+    except OSError as error:
+        raise SettingsError(f"{new.path} cannot be written ({error.strerror})") from error

@@ -1,0 +1,95 @@
+"""`tenk init` and `tenk config set` as a new operator types them, against simulated platforms."""
+
+import asyncio
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
+from channels.simulators.telegram.person_side import TOKEN
+from channels.simulators.telegram.server import TelegramSimulator
+from gateway.cli.root import root
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory to be in, with nothing of the product's in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_")):
+            monkeypatch.delenv(name)
+    return tmp_path
+
+
+async def tenk(*arguments: str, said: str | None = None, **environ: str) -> Result:
+    """What it answers; in a thread, as it asks platforms that this one plays."""
+    return await asyncio.to_thread(CliRunner().invoke, root, arguments, input=said, env=environ)
+
+
+async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
+    """Tokens are tried, secrets stand apart at 0600, the platform's address is kept, and the doctor finds all well."""
+    async with TelegramSimulator(throttled=False) as telegram, SlackSimulator() as slack:
+        telegram.add_bot(TOKEN)
+        slack.add_app()
+        bases = {"TELEGRAM_API_BASE": telegram.base_url, "SLACK_API_BASE": slack.base_url}
+        tokens = ("--telegram-token", TOKEN, "--slack-bot-token", BOT_TOKEN, "--slack-app-token", APP_TOKEN)
+        made = await tenk("init", *tokens, **bases)
+        assert 0 == made.exit_code, made.output
+        assert "@tenk_bot" in made.output
+        assert TOKEN not in made.output
+        checked = await tenk("doctor")
+        assert 0 == checked.exit_code, checked.output
+    secrets = here / "config" / "secrets.toml"
+    assert 0o600 == secrets.stat().st_mode & 0o777
+    assert TOKEN == tomllib.loads(secrets.read_text())["channels"]["telegram"]["main"]["token"]
+    written = tomllib.loads((here / "config" / "gateway.toml").read_text())
+    assert telegram.base_url == written["channels"]["telegram"]["main"]["api_base"]
+
+
+async def test_a_wrong_token_is_named_and_nothing_is_written(here: Path) -> None:
+    """Which one, and where the right one is; the other token, which is good, is not written either."""
+    async with TelegramSimulator(throttled=False) as telegram, SlackSimulator() as slack:
+        telegram.add_bot(TOKEN)
+        slack.add_app()
+        bases = {"TELEGRAM_API_BASE": telegram.base_url, "SLACK_API_BASE": slack.base_url}
+        tokens = ("--telegram-token", TOKEN, "--slack-bot-token", BOT_TOKEN, "--slack-app-token", "xapp-wrong")
+        refused = await tenk("init", *tokens, **bases)
+    told = str(refused.exception)
+    assert ("slack:main: Slack refuses the app-level token" in told, "channels.slack.main.app_token" in told) == (
+        True,
+        True,
+    )
+    assert ("connections:write" in told, "telegram" in told) == (True, False)
+    assert [] == list(here.iterdir())
+
+
+async def test_what_is_there_is_not_replaced_unasked(here: Path) -> None:
+    """Without a terminal to ask at, `--replace` says so; comments of the file stay."""
+    (here / "config").mkdir()
+    (here / "config" / "gateway.toml").write_text("# mine\n[model]\nname = 'offline'\n")
+    refused = await tenk("init", "--no-check", "--model", "openai:gpt-5-nano", "--model-key", "sk-made-up")
+    assert "model.name is set already" in str(refused.exception)
+    assert "offline" in (here / "config" / "gateway.toml").read_text()
+    done = await tenk("init", "--no-check", "--model", "openai:gpt-5-nano", "--model-key", "sk-made-up", "--replace")
+    assert 0 == done.exit_code, done.output
+    assert '# mine\n[model]\nname = "openai:gpt-5-nano"\n' == (here / "config" / "gateway.toml").read_text()
+
+
+async def test_a_key_is_set_by_its_name(here: Path) -> None:
+    """Lists, numbers and texts as they are written; a secret is read from the input, and never printed."""
+    for key, value in (("access.direct", "open"), ("sessions.max_turns", "7"), ("gateway.log_level", "debug")):
+        assert 0 == (await tenk("config", "set", key, value)).exit_code
+    await tenk("config", "set", 'access.accounts."telegram:main".allow', '["telegram:42"]')
+    secret = await tenk("config", "set", "channels.telegram.main.token", said=f"{TOKEN}\n")
+    assert (0, False) == (secret.exit_code, TOKEN in secret.output)
+    shown = (await tenk("config", "show")).output
+    for line in ('direct = "open"', "max_turns = 7", 'log_level = "debug"', 'allow = ["telegram:42"]'):
+        assert line in shown
+    wrong = await tenk("config", "set", "sessions.max_turn", "7")
+    assert 'did you mean "max_turns"?' in str(wrong.exception)
+    environment = await tenk("config", "set", "model.name", "offline", TENK_MODEL="offline")
+    assert "TENK_MODEL of the environment wins" in environment.output

@@ -1,0 +1,100 @@
+"""The configuration is changed where it stands: comments stay, and nothing is written that could not be loaded."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.config.editing import draft, with_value
+from gateway.config.sources import key_parts
+from gateway.errors import SettingsError
+from tests.house.tree import ROOT
+
+EXAMPLE = (ROOT / "config" / "gateway.toml").read_text(encoding="utf-8")
+
+
+def files(tmp_path: Path, main: str = "", secrets: str | None = None) -> Path:
+    """A main file, and one of secrets beside it."""
+    (tmp_path / "gateway.toml").write_text(main)
+    if secrets is not None:
+        (tmp_path / "secrets.toml").touch(0o600)
+        (tmp_path / "secrets.toml").write_text(secrets)
+    return tmp_path / "gateway.toml"
+
+
+def test_a_key_of_the_example_comes_out_of_its_comment() -> None:
+    """One line changes where the key is explained; one in a table that is a comment brings its header along."""
+    after = with_value(EXAMPLE, ("access", "direct"), "open")
+    assert [('#direct = "pairing"', 'direct = "open"')] == changed(EXAMPLE, after)
+    after = with_value(EXAMPLE, ("channels", "telegram", "main", "rich"), True)
+    assert [("#[channels.telegram.main]", "[channels.telegram.main]"), ("#rich = false", "rich = true")] == changed(
+        EXAMPLE, after
+    )
+
+
+def changed(before: str, after: str) -> list[tuple[str, str]]:
+    """The lines that differ."""
+    pairs = zip(before.splitlines(), after.splitlines(), strict=True)
+    return [(old, new) for old, new in pairs if old != new]
+
+
+def test_a_value_that_stands_is_replaced_and_its_comment_stays() -> None:
+    """Also in a table nobody explained, and where the table is not there yet."""
+    assert '[http]\nlisten = "[::1]:9"  # why\n' == with_value(
+        '[http]\nlisten = "x"  # why\n', ("http", "listen"), "[::1]:9"
+    )
+    made = with_value("# mine\n", key_parts('access.accounts."telegram:main".allow'), ["telegram:42"])
+    assert made.startswith("# mine\n")
+    assert {"access": {"accounts": {"telegram:main": {"allow": ["telegram:42"]}}}} == tomllib.loads(made)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c d", "e.f"]), st.sampled_from(["x", "y:z"])), max_size=4))
+def test_whatever_is_set_in_turn_is_what_is_read(keys: list[tuple[str, str]]) -> None:
+    """Every value set so far stands, and nothing else was touched."""
+    text, wanted = "# head\n\n[z]\nkept = 1 # here\n", {"z": {"kept": 1}}
+    for number, (table, key) in enumerate(keys):
+        text = with_value(text, (table, key), number)
+        wanted.setdefault(table, {})[key] = number
+    assert wanted == tomllib.loads(text)
+    assert ("# head", True) == (text.partition("\n")[0], "kept = 1 # here" in text)
+
+
+def test_a_secret_goes_into_its_own_file(tmp_path: Path) -> None:
+    """Of mode 0600, also where it is new; the main file is not touched."""
+    path = files(tmp_path, "# mine\n")
+    made = draft(path, {}, {("channels", "telegram", "main", "token"): "123:abc"})
+    assert [tmp_path / "secrets.toml"] == made.write()
+    assert ("# mine\n", 0o600) == (path.read_text(), (tmp_path / "secrets.toml").stat().st_mode & 0o777)
+    assert "123:abc" in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("access.dirct", "open", 'access.dirct: there is no such key; did you mean "direct"?'),
+        ("sessions.max_turns", 0, "sessions.max_turns: input should be greater"),
+        ("model.name", "gpt", "model.name: write offline, anthropic:NAME or openai:NAME"),
+        ("channels.telegram.main.token", "nonsense", "channels.telegram.main.token: is not a bot token"),
+        ("access", "open", "access"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_written(tmp_path: Path, key: str, value: object, words: str) -> None:
+    """The key, what is wrong, the nearest right name; the files are as they were."""
+    path = files(tmp_path, "[access]\ndirect = 'pairing'\n")
+    with pytest.raises(SettingsError) as refused:
+        draft(path, {}, {key_parts(key): value})
+    assert words in str(refused.value)
+    assert "nonsense" not in str(refused.value)
+    assert ["gateway.toml"] == [file.name for file in tmp_path.iterdir()]
+
+
+def test_a_file_somebody_else_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    """Two who write at once do not undo each other."""
+    path = files(tmp_path)
+    made = draft(path, {}, {("access", "direct"): "open"})
+    path.write_text("[access]\ndirect = 'allowlist'\n")
+    with pytest.raises(SettingsError, match="was changed meanwhile"):
+        made.write()
+    assert "allowlist" in path.read_text()
