@@ -68,6 +68,7 @@ from gateway.ops.operators import (
     access_operations,
     keep_house,
     link_deps,
+    load_people,
     operator_calls,
     show_founding_link,
 )
@@ -77,7 +78,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
-from gateway.store import chats, journal, people
+from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
@@ -180,9 +181,6 @@ class Gateway:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
         await self._budgets.begin()
-        self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
-            self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:
@@ -205,6 +203,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
+        await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
@@ -285,7 +284,7 @@ class Gateway:
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
-        does = partial(erase, own_tables=tables)
+        does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 

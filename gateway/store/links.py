@@ -5,7 +5,6 @@ Whatever moves is written down, row by row, so that it can go back. What both ha
 them: of who joined it is then not seen until the link is undone. No code is in any table: it is derived from the id.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -120,11 +119,6 @@ def forget_user(connection: sa.Connection, user_id: str) -> None:
     gone = sa.select(links.c.id).where(mine)
     connection.execute(sa.delete(link_moves).where(link_moves.c.link_id.in_(gone)))
     connection.execute(sa.delete(links).where(mine))
-
-
-def joined_to(connection: sa.Connection, user_id: str) -> Sequence[str]:
-    """The users who joined this one and have not gone again."""
-    return list(connection.execute(sa.select(users.c.id).where(users.c.joined == user_id)).scalars())
 
 
 # ------------------------------------------------------------ what moves
