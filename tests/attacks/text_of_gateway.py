@@ -159,6 +159,7 @@ EXCUSED: dict[str, str] = {
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
     "gateway.command_line": "the command line this process was started with, read once at the start",
+    "gateway.ops.alerts": "loops over the troubles there are, one for an account and a model at most, and over owners",
     "gateway.ops.trace": "an operator's own words, beside names of at most 128 characters",
     "gateway.ops.operators": "loops over the accounts of the configuration",
     "gateway.commands.linking": "loops over the two buttons of a question, and the two sides of a link",
