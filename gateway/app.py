@@ -209,7 +209,7 @@ class Gateway:
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
             self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
-            channel_of=manager.now_loaded,
+            channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:

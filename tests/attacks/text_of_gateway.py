@@ -135,7 +135,6 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.parking": "loops over the turns that wait, by their ids",
     **DELIVERY_EXCUSED,
     "gateway.commands.connect": "two parts of one reply, and the operator's few models",
-    "gateway.credentials.flows": "loops over the flows that people have begun, 1,000 at most",
     "gateway.http.oauth_page:page_of": "four values of one page, at most 4,096 characters",
     "gateway.credentials.formats": "loops over three names of fields, and the operator's own path",
     "gateway.safety.vault": "loops over the operator's few keys, read once at the start",
