@@ -166,6 +166,8 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.people": "loops over everybody known, by four short values of each",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
+    "gateway.commands.conversations": "two parts of one reply, and ten short titles",
+    "gateway.sessions.aside": "builds a message like any other; loops over our own tools and events",
     "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
     "gateway.sessions.trials": "loops over what is at work, by its ids",
