@@ -220,14 +220,13 @@ class Gateway:
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: {
-                **access_decisions(access(delivery, bus)), **link_decisions(self._desk.link_deps)
-            },
+            decisions=lambda *ends: {**access_decisions(access(*ends)), **link_decisions(self._desk.link_deps)},
         )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        moves = self._product.move, partial(self._product.move, back=True)
-        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, moves)
+        self._desk.linking = link_deps(
+            store, key, manager, delivery, runtime.parking, self._snapshot, self._product.move
+        )
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -239,9 +238,8 @@ class Gateway:
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep(
-            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
-        )
+        calls = operator_calls(desk)
+        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)

@@ -3,7 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,6 @@ from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.linking import Move
 from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
@@ -103,9 +102,9 @@ def link_deps(
     delivery: Delivery,
     parking: Parking,
     snapshot: AccessSnapshot,
-    moves: tuple[Move, Move],
+    move: Callable[..., None],
 ) -> LinkDeps:
-    """What linking works with; sessions and lanes hear of each step after its commit. `moves`: there, and back."""
+    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too."""
 
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
@@ -124,7 +123,7 @@ def link_deps(
         parking.release(unparked)
 
     seals = SealedButtons(AccessKeys.derive_from(key).buttons)
-    return LinkDeps(store, key, seals, steady_now, tell, announce, *moves)
+    return LinkDeps(store, key, seals, steady_now, tell, announce, move, partial(move, back=True))
 
 
 async def keep_house(store: Store) -> None:
