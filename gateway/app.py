@@ -88,10 +88,6 @@ log = structlog.get_logger()
 
 DRAIN_LOOK_S = 0.05
 
-COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time (November 2026), and next to nothing here is a cycle."""
-
 
 def utc_now() -> datetime:
     """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
@@ -243,7 +239,6 @@ class Gateway:
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
