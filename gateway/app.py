@@ -77,6 +77,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
+from gateway.spans import record_spans
 from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -107,6 +108,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    if settings.gateway.traces:
+        record_spans()
     limit = raise_soft_limit()
     settings = fit_to_descriptors(settings, free_descriptors(limit))
     with HomeLock(settings.home):
@@ -203,7 +206,7 @@ class Gateway:
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
             self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
-            channel_of=manager.now_loaded,
+            channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
