@@ -9,7 +9,6 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from agent.errors import FailureKind
 from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
 from gateway.access.policy import AccessSnapshot
@@ -18,7 +17,7 @@ from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
-from gateway.ops.instrumentation import ModelWatch
+from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.route_report import route_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
@@ -78,9 +77,6 @@ class Trouble:
         counted = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         return f"{counted}; the newest: {self.why}" if counted else self.why
 
-
-REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
-"""What no model gets over by itself."""
 
 FEW = 3
 """Times in a row that a model may fail before somebody is told."""

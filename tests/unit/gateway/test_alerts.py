@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -10,7 +11,8 @@ from agent.errors import FailureKind
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
-from gateway.ops.alerts import Review, _places, review
+from gateway.errors import StoreUnavailable
+from gateway.ops.alerts import OwnerAlerts, Review, _places, review
 from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelStanding, Trouble
 from gateway.store import alerts, outbox, people, reports
@@ -20,7 +22,9 @@ from gateway.store.people import Newcomer
 from gateway.store.tables.traffic import chats as chats_table
 from gateway.supervision import Faults
 from gateway.texts import HARNESS
+from tests.fakes.chat import FakeChannel, FakeChannels
 from tests.fakes.people import NOON, OnConnection, database, minutes
+from tests.fakes.spine import quick_store
 
 DOWN = Trouble("channel", "telegram:main", "no route")
 KEY = Trouble("key", "openai:x", "refused", at_once=True)
@@ -176,3 +180,43 @@ def test_nobody_is_told_through_what_is_down() -> None:
                 })  # fmt: skip
         assert ["telegram42"] == [where.chat for _, where in _places(connection, "")]
         assert ["slack42"] == [where.chat for _, where in _places(connection, "telegram:main")]
+
+
+async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:
+    """Whoever becomes owner later hears of what still lasts; a store that does not answer is told to who looks."""
+    store = await quick_store(tmp_path / "tenk.db")
+    found: list[dict[str, Trouble | None] | StoreUnavailable] = [{KEY.key: KEY}, {KEY.key: KEY}, StoreUnavailable("no")]
+
+    async def look() -> dict[str, Trouble | None]:
+        result = found.pop(0)
+        if isinstance(result, StoreUnavailable):
+            raise result
+        return result
+
+    channel = FakeChannel()
+    owners = OwnerAlerts(store, look, FakeChannels(channel), Published(), lambda: NOON)  # type: ignore[arg-type]  # what it asks
+    await owners.look()
+    assert {} == await store.read(alerts.known_alerts)
+    await store.write(an_owner)
+    await owners.look()
+    said = await store.read(lambda connection: reports.outbox_lines(connection, "default", 9))
+    assert ["42"] == [line.chat for line in said]
+    with pytest.raises(StoreUnavailable):
+        await owners.look()
+    await store.aclose()
+
+
+def an_owner(connection: sa.Connection) -> None:
+    """Somebody who has talked to the bot alone."""
+    person = people.enrol(connection, Newcomer("default", "sim:42", "sim:main", "Ana", "owner", "cli"), NOON)
+    connection.execute(sa.insert(chats_table), {
+        "tenant_id": "default", "channel": "sim", "account": "main", "chat": "42", "thread": "", "direct": True,
+        "user_id": person.user_id, "heard_at": NOON,
+    })  # fmt: skip
+
+
+class Published:
+    """A delivery that delivers nothing."""
+
+    def publish(self, rows: object) -> None:
+        """As the delivery's."""
