@@ -79,6 +79,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
+from gateway.spans import record_spans
 from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -89,10 +90,6 @@ from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 log = structlog.get_logger()
 
 DRAIN_LOOK_S = 0.05
-
-COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -113,6 +110,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    if settings.gateway.traces:
+        record_spans()
     limit = raise_soft_limit()
     settings = fit_to_descriptors(settings, free_descriptors(limit))
     with HomeLock(settings.home):
@@ -247,7 +246,6 @@ class Gateway:
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
