@@ -1,4 +1,4 @@
-"""A session in all modes, on the pure objects: each message in exactly one turn of its person's, or cleared and said so.
+"""A session in all modes, on the pure objects: each message in exactly one turn of its person's, or cleared.
 
 What is decided is the product's (`SessionTurn`, `modes`, `inbox_rules`); what stands for the store is a dictionary, for
 the worker one rule a step. `test_session_machine` plays the same over the real store, a hundred times more slowly.
@@ -240,7 +240,9 @@ class ModesMachine(RuleBasedStateMachine):
         for user in ("p1", "p2"):
             mine = [row.id for row in read if row.user_id == user]
             assert sorted(mine) == mine, "a person's own order"
-        assert all(words_of(row.event, "talk") == f"w{row.id}" for row in read), "as it reads in the end, without the mark"
+        assert all(words_of(row.event, "talk") == f"w{row.id}" for row in read), (
+            "as it reads in the end, without the mark"
+        )
 
 
 TestModes = ModesMachine.TestCase
