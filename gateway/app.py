@@ -39,6 +39,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.groups import GroupDeps
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -54,10 +55,11 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
-from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
@@ -66,6 +68,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    link_deps,
     load_people,
     operator_calls,
     show_founding_link,
@@ -76,6 +79,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
+from gateway.spans import record_spans
 from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -86,10 +90,6 @@ from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 log = structlog.get_logger()
 
 DRAIN_LOOK_S = 0.05
-
-COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -110,6 +110,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    if settings.gateway.traces:
+        record_spans()
     limit = raise_soft_limit()
     settings = fit_to_descriptors(settings, free_descriptors(limit))
     with HomeLock(settings.home):
@@ -147,15 +149,15 @@ class Gateway:
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
-        self._desk = OperatorDesk()
+        self._desk = OperatorDesk(groups=GroupDeps(store, settings.access, utc_now, self._snapshot.put_group))
         self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
-        charge = self._budgets.charge
+        charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
         deps = ModelDeps(
-            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
-            charge=charge,
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers,
+            measure=partial(MeasuredModel, watch=self._watch), charge=charge,
         )  # fmt: skip
         self._model = _model_of(settings, self._product, deps)
         self._judge = _judge_of(settings, charge)
@@ -206,7 +208,7 @@ class Gateway:
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
             self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
-            channel_of=manager.now_loaded,
+            channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -215,12 +217,15 @@ class Gateway:
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
-            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
+            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
+            decisions=lambda *ends: {**access_decisions(access(*ends)), **self._desk.decisions()},
         )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
+        self._desk.linking = link_deps(
+            store, key, manager, delivery, runtime.parking, self._snapshot, self._product.move
+        )
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -232,23 +237,22 @@ class Gateway:
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep(
-            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
-        )
+        calls = operator_calls(desk)
+        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )

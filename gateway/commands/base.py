@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
 from channels.base import CommandOption
-from channels.messages import OutboundMedia
+from channels.messages import Address, Button, OutboundMedia
 from gateway.access.roles import Role
 from gateway.store.erasure import Extent
 
@@ -32,6 +32,20 @@ class SetMode:
     """Change how messages that arrive mid-turn are taken."""
 
     mode: str  # one of MODES
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeConversation:
+    """Go on with an earlier conversation of the same place; what runs in the present one is stopped."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTitle:
+    """Call the conversation so."""
+
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +147,8 @@ Results = Sequence[object]
 SessionWish = (
     SessionAction
     | ForgetPerson
+    | ResumeConversation
+    | SetTitle
     | SetMode
     | SetTimezone
     | SetLanguage
@@ -154,6 +170,7 @@ class Reply:
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
     session: SessionWish | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
+    buttons: tuple[Button, ...] = ()  # under the text, sealed for whoever gave the command
     secret_ref: str | None = None  # what stands for bullets in the text, when it is sent; see gateway.access.codes
 
 
@@ -168,6 +185,15 @@ TakeBack = Callable[[], Awaitable[bool | None]]
 async def no_message() -> bool | None:
     """A command that was no message."""
     return None
+
+
+AnswerAside = Callable[[str], Awaitable[str]]
+"""The answer to a question beside the turn, which becomes no part of the conversation; "" where it is refused."""
+
+
+async def no_answer(_question: str) -> str:
+    """Nobody answers here."""
+    return ""
 
 
 async def no_files() -> Sequence[str]:
@@ -188,6 +214,11 @@ class SessionControl(Protocol):
         """Whether a turn runs now."""
         ...
 
+    @property
+    def where(self) -> tuple[str, str]:
+        """Tenant and key: what the session is known by."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
@@ -203,6 +234,8 @@ class Invocation:
     take_back: TakeBack = no_message
     sender: str = ""  # the canonical sender, `telegram:42`
     direct: bool = True  # nobody else reads along
+    address: Address | None = None  # where it was given
+    answer_aside: AnswerAside = no_answer
 
 
 @dataclass(frozen=True, slots=True)
