@@ -42,6 +42,7 @@ from gateway.commands.decisions import access_decisions
 from gateway.commands.groups import GroupDeps
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
+from gateway.console.console import Console, make_console
 from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
@@ -67,6 +68,7 @@ from gateway.ops.operators import (
     InviteLinks,
     OperatorDeps,
     access_operations,
+    calls_as,
     keep_house,
     link_deps,
     load_people,
@@ -233,9 +235,13 @@ class Gateway:
         standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = self._make_http(standing, manager, operations, letters)
+        http, console = self._make_http(standing, manager, operations, letters)
+        self.http = http
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
+        desk = OperatorDeps(
+            store, operations, keys, links, api_keys, rotation, letters, standing, self._desk,
+            console_link=lambda by: console.link(http.url, by),
+        )  # fmt: skip
         tasks.keep("http", http.run)
         calls = operator_calls(desk)
         tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
@@ -259,15 +265,17 @@ class Gateway:
 
     def _make_http(
         self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
-    ) -> HttpServer:
+    ) -> tuple[HttpServer, Console]:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
             frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
         api = build_api(parts, product.name, product.title, product.routes(self._store))
-        connected = any(settings.channels.accounts())
-        return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
+        calls = partial(calls_as, store=self._store, operations=operations, letters=letters, standing=standing)
+        console = make_console(self._store, calls, lambda: settings, product.title)
+        playground, routes = not any(settings.channels.accounts()), console.routes()
+        return HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes), console
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections import deque
 from collections.abc import Mapping, MutableMapping
 from typing import Any, TextIO, TypeVar
 
@@ -136,6 +137,9 @@ _NUMBERS = frozenset((int, float, bool, type(None)))
 
 EventDict = MutableMapping[str, Any]
 
+RECENT: deque[Mapping[str, object]] = deque(maxlen=500)
+"""The newest events, clean as they were logged, oldest first: for the console."""
+
 
 def configure(
     redactor: Redactor, *, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None
@@ -152,6 +156,7 @@ def configure(
         Cleaner(redactor, one_line=plain),
         structlog.processors.add_log_level,  # these two say nothing of anybody's
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _keep,
     ]
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback)
@@ -166,6 +171,11 @@ def configure(
         cache_logger_on_first_use=True,
     )
     _route_libraries(shared, renderer, out)
+
+
+def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:
+    RECENT.append(dict(event))
+    return event
 
 
 def _route_libraries(shared: list[structlog.types.Processor], renderer: structlog.types.Processor, out: TextIO) -> None:

@@ -12,25 +12,25 @@ from gateway.access.ranks import BY_CLI
 Call = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 
-def access_calls(operations: AccessOperations) -> Mapping[str, Call]:
-    """Handlers by name. Each answers what the operation gives, or raises OperationRefused."""
+def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str, Call]:
+    """Handlers by name, in the name of an actor. Each answers what the operation gives, or raises OperationRefused."""
 
     async def approve(arguments: dict[str, JsonValue]) -> JsonValue:
         if "request" in arguments:
             (number,) = _expect(arguments, "request")
-            return await operations.approve_request(number, BY_CLI)
+            return await operations.approve_request(number, by)
         (code,) = _expect(arguments, "code")
-        return await operations.approve(code, BY_CLI)
+        return await operations.approve(code, by)
 
     return {
         "pairing.list": _reading_call(operations.list_requests),
         "pairing.approve": approve,
-        "pairing.deny": _changing_call(operations.deny, "request"),
-        "pairing.block": _changing_call(operations.block, "who"),
+        "pairing.deny": _changing_call(operations.deny, "request", by=by),
+        "pairing.block": _changing_call(operations.block, "who", by=by),
         "users.list": _reading_call(operations.users),
         "users.audit": _reading_call(operations.audit),
-        "users.role": _changing_call(operations.set_role, "who", "role"),
-        "users.revoke": _changing_call(operations.revoke, "who", "account"),
+        "users.role": _changing_call(operations.set_role, "who", "role", by=by),
+        "users.revoke": _changing_call(operations.revoke, "who", "account", by=by),
     }
 
 
@@ -60,11 +60,11 @@ def _reading_call(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
     return call
 
 
-def _changing_call(operation: Callable[..., Awaitable[JsonValue]], *names: str) -> Call:
+def _changing_call(operation: Callable[..., Awaitable[JsonValue]], *names: str, by: str = BY_CLI) -> Call:
     """The operation takes these, and who does it."""
 
     async def call(arguments: dict[str, JsonValue]) -> JsonValue:
-        return await operation(*_expect(arguments, *names), BY_CLI)
+        return await operation(*_expect(arguments, *names), by)
 
     return call
 

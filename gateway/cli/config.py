@@ -1,27 +1,21 @@
 """`tenk config`: whether the configuration can be used, what it is (secrets masked, each value's source); sets keys."""
 
 import contextlib
-import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from enum import Enum
 from pathlib import Path
-from typing import TypeGuard
 
 import click
-from pydantic import BaseModel, SecretStr
 
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.config.editing import Draft, draft
-from gateway.config.settings import Settings, load, read_sources
-from gateway.config.sources import KeyPath, Sources, key_parts
+from gateway.config.listing import lines_of
+from gateway.config.settings import load, read_sources
+from gateway.config.sources import KeyPath, key_parts
 from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_product
-
-MASK = "********"
 
 
 @click.group("config")
@@ -84,59 +78,3 @@ def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
         with contextlib.suppress(SettingsError):
             return draft(config_path, os.environ, {path: value})
         raise
-
-
-def lines_of(settings: Settings, sources: Sources) -> Iterator[str]:
-    """Every key with the value in force; what was set says where, what was not is commented out when it is empty."""
-    yield from _table((), settings, sources)
-
-
-def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sources) -> Iterator[str]:
-    names = table if isinstance(table, Mapping) else type(table).model_fields
-    items = {name: table[name] if isinstance(table, Mapping) else getattr(table, name) for name in names}
-    tables = {key for key, value in items.items() if isinstance(value, BaseModel | Mapping) or _holds_tables(value)}
-    plain = {key: value for key, value in items.items() if key not in tables}
-    if plain:
-        yield f"[{'.'.join(map(_key, path))}]"
-        for key, value in plain.items():
-            yield _line((*path, key), value, sources)
-        yield ""
-    for key, value in items.items():
-        if isinstance(value, BaseModel | Mapping):
-            yield from _table((*path, key), value, sources)
-        elif _holds_tables(value):
-            for index, entry in enumerate(value):
-                place = (*path, key, str(index))
-                yield f"[[{'.'.join(map(_key, (*path, key)))}]]  # {sources.place_of(place)}"
-                fields = type(entry).model_fields
-                yield from (_line((*place, name), getattr(entry, name), sources) for name in fields)
-                yield ""
-
-
-def _holds_tables(value: object) -> TypeGuard[tuple[BaseModel, ...]]:
-    return isinstance(value, tuple) and bool(value) and isinstance(value[0], BaseModel)
-
-
-def _line(path: KeyPath, value: object, sources: Sources) -> str:
-    source = f"  # {sources.place_of(path)}" if sources.sets(path) else ""
-    if value is None:
-        return f"# {_key(path[-1])} is not set"
-    return f"{_key(path[-1])} = {_toml(value)}{source}"
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, SecretStr):
-        return f'"{MASK}"'
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, tuple | list | frozenset):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    if isinstance(value, Enum):
-        return json.dumps(value.value)
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

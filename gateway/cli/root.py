@@ -19,6 +19,7 @@ COMMANDS = {
     "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
+    "console": ("gateway.cli.console", "Print a link that opens the console in a browser."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),

@@ -42,6 +42,7 @@ class OperatorDesk:
     ways: Ways | None = None
     linking: LinkDeps | None = None
     groups: GroupDeps | None = None
+    console_link: Callable[[str], str] | None = None  # for a user's id
 
     def link_deps(self) -> LinkDeps:
         """What linking works with; messages are read once it is there."""
@@ -71,6 +72,7 @@ def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
         ("block", replies.block, (who,)),
         ("role", replies.role, (who, roles)),
         ("invite", replies.invite, (CommandOption("role", "menu.invite.role", choices=tuple(GIVEN_ROLES)),)),
+        ("console", replies.console, ()),
     )
     return tuple(
         Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
@@ -121,6 +123,13 @@ class _PeopleReplies:
         number, role = str(user["user"])[-NUMBER_CHARS:], said(f"people.role_{user['role']}")
         you = said("people.you") if user["user"] == asked.principal.user_id else ""
         return f"- `{number}` {role}{you}: {whom(user)}"
+
+    async def console(self, asked: Invocation) -> Reply:
+        """A link that opens the console once, for whoever asked."""
+        if self._desk.console_link is None:
+            raise OperationRefused("people.not_now")
+        link = self._desk.console_link(asked.principal.user_id)
+        return Reply(HARNESS.text(asked.principal.locale, "people.console", link=link))
 
     async def requests(self, asked: Invocation) -> Reply:
         """Who waits to be let in, the likeliest first."""

@@ -7,7 +7,7 @@ import hmac
 import ipaddress
 import logging
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -21,7 +21,7 @@ from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from channels.base import ChannelState
+from channels.base import ChannelState, HttpRoute
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
 from gateway.http import oauth_page, playground
@@ -116,6 +116,7 @@ class HttpServer:
         api: ApiServer | None = None,
         *,
         playground: bool = False,
+        routes: Sequence[HttpRoute] = (),
     ) -> None:
         """Nothing is bound before `run`.
 
@@ -125,8 +126,10 @@ class HttpServer:
             mounts: finds what channels serve.
             api: answers under `/v1`.
             playground: whether one is opened at `/playground`, for whoever sits at this machine.
+            routes: further paths of our own, such as the console's.
         """
         self._api = api
+        self._routes = routes
         self._playground = PlaygroundProcess() if playground and is_loopback(config.host) else None
         self._config = config
         self._clients = Clients(config)
@@ -197,6 +200,8 @@ class HttpServer:
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get(oauth_page.PATH, oauth_page.show_code)
+        for route in self._routes:
+            application.router.add_route(route.method, route.path, route.handler)
         if self._playground is not None:
             application.router.add_get(playground.PATH, self._play)
         if self._api is not None:

@@ -190,12 +190,28 @@ class OperatorDeps:
     letters: DeadLetters
     standing: GatewayStatus
     desk: OperatorDesk  # where commands find the same
+    console_link: Callable[[str], str]  # for an actor
+
+
+def calls_as(
+    by: str, store: Store, operations: AccessOperations, letters: DeadLetters, standing: GatewayStatus
+) -> dict[str, Handler]:
+    """What is read and done in the name of an actor: from the machine's terminal, and from the console."""
+
+    async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
+        return await standing.status(steady_now())
+
+    return {
+        **access_calls(operations, by), **recorded_calls(store, steady_now), **report_calls(store, steady_now),
+        **letter_calls(letters, by), "status": status,
+    }  # fmt: skip
 
 
 def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
     store, desk, inviting = deps.store, deps.desk, InviteOperations(deps.store, deps.keys.invites, steady_now)
     desk.access, desk.invites, desk.ways = deps.operations, inviting, deps.links.ways
+    desk.console_link = deps.console_link
     calls = dict(invite_calls(inviting))
     make = calls["invite.make"]
 
@@ -203,14 +219,13 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
         made = await make(arguments)
         return {**made, "ways": await deps.links.ways(str(made["code"]))} if isinstance(made, dict) else made
 
-    async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
-        return await deps.standing.status(steady_now())
+    async def console_link(_arguments: dict[str, JsonValue]) -> JsonValue:
+        return {"link": deps.console_link(BY_CLI)}
 
     return {
-        **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
-        **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        **recorded_calls(store, steady_now), **report_calls(store, steady_now), **letter_calls(deps.letters),
-        "status": status,
+        **calls_as(BY_CLI, store, deps.operations, deps.letters, deps.standing), **calls,
+        "invite.make": make_with_ways, **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
+        "console.link": console_link,
     }  # fmt: skip
 
 

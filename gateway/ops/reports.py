@@ -64,12 +64,12 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
     return {**rows, **trace_calls(store, clock)}
 
 
-def letter_calls(letters: DeadLetters) -> Mapping[str, Handler]:
+def letter_calls(letters: DeadLetters, by: str = BY_CLI) -> Mapping[str, Handler]:
     """`outbox.retry {id}` and `outbox.discard {id}`; each answers the part as it was."""
 
     def call(change: Callable[[str, int, str], Awaitable[OutboxLine]]) -> Handler:
         async def run(arguments: Arguments) -> JsonValue:
-            line = await change(DEFAULT_TENANT, _id(arguments), BY_CLI)
+            line = await change(DEFAULT_TENANT, _id(arguments), by)
             return _LINE.dump_python(line, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
         return run

@@ -1,0 +1,114 @@
+"""Who has the console open: by a key, or by a link that holds once. Pure but for the store that is asked who they are.
+
+Sessions and links live in memory: a restart closes every console, and whoever had one asks for a new link.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from channels.bounded_dict import BoundedDict
+from channels.rate import TokenBucket
+from gateway.access import ranks
+from gateway.access.api_keys import Scope, digest_of, id_of, opens
+from gateway.access.ranks import BY_CLI, BY_KEY, Rank
+from gateway.store import api_keys, people
+from gateway.store.engine import Connection, Store
+
+LINK_VALID = timedelta(minutes=10)
+SESSION_VALID = timedelta(hours=12)
+MOST_LINKS = 64
+MOST_SESSIONS = 128
+MOST_ADDRESSES = 4_096
+
+TRIES = 5
+TRY_EVERY_S = 30.0
+"""Wrong keys and links of one address: so many at once, then one in so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody who may look, as they are at this moment."""
+
+    by: str  # an actor of `gateway.access.ranks`: "cli", "key:ID", or a user's id
+    name: str  # as the page calls them
+    acts: bool  # else they only look
+    token: str  # of their session, for leaving
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    by: str
+    until: datetime
+
+
+class ConsoleDoors:
+    """Links that were given out, and sessions that were opened."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], steady_s: Callable[[], float]) -> None:
+        """`clock` is aware UTC, `steady_s` a monotonic clock in seconds."""
+        self._store = store
+        self._clock = clock
+        self._steady_s = steady_s
+        self._links: BoundedDict[str, _Held] = BoundedDict(MOST_LINKS)
+        self._sessions: BoundedDict[str, _Held] = BoundedDict(MOST_SESSIONS)
+        self._tries: BoundedDict[str, TokenBucket] = BoundedDict(MOST_ADDRESSES)
+
+    def make_token(self, by: str) -> str:
+        """A secret that opens one session for this actor, once, within ten minutes; only its digest is kept."""
+        token = secrets.token_urlsafe(24)
+        self._links[digest_of(token)] = _Held(by, self._clock() + LINK_VALID)
+        return token
+
+    def wait_s(self, address: str) -> float:
+        """Seconds until this address may try again; a try is counted where it may."""
+        bucket = self._tries.get(address)
+        if bucket is None:
+            bucket = self._tries[address] = TokenBucket(TRIES, self._steady_s())
+        bucket.fill(self._steady_s(), TRIES, 1 / TRY_EVERY_S)
+        return bucket.take(1, 1 / TRY_EVERY_S)
+
+    async def open_with(self, secret: str) -> str | None:
+        """The token of a new session for a link's secret or an API key; None where it is neither."""
+        held = self._links.pop(digest_of(secret), None)
+        if held is not None:
+            return self._open(held.by) if self._clock() < held.until else None
+        id_ = id_of(secret.strip())
+        key = await self._store.read(partial(api_keys.find, id_=id_)) if id_ else None
+        if not opens(key, secret.strip()) or key is None or not key.scopes & {Scope.READ, Scope.OPERATE}:
+            return None
+        return self._open(f"{BY_KEY}{key.id}")
+
+    def _open(self, by: str) -> str:
+        token = secrets.token_urlsafe(32)
+        self._sessions[digest_of(token)] = _Held(by, self._clock() + SESSION_VALID)
+        return token
+
+    async def visitor(self, token: str) -> Visitor | None:
+        """Whose session this is, asked anew each time: a key may have been revoked, a role changed, meanwhile."""
+        held = self._sessions.get(digest_of(token))
+        if held is None or self._clock() >= held.until:
+            return None
+        found = await self._store.read(partial(_as_they_are, by=held.by))
+        return None if found is None else Visitor(held.by, found[0], found[1], token)
+
+    def leave(self, token: str) -> None:
+        """The session is over."""
+        self._sessions.pop(digest_of(token), None)
+
+
+def _as_they_are(connection: Connection, by: str) -> tuple[str, bool] | None:
+    """An actor's name, and whether they act; None where they may not even look."""
+    if by == BY_CLI:
+        return "this machine", True
+    if by.startswith(BY_KEY):
+        key = api_keys.find(connection, by.removeprefix(BY_KEY))
+        if key is None or key.revoked_at is not None:
+            return None
+        return f"the key “{key.name}”", Scope.OPERATE in key.scopes
+    person, rank = people.person_of(connection, by), ranks.of(connection, by)
+    if person is None or rank < Rank.OPERATOR:
+        return None
+    return person.display_name, rank >= Rank.OWNER

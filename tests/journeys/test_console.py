@@ -1,0 +1,178 @@
+"""The console as an operator opens it: by a link or a key, with what may be seen and done, and nothing else."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.fakes.browser import browser, chromium
+from tests.journeys.house import House, house
+
+ANA, BEN = 1, 2
+PAGES = ("", "/people", "/sessions", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
+
+
+class Visit:
+    """A browser of its own, without scripts."""
+
+    def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
+        self._http, self.base = http, base
+
+    async def get(self, path: str) -> tuple[int, str]:
+        """A page."""
+        async with self._http.get(f"{self.base}{path}") as answer:
+            return answer.status, await answer.text()
+
+    async def post(self, path: str, headers: dict[str, str] | None = None, **form: str) -> tuple[int, str]:
+        """A form; where it leads to is followed."""
+        async with self._http.post(f"{self.base}{path}", data=form, headers=headers) as answer:
+            return answer.status, await answer.text()
+
+
+async def link_of(here: House) -> tuple[str, str]:
+    """Where the console is, and a secret that opens it."""
+    link = (await here.operator("console.link"))["link"]
+    base, _, secret = link.partition("#")
+    return base, secret
+
+
+@asynccontextmanager
+async def visiting(base: str, secret: str | None = None) -> AsyncIterator[Visit]:
+    """Somebody before the console; with a secret, inside."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+        visit = Visit(http, base)
+        if secret is not None:
+            status, page = await visit.post("/login", secret=secret)
+            assert (200, True) == (status, "How it is doing" in page), page
+        yield visit
+
+
+async def owned(here: House) -> str:
+    """Ana has written, and owns the bot; her user id."""
+    here.sim.add_person(ANA, "Ana")
+    here.sim.say(ANA, "hello")
+    await here.told(ANA, "To be let in")
+    (asked,) = await here.operator("pairing.list")
+    await here.operator("pairing.approve", {"request": asked["request"]})
+    await here.told(ANA, "You are in")
+    return str((await here.operator("users.list"))[0]["user"])
+
+
+async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
+    """A link once, a wrong key not twenty times; no other site, no forged Host; without a session nothing shows."""
+    async with house(tmp_path, access="pairing") as here:
+        base, secret = await link_of(here)
+        async with visiting(base) as stranger:
+            for page in PAGES:
+                status, text = await stranger.get(page)
+                assert (200, True) == (status, 'id="login"' in text)
+                assert "<table" not in text
+            assert 401 == (await stranger.post("/act", do="approve", request="x"))[0]
+            assert 403 == (await stranger.post("/login", {"Origin": "http://evil.example"}, secret=secret))[0]
+            assert 403 == (await stranger.post("/login", {"Host": "rebound.example"}, secret=secret))[0]
+        async with visiting(base, secret) as operator:
+            for page in PAGES:
+                status, text = await operator.get(page)
+                assert (200, 1) == (status, text.count("<h1>")), text
+            assert "sk-journey" not in (await operator.get("/config"))[1]
+            await operator.post("/logout")
+            assert 'id="login"' in (await operator.get("/people"))[1]
+        async with visiting(base) as guesser:
+            tried = [(await guesser.post("/login", secret=secret if not n else f"wrong-{n}"))[0] for n in range(20)]
+        assert (401, 429) == (tried[0], tried[-1])
+        assert 5 >= tried.count(401)
+
+
+async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: Path) -> None:
+    """By a link from the chat: a request is approved and its person told; a second owner hears that it was used."""
+    async with house(tmp_path, access="pairing") as here:
+        ana = await owned(here)
+        here.sim.say(ANA, "/console")
+        secret = re.search(r"(http://\S+/console)#(\S+)", (await here.told(ANA, "opens the console")).text)
+        assert secret is not None
+        here.sim.add_person(BEN, "Ben <b>")
+        here.sim.say(BEN, "may I?")
+        await here.told(BEN, "To be let in")
+        (asked,) = await here.operator("pairing.list")
+        async with visiting(secret[1], secret[2]) as owner:
+            _, page = await owner.get("/people")
+            assert "Ben &lt;b&gt;" in page
+            assert "<b>" not in page.partition("Ask to be let in")[2].partition("</table>")[0]
+            status, page = await owner.post("/act", {"HX-Request": "true"}, do="approve", request=asked["request"])
+            assert (200, True) == (status, "is let in." in page)
+            await here.told(BEN, "You are in")
+            status, page = await owner.post("/act", {"HX-Request": "true"}, do="approve", request=asked["request"])
+            assert (409, True) == (status, "already" in page), page
+            status, page = await owner.post("/act", {"HX-Request": "true"}, do="role", who=ana, role="member")
+            assert (409, True) == (status, "owner" in page), page
+            ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
+            await here.operator("users.role", {"who": ben["user"], "role": "owner"})
+            await here.operator("users.role", {"who": ana, "role": "operator"})
+            status, page = await owner.post("/act", {"HX-Request": "true"}, do="block", who=ben["user"])
+            assert (403, True) == (status, "change nothing" in page)
+            await here.operator("users.role", {"who": ana, "role": "member"})
+            assert 'id="login"' in (await owner.get("/people"))[1]
+
+
+async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_nothing(tmp_path: Path) -> None:
+    """Its turns and hops, none of its words; with a key of scope read no form works."""
+    async with house(tmp_path, access="pairing") as here:
+        ana = await owned(here)
+        await here.settled()
+        key = (await here.operator("keys.create", {"name": "eyes", "scopes": "read", "who": ""}))["key"]
+        base, _ = await link_of(here)
+        async with visiting(base, key) as reader:
+            _, page = await reader.get("/sessions")
+            found = re.search(r'href="/console(/session\?id=[^"]+)"', page)
+            assert found is not None, page
+            _, page = await reader.get(found[1])
+            assert page.index("admitted") < page.index("claimed") < page.index("part put")
+            assert "A short answer" not in page
+            assert 404 == (await reader.get("/session?id=nobody-has-this"))[0]
+            assert '<form method="post" action="/console/act"' not in (await reader.get("/people"))[1]
+            assert 403 == (await reader.post("/act", do="role", who=ana, role="owner"))[0]
+            await here.operator("keys.revoke", {"id": key.split("-")[1]})
+            assert 'id="login"' in (await reader.get("/"))[1] or 'id="login"' in (await reader.get(""))[1]
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
+async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
+    """The link opens it, a button lets somebody in without a reload, charts are drawn, nothing complains."""
+    async with house(tmp_path, access="pairing") as here, browser(tmp_path / "profile") as page:
+        await owned(here)
+        await here.settled()
+        here.sim.add_person(BEN, "Ben")
+        here.sim.say(BEN, "may I?")
+        await here.told(BEN, "To be let in")
+        await page.look(1200, 900)
+        await page.go((await here.operator("console.link"))["link"])
+        await page.until("document.querySelector('h1')?.textContent === 'How it is doing'")
+        await page.picture(tmp_path / "console-1.png")
+        await page.value(
+            "[...document.querySelectorAll('nav a')].find((link) => link.textContent === 'People').click()"
+        )
+        await page.until("document.querySelector('h1')?.textContent === 'People'")
+        await page.until("typeof htmx !== 'undefined'")
+        await page.value("document.querySelector('[aria-label=\"Approve: Ben\"]').click()")
+        await page.until("document.getElementById('said').textContent === 'Ben is let in.'")
+        await here.told(BEN, "You are in")
+        await page.picture(tmp_path / "console-2.png")
+        for name in ("usage", "sessions", "logs"):
+            await page.value(f"document.querySelector('nav a[href=\"/console/{name}\"]').click()")
+            await page.until(f"location.pathname === '/console/{name}' && document.readyState === 'complete'")
+            await page.picture(tmp_path / f"console-{name}.png")
+            if name == "usage":
+                await page.until("document.querySelectorAll('.chart canvas').length === 3")
+        await page.value("document.querySelector('nav a[href=\"/console/sessions\"]').click()")
+        await page.until("document.querySelector('tbody a') && location.pathname === '/console/sessions'")
+        await page.value("document.querySelector('tbody a').click()")
+        await page.until("document.querySelectorAll('.hops li').length > 5")
+        await page.look(390, 844, phone=True, dark=True)
+        await page.picture(tmp_path / "console-phone.png")
+        assert await page.value("document.documentElement.scrollWidth <= innerWidth")
+        assert [] == page.complaints
