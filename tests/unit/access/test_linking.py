@@ -380,3 +380,23 @@ def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
         assert LinkWhy.NOTHING is linking.agree(connection, made.id, joins.user_id, NOON)
         again = linking.give(connection, KEY, "default", code_of(KEY, made.id), other, NOON)
         assert LinkWhy.OVER is again
+
+
+def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
+    """Found by the machine: they had agreed to two links, and the second one's last word came after the first's."""
+    with database(with_practice) as connection:
+        first, second, joins = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
+            for sender in SENDERS[:3]
+        )
+        for stays, sender in ((first, SENDERS[0]), (second, SENDERS[1])):
+            made = linking.offer(connection, "default", side_of(stays, sender), NOON)
+            own = side_of(joins, SENDERS[2])
+            linking.give(connection, KEY, "default", code_of(KEY, made.id), own, NOON)
+            linking.agree(connection, made.id, joins.user_id, NOON)
+        linked = linking.connect(connection, None, second.user_id, NOON, join_practice)
+        assert isinstance(linked, Linked)
+        assert LinkWhy.OVER is linking.connect(connection, None, first.user_id, NOON, join_practice)
+        assert frozenset({joins.user_id}) == next(
+            person.joined for person in people.everybody(connection) if person.user_id == second.user_id
+        )
