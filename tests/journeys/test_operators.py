@@ -10,7 +10,7 @@ import pytest
 
 from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import Call, Reply
-from tests.journeys.house import House, house, slow
+from tests.journeys.house import House, house, said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, WebStreet, street
 
 CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{4}(?:-[2-9A-HJ-NP-Z]{4}){3}\b")
@@ -141,9 +141,8 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         side.say(room, f"{side.mention} hello", person=1)
         asked = await reads("not allowed yet")
         assert 1 == len(told())
-        buttons = dict(asked.buttons)
-        side.press(room, asked.message_id, buttons["Allow this channel"], person=2)
-        side.press(room, asked.message_id, buttons["Allow this channel"], person=1)
+        for presser in (2, 1):
+            side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
         model.script(Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} and now?", person=2)
@@ -154,14 +153,25 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         await reads("All that is said here")
         side.say(room, "nobody in particular", person=2)
         await reads("To all.")
+        side.say(room, f"{group} mention", person=1)
+        await reads("I answer where I am mentioned")
+        for most, heard in ((0, False), (1, True)):
+            side.say(room, f"{group} context {most}", person=1)
+            await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
+            side.say(room, f"tea at {most}", person=2)
+            side.say(room, f"cake at {most}", person=2)
+            model.script(Reply(f"Noted {most}."))
+            side.say(room, f"{side.mention} when?", person=2)
+            await reads(f"Noted {most}.")
+            asked = said(model.requests[-1].body)[-1]
+            assert (heard, False) == (f"cake at {most}" in asked, f"tea at {most}" in asked)
         side.say(room, f"{group} off", person=1)
         await reads("answer nobody in this channel")
         before = len(told())
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()
         assert before == len(told())
-        audit = [row["action"] for row in await here.here.operator("users.audit")]
-        assert 3 == audit.count("group_changed")
+        assert 6 == str(await here.here.operator("users.audit")).count("group_changed")
 
 
 @pytest.mark.timeout(60)
