@@ -52,6 +52,7 @@ from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
+from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import approvals, earlier, talk
@@ -194,6 +195,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
+        signs=StatusReactions(store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )

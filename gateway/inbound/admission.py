@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agent.calendar import is_zone
-from channels.base import Channel
+from channels.base import Channel, Sign
 from channels.messages import (
     Address,
     ButtonPressed,
@@ -155,7 +155,8 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         person = self._with_zone(event, person)
         if plan.over is not None:
-            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
+            over, sign = f"over the {plan.over.bound} bound", None if is_talk(event) else Sign.REFUSED
+            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over, sign=sign)
         return replace(open_row(event, person, self._doorway.agent), kept=self._keeps_talk or not is_talk(event))
 
     def _with_zone(self, event: InboundEvent, person: Person) -> Person:

@@ -60,6 +60,7 @@ class NewRow:
     outcome: Outcome | None = None
     detail: str | None = None
     kept: bool = True  # False: of what it says nothing is stored
+    sign: str | None = None  # see channels.base.Sign: what its message is to carry
 
 
 _admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
