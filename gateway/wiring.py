@@ -160,8 +160,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
-    valid = timedelta(seconds=settings.permissions.expires_s)
-    questions = Questions(deps.buttons, deps.product.catalogue, valid)
+    questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     return SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(

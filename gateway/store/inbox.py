@@ -89,6 +89,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "outcome": row.outcome,
             "detail": row.detail,
             "done_at": now if row.outcome else None,
+            "sign": row.sign,
         },
     )
     if not found:

@@ -74,7 +74,7 @@ def take_over(connection: sa.Connection, since: datetime) -> list[SignedRow]:
     for row in found:
         waits = row.outcome is None and row.turn_id is None
         lately = row.done_at is None or row.done_at >= since
-        wanted = _wanted(Sign(row.sign), waits=waits, joined=bool(row.joined))
+        wanted = _to_carry(Sign(row.sign), waits=waits, joined=bool(row.joined))
         if row.message_id and (lately or wanted is None):
             rows.append(
                 SignedRow(
@@ -86,7 +86,7 @@ def take_over(connection: sa.Connection, since: datetime) -> list[SignedRow]:
     return rows
 
 
-def _wanted(sign: Sign, *, waits: bool, joined: bool) -> Sign | None:
+def _to_carry(sign: Sign, *, waits: bool, joined: bool) -> Sign | None:
     if sign in {Sign.STEERED, Sign.REFUSED} or (sign is Sign.QUEUED and waits):
         return sign
     return Sign.STEERED if sign is Sign.QUEUED and joined else None

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from channels.base import KnownChat, NotPersisted, Sign
+from channels.base import KnownChat, NotPersisted
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
 from gateway.access.config import AccessConfig
@@ -187,23 +187,6 @@ async def test_over_the_bound_is_told_once_a_minute(door: Door) -> None:
     assert ["known", "taken"] == door.bus.texts
     assert ["refused", "refused"] == [outcome for _, outcome in await door.rows()][2:]
     assert 1 == len(door.spine.channel.shown())
-
-
-async def test_a_chat_is_told_once_a_minute_whoever_is_over(door: Door) -> None:
-    """Each message that was not accepted has its sign all the same, kept with its row."""
-    limits = {"burst_messages": 1, "messages_per_min": 1}
-    group = {"groups": "open", "allow_groups": ["sim:g1"]}
-    door.under(AccessConfig.model_validate({"direct": "open", "limits": limits} | group))
-    said = [door.spine.message(words, user, "g1") for words in ("one", "two") for user in ("p1", "p2")]
-    for message in said:
-        await door.receive(message)
-    await door.spine.quiet()
-    assert 1 == len(door.spine.channel.shown("g1"))
-    assert [(message.message_id, Sign.REFUSED) for message in said[2:]] == door.spine.channels.reactions
-    signs = await door.spine.store.read(
-        lambda c: list(c.execute(sa.select(inbox.c.sign).order_by(inbox.c.id)).scalars())
-    )
-    assert [None, None, "refused", "refused"] == signs
 
 
 async def test_a_full_queue_of_ones_own_is_told_too(door: Door) -> None:
