@@ -90,13 +90,13 @@ class TestLogging:
 
     async def test_what_may_be_practice_is_asked(self, ana: Conversation):
         """And logged without the words that made it unsure."""
-        assert "Shall I log **45 min guitar**?" in await ana.say("maybe 45 minutes of guitar")
+        assert "Shall I log **45 min of guitar**?" in await ana.say("maybe 45 minutes of guitar")
         assert "Logged **45 min** 🎸 guitar." in await ana.say("yes")
         assert "" == ana.newest.notes
 
     async def test_a_bare_duration_is_asked_about(self, ana: Conversation):
         """Even where there is one skill only."""
-        assert "Shall I log **45 min guitar**?" in await ana.say("45m")
+        assert "Shall I log **45 min of guitar**?" in await ana.say("45m")
         assert [] == ana.logged
 
     @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class TestLookingUp:
 class TestChanging:
     async def test_an_entry_of_a_day_is_deleted_after_a_yes(self, logged: Conversation):
         """The one that is meant, and no other."""
-        assert "Shall I take back **30 min guitar" in await logged.say("delete Monday's guitar")
+        assert "Shall I take back **30 min of guitar" in await logged.say("delete Monday's guitar")
         assert 2 == len(logged.logged)
         await logged.say("yes")
         assert [("Piano", 20)] == logged.logged
