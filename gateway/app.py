@@ -54,10 +54,11 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
-from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
@@ -152,10 +153,10 @@ class Gateway:
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
-        charge = self._budgets.charge
+        charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
         deps = ModelDeps(
-            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
-            charge=charge,
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers,
+            measure=partial(MeasuredModel, watch=self._watch), charge=charge,
         )  # fmt: skip
         self._model = _model_of(settings, self._product, deps)
         self._judge = _judge_of(settings, charge)
@@ -238,6 +239,7 @@ class Gateway:
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -248,7 +250,7 @@ class Gateway:
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
