@@ -42,6 +42,20 @@ class TestHonesty:
 
 
 class TestLogging:
+    @pytest.mark.parametrize(
+        ("said", "notes"),
+        [
+            ("25 min of guitar, chords of G", "chords of G"),
+            ("20 minutes of guitar, technique", "technique"),
+            ("30 min guitar session", ""),
+            ("25 min of guitar practice, bars 5 to 8", "bars 5 to 8"),
+        ],
+    )
+    async def test_what_was_practised_of_it_is_noted_whole(self, ana: Conversation, said: str, notes: str):
+        """Words of practice that say something stay."""
+        await ana.say(said)
+        assert notes == ana.newest.notes
+
     async def test_practice_is_logged_through_the_tools(self, ana: Conversation):
         """Read the names, log, tell the total."""
         answer = await ana.say("45m guitar scales")
