@@ -39,6 +39,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.linking import link_decisions
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -67,6 +68,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    link_deps,
     load_people,
     operator_calls,
     show_founding_link,
@@ -77,6 +79,7 @@ from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
+from gateway.spans import record_spans
 from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -87,10 +90,6 @@ from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 log = structlog.get_logger()
 
 DRAIN_LOOK_S = 0.05
-
-COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -111,6 +110,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    if settings.gateway.traces:
+        record_spans()
     limit = raise_soft_limit()
     settings = fit_to_descriptors(settings, free_descriptors(limit))
     with HomeLock(settings.home):
@@ -218,10 +219,13 @@ class Gateway:
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
+            decisions=lambda *ends: {**access_decisions(access(*ends)), **link_decisions(self._desk.link_deps)},
         )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
+        self._desk.linking = link_deps(
+            store, key, manager, delivery, runtime.parking, self._snapshot, self._product.move
+        )
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -233,9 +237,8 @@ class Gateway:
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep(
-            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
-        )
+        calls = operator_calls(desk)
+        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
@@ -243,7 +246,6 @@ class Gateway:
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
