@@ -106,6 +106,7 @@ class ModelFailure(Exception):
     status: int | None = None  # HTTP status, None where there was none
     retryable: bool = False
     retry_after_s: float | None = None
+    unasked: bool = False  # the provider never had the request, so that it cost nothing
 
     def __str__(self) -> str:
         status = "" if self.status is None else f" (HTTP {self.status})"

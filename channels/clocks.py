@@ -48,16 +48,23 @@ class SteadyClock:
     def __call__(self) -> datetime:
         """Now."""
         with self._lock:
-            read_s = self._passed_s()
-            passed = timedelta(seconds=max(0.0, read_s - self._read_s))
+            read_s, wall = self._passed_s(), self._wall()
+            passed_s = max(0.0, read_s - self._read_s)
             self._read_s = read_s
-            self._now += passed
-            gap = self._wall() - self._now
-            if abs(gap) > FOLLOWED_AT_ONCE:
-                self._now += gap
+            gap_s = (wall - self._now).total_seconds() - passed_s
+            if abs(gap_s) <= FOLLOWS * passed_s:  # asked a dozen times a message: nobody has set anything
+                self._now = wall
             else:
-                self._now += max(-FOLLOWS * passed, min(FOLLOWS * passed, gap))
+                self._now = self._follow(wall, timedelta(seconds=passed_s))
             return self._now
+
+    def _follow(self, wall: datetime, passed: timedelta) -> datetime:
+        """What it is now, where the machine's clock was set."""
+        now = self._now + passed
+        gap = wall - now
+        if abs(gap) > FOLLOWED_AT_ONCE:
+            return now + gap
+        return now + max(-FOLLOWS * passed, min(FOLLOWS * passed, gap))
 
 
 steady_now: Callable[[], datetime] = SteadyClock()

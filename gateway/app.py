@@ -31,7 +31,7 @@ from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway import command_line
-from gateway.access import codes, invites, pairing
+from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
@@ -39,6 +39,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.dead_letters import DeadLetters
@@ -61,7 +62,14 @@ from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
-from gateway.ops.operators import InviteLinks, OperatorDeps, access_operations, operator_calls, show_founding_link
+from gateway.ops.operators import (
+    InviteLinks,
+    OperatorDeps,
+    access_operations,
+    keep_house,
+    operator_calls,
+    show_founding_link,
+)
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
@@ -70,15 +78,18 @@ from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Store
 from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
 
-HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
+
+COLLECTED_AFTER = (10_000, 20, 10)
+"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
+time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -136,7 +147,8 @@ class Gateway:
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
-        self._table = command_table(self._product, store, self._budgets.own_cap, connecting)
+        self._desk = OperatorDesk()
+        self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
@@ -193,25 +205,19 @@ class Gateway:
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
         rotation = await self._rotation.begin()
-        doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
+        doorway = Doorway(
+            self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
+            channel_of=manager.now_loaded,
+        )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
             return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
 
         deps = RuntimeDeps(
-            settings=settings,
-            store=store,
-            product=self._product,
-            tools=self._tools,
-            model=self._model,
-            judge=self._judge,
-            channels=manager,
-            people=self._snapshot,
-            tasks=tasks,
-            epoch=epoch,
-            clock=utc_now,
-            dates=wall_now,
+            settings=settings, store=store, product=self._product, tools=self._tools,
+            model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
+            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
         )  # fmt: skip
@@ -226,15 +232,18 @@ class Gateway:
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        calls = operator_calls(OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing))
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
+        tasks.keep(
+            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
+        )
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
@@ -263,7 +272,7 @@ class Gateway:
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
-        tasks.keep("requests", self._keep_house)
+        tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
@@ -296,18 +305,6 @@ class Gateway:
             utc_now,
             timedelta(seconds=self._settings.sessions.drain_s),
         )
-
-    async def _keep_house(self) -> None:
-        """Once a minute: requests and invitations run out."""
-
-        def job(connection: Connection) -> None:
-            pairing.expire(connection, utc_now())
-            pairing.forget(connection, utc_now())
-            invites.expire(connection, utc_now())
-
-        while True:
-            await self._store.write(job)
-            await asyncio.sleep(HOUSEKEEPING_S)
 
     # ------------------------------------------------------------ wiring
 

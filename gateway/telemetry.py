@@ -120,6 +120,8 @@ MAX_KEYS = 1000
 MAX_KEY_CHARS = 100
 """Of keys that are remembered clean."""
 
+_NUMBERS = frozenset((int, float, bool, type(None)))
+
 EventDict = MutableMapping[str, Any]
 
 
@@ -134,10 +136,10 @@ def configure(
     plain = out.isatty() if as_json is None else not as_json
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
         Cleaner(redactor, one_line=plain),
+        structlog.processors.add_log_level,  # these two say nothing of anybody's
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback)
@@ -179,12 +181,15 @@ class Cleaner:
 
     def __call__(self, logger: object, method: str, event: EventDict) -> EventDict:
         """The same event with clean keys and values."""
-        return {
-            key if key.startswith("_") else self._key(key): (
-                value if key.startswith("_") else self._trace(value) if key == "exception" else self._value(value)
-            )
-            for key, value in event.items()
-        }
+        clean: EventDict = {}
+        for key, value in event.items():
+            if key.startswith("_"):
+                clean[key] = value
+            elif key == "exception":
+                clean[key] = self._trace(value)
+            else:
+                clean[self._key(key)] = value if type(value) in _NUMBERS else self._value(value)
+        return clean
 
     def _key(self, key: str) -> str:
         clean = self._clean_keys.get(key)
@@ -195,17 +200,21 @@ class Cleaner:
         return clean
 
     def _value(self, value: object) -> object:
+        if isinstance(value, str):
+            return self._text(value)
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, Mapping):
             return {self._text(str(key)): self._value(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self._value(inner) for inner in value]
-        return self._text(value if isinstance(value, str) else repr(value))
+        return self._text(repr(value))
 
     def _text(self, text: str) -> str:
         text = self._redact_and_bound(text)
-        return escape_controls(text) if self._one_line else text.encode("utf-8", "replace").decode()
+        if self._one_line:
+            return escape_controls(text)
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     def _redact_and_bound(self, text: str) -> str:
         """Redacted, and of a text beyond measure its beginning; more is redacted than shown, or a key could be cut."""

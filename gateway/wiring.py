@@ -23,6 +23,7 @@ from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.connect import Connecting, connect_command
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.people import OperatorDesk, people_commands
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
@@ -108,13 +109,17 @@ class Runtime:
 
 
 def command_table(
-    product: AgentProduct, store: Store, left: Left = no_cap, connecting: Connecting | None = None
+    product: AgentProduct,
+    store: Store,
+    left: Left = no_cap,
+    connecting: Connecting | None = None,
+    desk: OperatorDesk | None = None,
 ) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
     every = (
         *session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left),
-        connect_command(store, connecting or Connecting(), texts),
+        connect_command(store, connecting or Connecting(), texts), *people_commands(desk or OperatorDesk()),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)

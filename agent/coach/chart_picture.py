@@ -7,14 +7,15 @@ import asyncio
 import math
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 from xml.sax.saxutils import escape
 
 import structlog
 
-from agent.child_process import run_program
+from agent.child_process import ProgramEnded, run_program
 from agent.coach.chart import (
     ChartReport,
     ChartWeek,
@@ -29,6 +30,13 @@ from agent.coach.durations import spell_minutes
 from agent.coach.texts import say
 
 log = structlog.get_logger()
+
+DRAWN_AT_ONCE = 2
+"""Each is a process of some 40 MB that keeps a processor busy."""
+
+_SLOTS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+RunProgram = Callable[[Sequence[str], bytes], Awaitable[ProgramEnded]]
 
 DRAW_S = 15.0
 """It takes some 200 ms with the start of its process; a machine that is busy takes longer, and after this words do."""
@@ -92,14 +100,16 @@ async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> P
     return PlotChart(chart, png, name, words)
 
 
-async def draw_chart(language: str, chart: ChartReport, *, is_dark: bool = False) -> bytes:
-    """The chart as a PNG; b"" where that fails or takes too long."""
+async def draw_chart(
+    language: str, chart: ChartReport, *, is_dark: bool = False, run: RunProgram = run_program
+) -> bytes:
+    """The chart as a PNG; b"" where that fails or takes too long. Two are drawn at once; more wait their turn."""
     svg = chart_svg(language, chart, DARK if is_dark else LIGHT)
     fonts = [str(FONTS / f"Inter-{weight}.otf") for weight in ("Regular", "SemiBold")]
     others = "plain" if all(_is_in_font(char) for char in svg) else "with system fonts"
     try:
-        async with asyncio.timeout(DRAW_S):
-            drawn = await run_program([sys.executable, "-I", "-c", _PROGRAM, others, *fonts], svg.encode())
+        async with asyncio.timeout(DRAW_S), _slots():
+            drawn = await run([sys.executable, "-I", "-c", _PROGRAM, others, *fonts], svg.encode())
     except (TimeoutError, OSError) as error:
         log.warning("chart_failed", error=f"{type(error).__name__}: {error}")
         return b""
@@ -107,6 +117,11 @@ async def draw_chart(language: str, chart: ChartReport, *, is_dark: bool = False
         log.warning("chart_failed", error=drawn.errors[-500:].decode(errors="replace"))
         return b""
     return drawn.output
+
+
+def _slots() -> asyncio.Semaphore:
+    """Those of the running loop: a semaphore is one loop's."""
+    return _SLOTS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(DRAWN_AT_ONCE))
 
 
 def _is_in_font(char: str) -> bool:

@@ -73,7 +73,16 @@ def patterns_report(
         consistency=consistency_of(active),
         weeks=_weeks(sessions, today, week_start),
         longest_session_minutes=max((session.minutes for session in logged), default=0),
+        longest_by_skill=longest_by_skill(logged),
     )
+
+
+def longest_by_skill(sessions: Sequence[PracticeSession]) -> dict[str, int]:
+    """Minutes of the longest session of each skill, by its id."""
+    longest: dict[str, int] = {}
+    for session in sessions:
+        longest[session.skill_id] = max(session.minutes, longest.get(session.skill_id, 0))
+    return longest
 
 
 def _weeks(sessions: Sequence[PracticeSession], today: date, week_start: int) -> tuple[WeekRow, ...]:

@@ -20,14 +20,14 @@ from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import insight_rows, insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
-from agent.coach.plan_data import Prefetched, plan_week, prefetch
+from agent.coach.plan_data import PlanFrame, Prefetched, plan_week, prefetch
 from agent.coach.plan_wish import PlanWish, read_wish
 from agent.coach.practice import PracticeReader
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.errors import FailureKind
 from agent.journal import Journal
-from agent.language import NAMES, language_of
+from agent.language import NAMES, escape, language_of
 from agent.ports import (
     ModelAtWork,
     ModelEvent,
@@ -191,8 +191,8 @@ def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPla
     """The plan with the model's own findings; those of the rules where it has none."""
     found = plan.insights or insights_of(run.language, data.journey, data.patterns)
     content = plan.text.removeprefix(_notice_of(plan.text)).strip()
-    if plan.was_cut:
-        most = spell_minutes(data.frame.max_session_minutes)
+    if plan.cut:
+        most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
         content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
     ids = tuple(skill.id for skill in data.skills.skills)
     return SaveWeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
@@ -289,13 +289,18 @@ PLAN_BLOCK = (
 """What a model writes behind its plan."""
 
 
+def _bounds_text(frame: PlanFrame) -> str:
+    """The longest session of each skill."""
+    return ", ".join(f"{minutes} min of {skill}" for skill, minutes in frame.most_minutes.items())
+
+
 def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
     """The one message of the plan's model call: what the person asked, what to write, and the data."""
     frame = prefetched.frame
     return UserItem(
         f"{asked}\n\n"
         f"Write my weekly plan in {NAMES[language]}, in four sections: summary, plan, focus, goal. Plan the days from "
-        f"{frame.days[0]} to {frame.days[-1]}, no others. No session over {frame.max_session_minutes} min; split the "
+        f"{frame.days[0]} to {frame.days[-1]}, no others. No session over {_bounds_text(frame)}; split the "
         "time between skills as I do; name an exercise of that skill. My data is below, read just now; use no other "
         "numbers. You have no tools in this answer, and the plan is saved for me. Behind the plan write, for the "
         "records and not for me, two to four findings of yours and every session of the plan, in exactly this form:\n\n"

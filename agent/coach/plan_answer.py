@@ -6,7 +6,7 @@ person never sees the block. Where it is missing or broken, the words stand for 
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TypeVar
@@ -51,7 +51,7 @@ class PlanAnswer:
     text: str
     insights: tuple[Insight, ...] = ()
     sessions: tuple[PlannedSession, ...] = ()
-    was_cut: bool = False  # a session was longer than fits the person
+    cut: tuple[str, ...] = ()  # skills of which a session was longer than fits the person
 
 
 def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> PlanAnswer:
@@ -64,13 +64,13 @@ def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> Pla
     insights = [_insight(finding, skills) for finding in _valid(_Finding, block.get("insights"))]
     sessions = [session for session in _valid(_Session, block.get("sessions")) if session.date in frame.days]
     planned = (PlannedSession(session.date, session.skill, session.minutes) for session in sessions)
-    bounded = bounded_sessions(planned, [skill.name for skill in skills], frame.max_session_minutes)
-    was_cut = any(session.minutes > frame.max_session_minutes for session in sessions)
-    return PlanAnswer(words, tuple(insights[:MAX_INSIGHTS]), bounded, was_cut)
+    bounded = bounded_sessions(planned, [skill.name for skill in skills], frame.most_of)
+    cut = dict.fromkeys(clean(each.skill)[:64] for each in sessions if each.minutes > frame.most_of(each.skill))
+    return PlanAnswer(words, tuple(insights[:MAX_INSIGHTS]), bounded, tuple(cut))
 
 
 def bounded_sessions(
-    sessions: Iterable[PlannedSession], names: Iterable[str], max_minutes: int
+    sessions: Iterable[PlannedSession], names: Iterable[str], most_of: Callable[[str], int]
 ) -> tuple[PlannedSession, ...]:
     """By day, skills spelled as the person has them, none longer than fits them."""
     spelled = {name_key(name): name for name in names}
@@ -78,7 +78,7 @@ def bounded_sessions(
         PlannedSession(
             session.day,
             spelled.get(name_key(session.skill), clean(session.skill)[:64]),
-            min(session.minutes, max_minutes),
+            min(session.minutes, most_of(session.skill)),
         )
         for session in sessions
     ]

@@ -12,7 +12,7 @@ from agent.calendar import today_of, week_of, zone_of
 from agent.coach.journey import journey_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.plan_wish import PlanWish
-from agent.coach.practice import PracticeReader
+from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, skills_report
 from agent.ports import Principal
 
@@ -22,7 +22,7 @@ FROM_HOUR = 12
 WEEK = timedelta(days=7)
 
 FIRST_SESSION_MINUTES = 30
-"""The longest session planned for somebody who has logged none."""
+"""The longest session planned of what somebody has logged none of."""
 
 
 class PlanFrame(BaseModel):
@@ -33,9 +33,12 @@ class PlanFrame(BaseModel):
     week: date  # its first day
     days: tuple[date, ...]  # those left of it, today included
     is_next: bool  # not the running one
-    longest_session_minutes: int
-    max_session_minutes: int  # a fifth over the longest there ever was
+    most_minutes: dict[str, int]  # of a session by skill, as `practice.name_key` has it: a fifth over its longest
     minutes_done: int  # in that week already
+
+    def most_of(self, skill: str) -> int:
+        """The longest session of this skill that fits them."""
+        return self.most_minutes.get(name_key(skill), FIRST_SESSION_MINUTES)
 
 
 class Prefetched(BaseModel):
@@ -58,7 +61,7 @@ def plan_week(principal: Principal, now: datetime, *, is_next: bool = False) -> 
 
 
 def max_session(longest_minutes: int) -> int:
-    """The longest session that a plan may ask of somebody: the longest they ever did plus a fifth."""
+    """The longest session that a plan may ask of somebody: the longest they ever did of that skill plus a fifth."""
     return longest_minutes * 6 // 5 if longest_minutes else FIRST_SESSION_MINUTES
 
 
@@ -85,12 +88,11 @@ def frame_of(journey: JourneyReport, patterns: PatternsReport, week: date) -> Pl
     """The days of this week that are still to come, and the bounds of a session."""
     is_next = week > journey.today
     days = tuple(week + timedelta(days=ahead) for ahead in range(7))
-    longest = patterns.longest_session_minutes
+    longest = patterns.longest_by_skill
     return PlanFrame(
         week=week,
         days=tuple(day for day in days if day >= journey.today),
         is_next=is_next,
-        longest_session_minutes=longest,
-        max_session_minutes=max_session(longest),
+        most_minutes={name_key(each.skill.name): max_session(longest.get(each.skill.id, 0)) for each in journey.skills},
         minutes_done=0 if is_next else journey.overall.this_week_minutes,
     )

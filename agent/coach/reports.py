@@ -191,6 +191,7 @@ class PatternsReport(_Report):
     consistency: Consistency
     weeks: tuple[WeekRow, ...] = ()  # the last eight, the oldest first, the running one included; none before the first
     longest_session_minutes: int = 0
+    longest_by_skill: dict[str, int] = {}  # the same of each skill, by its id
 
 
 class InsightRow(_Report):

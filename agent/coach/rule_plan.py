@@ -62,12 +62,12 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
     weekdays = practice_days(patterns)
     most = most_minutes(patterns)
     wanted = min(journey.weekly_goal_minutes or weekly_minutes(patterns), most)
-    most_each = min(frame.max_session_minutes, max(int(most / len(weekdays)), STEP_MINUTES))
-    minutes = _session_minutes(wanted / len(weekdays), most_each)
+    most_each = max(int(most / len(weekdays)), STEP_MINUTES)
     free = [day for day in frame.days if day != journey.today or not journey.overall.practised_today] or frame.days[:1]
     days = [day for day in free if day.weekday() in weekdays] or free[:1]
-    turns = _in_turn(skills, len(days))
-    return tuple(PlannedSession(day, skill.skill.name, minutes) for day, skill in zip(days, turns, strict=True))
+    names = [each.skill.name for each in _in_turn(skills, len(days))]
+    minutes = {name: _session_minutes(wanted / len(weekdays), min(most_each, frame.most_of(name))) for name in names}
+    return tuple(PlannedSession(day, name, minutes[name]) for day, name in zip(days, names, strict=True))
 
 
 def weekly_minutes(patterns: PatternsReport) -> int:

@@ -27,7 +27,7 @@ from agent.coach.chart import ChartWish, chart_of
 from agent.coach.chart_picture import plot
 from agent.coach.journey import journey_report
 from agent.coach.kept_plan import plan_report
-from agent.coach.patterns import MAX_READ, of_skills, patterns_report
+from agent.coach.patterns import MAX_READ, longest_by_skill, of_skills, patterns_report
 from agent.coach.plan_answer import bounded_sessions
 from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
@@ -249,11 +249,19 @@ class CoachTools:
     ) -> tuple[PlannedSession, ...]:
         """The sessions of a plan, none longer than fits the person."""
         logged = await self._reader.sessions(context.principal, limit=MAX_READ) if rows else ()
-        most = max_session(max((session.minutes for session in logged), default=0))
-        if any(row.minutes > most for row in rows):
-            raise ToolError(f"No session over {most} min: that is their longest so far and a fifth more.")
+        longest = longest_by_skill(logged)
+        known = {
+            name_key(skill.name): longest.get(skill.id, 0) for skill in await self._reader.skills(context.principal)
+        }
+
+        def most_of(skill: str) -> int:
+            return max_session(known.get(name_key(skill), 0))
+
+        for row in rows:
+            if row.minutes > (most := most_of(row.skill)):
+                raise ToolError(f"No session of {row.skill} over {most} min: more does not fit them yet.")
         planned = [PlannedSession(_plan_day(row.date), row.skill, row.minutes) for row in rows]
-        return bounded_sessions(planned, names, most)
+        return bounded_sessions(planned, names, most_of)
 
     async def _find_or_name(self, principal: Principal, name_or_id: str) -> str:
         """The id of a skill there is, archived ones included; else the name of one that may be."""

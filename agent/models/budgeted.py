@@ -54,8 +54,7 @@ class BudgetedModel:
             spent = spent_of(prices, response.usage, by_estimate)
             self._calibration.note(self.name, estimated, response.usage.input_tokens)
         except BaseException as problem:
-            refused = isinstance(problem, ModelFailure) and problem.kind is not FailureKind.TIMEOUT
-            if refused and not heard.any:
+            if isinstance(problem, ModelFailure) and _is_free(problem) and not heard.any:
                 spent = Spending()
             elif request.stream:  # of one that does not stream nobody can tell how far it came
                 spent = spent_of(prices, Usage(), Usage(asked_tokens, heard.tokens))
@@ -67,6 +66,12 @@ class BudgetedModel:
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+def _is_free(problem: ModelFailure) -> bool:
+    """Whether nothing was read or written for it; of what broke, or fell silent, nobody knows."""
+    broke = problem.kind is FailureKind.NETWORK and problem.status is None and not problem.unasked
+    return not broke and problem.kind is not FailureKind.TIMEOUT
 
 
 class _Heard:

@@ -109,9 +109,10 @@ class HttpWire:
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
-            raise failure(FailureKind.NETWORK, "no connection in time") from None
+            raise replace(failure(FailureKind.NETWORK, "no connection in time"), unasked=True) from None
         except (aiohttp.ClientError, OSError) as problem:
-            raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
+            unasked = isinstance(problem, aiohttp.ClientConnectorError)
+            raise replace(failure(FailureKind.NETWORK, trouble_words(problem)), unasked=unasked) from None
 
     async def look(self, url: str, access: Access) -> None:
         """Ask for something that costs nothing; what is answered is not read.
@@ -214,7 +215,8 @@ def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
             raise _incomplete()
         return assembly.response()
     if body.lstrip().startswith(b"<"):
-        raise failure(FailureKind.NETWORK, "the answer is a web page: look at the base URL")
+        page = failure(FailureKind.NETWORK, "the answer is a web page: look at the base URL")
+        raise replace(page, unasked=True)
     assembly.take_whole(decode(body))
     return assembly.response()
 

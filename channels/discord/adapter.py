@@ -163,6 +163,8 @@ class DiscordChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
         body = body_of(replace(part, media=()))
+        if not part.unfinished:
+            body.setdefault("components", [])  # what is said for good has the buttons that it has, and no others
         if is_ephemeral(platform_id):
             await self._ephemeral.change(platform_id, body, self._clock(), part.route)
             return Receipt(platform_id)

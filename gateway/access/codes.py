@@ -9,6 +9,7 @@ import hmac
 import os
 from pathlib import Path
 
+from gateway.access.keys import AccessKeys
 from gateway.errors import GatewayError
 from gateway.safety.private_files import KEY, read_private, write_private
 
@@ -21,8 +22,15 @@ KEY_BYTES = 32
 BULLETS = "•" * CODE_CHARS
 """Stands for the code in every text that is kept. As long as a code in any unit, so that entities stay in place."""
 
+INVITE_CHARS = 16
+
+INVITE_BULLETS = "-".join(["•" * 4] * (INVITE_CHARS // 4))
+"""The same for an invitation's code."""
+
 _REF = "pairing:"
+_INVITE_REF = "invite:"
 _PURPOSE = b"tenk pairing code v1 "
+_INVITE_PURPOSE = b"tenk invite code v1 "
 _SEPARATORS = str.maketrans("", "", " -\t\n\r\N{EN DASH}\N{EM DASH}\N{NON-BREAKING HYPHEN}\N{NO-BREAK SPACE}")
 
 
@@ -50,8 +58,23 @@ def load_key(home: Path) -> bytes:
 def code_of(key: bytes, request_id: str) -> str:
     """The code of a request: the same every time, unknowable without the key."""
     digest = hmac.digest(key, _PURPOSE + request_id.encode(), hashlib.sha256)
-    bits = int.from_bytes(digest[:5], "big")
-    return "".join(ALPHABET[bits >> 5 * place & 31] for place in range(CODE_CHARS))
+    return _in_symbols(digest, CODE_CHARS)
+
+
+def invite_code_of(key: bytes, invite_id: str) -> str:
+    """The code of an invitation, by `AccessKeys.invites`."""
+    return _in_symbols(hmac.digest(key, _INVITE_PURPOSE + invite_id.encode(), hashlib.sha256), INVITE_CHARS)
+
+
+def _in_symbols(digest: bytes, chars: int) -> str:
+    """Five bits a symbol."""
+    bits = int.from_bytes(digest[: -(-chars * 5 // 8)], "big")
+    return "".join(ALPHABET[bits >> 5 * place & 31] for place in range(chars))
+
+
+def in_groups(code: str) -> str:
+    """An invitation's code as people read it: ABCD-EFGH-JKLM-NPQR."""
+    return "-".join(code[at : at + 4] for at in range(0, INVITE_CHARS, 4))
 
 
 def matches(key: bytes, request_id: str, code: str) -> bool:
@@ -78,6 +101,14 @@ def secret_ref(request_id: str) -> str:
     return _REF + request_id
 
 
+def invite_ref(invite_id: str) -> str:
+    """The same for an invitation's code."""
+    return _INVITE_REF + invite_id
+
+
 def reveal(key: bytes, ref: str, text: str) -> str:
     """The text as it is sent: the bullets replaced by the code `ref` means. A ref of another kind changes nothing."""
+    if ref.startswith(_INVITE_REF):
+        code = invite_code_of(AccessKeys.derive_from(key).invites, ref.removeprefix(_INVITE_REF))
+        return text.replace(INVITE_BULLETS, in_groups(code))
     return text.replace(BULLETS, code_of(key, ref.removeprefix(_REF))) if ref.startswith(_REF) else text

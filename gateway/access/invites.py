@@ -7,7 +7,6 @@ shut invited people out, so each stranger has one of their own.
 import hashlib
 import hmac
 import re
-import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -21,7 +20,7 @@ from gateway.store.invites import Invite
 from gateway.store.people import AuditRow, Connection
 from gateway.store.tables.base import new_id
 
-CODE_CHARS = 16
+CODE_CHARS = codes.INVITE_CHARS
 VALID = timedelta(days=7)
 FOUNDING_VALID = timedelta(hours=1)
 LONGEST = timedelta(days=366)
@@ -30,16 +29,6 @@ KEPT = timedelta(days=90)  # of an invitation that ended
 _GIVEN = re.compile(r"/(\w{1,32})(?:@\w{1,64})?\s+")
 _COMMANDS = frozenset({"start", "pair", "join", "invite"})
 _LONGEST_TYPED = 80
-
-
-def new_code() -> str:
-    """A fresh code."""
-    return "".join(secrets.choice(codes.ALPHABET) for _ in range(CODE_CHARS))
-
-
-def in_groups(code: str) -> str:
-    """The code as people read it: ABCD-EFGH-JKLM-NPQR."""
-    return "-".join(code[at : at + 4] for at in range(0, CODE_CHARS, 4))
 
 
 def code_in(event: InboundEvent, talk: str) -> str | None:
@@ -84,12 +73,13 @@ class Terms:
     founding: bool = False  # it holds only while the tenant has no owner
 
 
-def make_invite(code: str, key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
-    """A new invitation; it holds once it is added."""
+def make_invite(key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
+    """A new invitation, its code derived from its id; it holds once it is added."""
+    id_ = new_id()
     return Invite(
-        id=new_id(),
+        id=id_,
         tenant=tenant,
-        code_mac=code_mac(key, code),
+        code_mac=code_mac(key, codes.invite_code_of(key, id_)),
         role=terms.role,
         founding=terms.founding,
         created_at=now,

@@ -10,7 +10,7 @@ import structlog
 from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT
-from gateway.access import invites, listing, ranks
+from gateway.access import codes, invites, listing, ranks
 from gateway.access.invites import LONGEST, Terms
 from gateway.access.operations import LEAST_NUMBER_CHARS, OperationRefused
 from gateway.access.roles import Role
@@ -50,8 +50,8 @@ class InviteOperations:
         Raises:
             OperationRefused: the role is not below whoever does it.
         """
-        code, now = invites.new_code(), self._clock()
-        invite = invites.make_invite(code, self._key, terms, by, now)
+        now = self._clock()
+        invite = invites.make_invite(self._key, terms, by, now)
 
         def job(connection: Connection) -> bool:
             may = ranks.may_touch(connection, by, invite.role)
@@ -62,7 +62,10 @@ class InviteOperations:
         if not await self._store.write(job):
             raise OperationRefused("an invitation gives a role below that of whoever makes it")
         log.info("invite_made", invite_id=invite.id, role=invite.role, approver=by)
-        return {**listing.invite_shown(invite, now), "code": invites.in_groups(code)}
+        return {
+            **listing.invite_shown(invite, now),
+            "code": codes.in_groups(codes.invite_code_of(self._key, invite.id)),
+        }
 
     async def list_invites(self) -> list[JsonValue]:
         """Every invitation of the last months, newest first; never a code."""

@@ -39,6 +39,9 @@ Say = Callable[[Connection, Approved, str, str], None]
 TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
 """Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
 
+ShowVerdict = Callable[[Connection, PairingRequest, str, str], Sequence[Address]]
+"""Put what became of a request (approved, denied, blocked), and by whom, where owners were asked; where that is."""
+
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
 log = structlog.get_logger()
@@ -49,7 +52,7 @@ class AccessChange:
     """What an operation committed."""
 
     person: Person | None = None  # as they are now
-    told: Address | None = None  # where something waits to be said
+    told: Sequence[Address] = ()  # where something waits to be said
     row: InboxRow | None = None  # what they had said before, taken in
 
 
@@ -74,6 +77,11 @@ def _nothing_kept(_: Connection, __: Approved, ___: datetime) -> None:
     """For callers that know no inbox."""
 
 
+def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequence[Address]:
+    """For callers that asked no owner."""
+    return ()
+
+
 class AccessOperations:
     """The operations over one store. `changed` is called after each commit, in commit order, in the event loop."""
 
@@ -85,6 +93,7 @@ class AccessOperations:
         clock: Callable[[], datetime],
         changed: Callable[[AccessChange], None] = _nobody_listens,
         take_up: TakeUp = _nothing_kept,
+        verdict: ShowVerdict = _no_cards,
     ) -> None:
         """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
         self._store = store
@@ -93,6 +102,7 @@ class AccessOperations:
         self._clock = clock
         self._changed = changed
         self._take_up = take_up
+        self._verdict = verdict
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
@@ -129,6 +139,7 @@ class AccessOperations:
     ) -> dict[str, JsonValue]:
         ran: list[Approved] = []
         taken: list[InboxRow | None] = []
+        cards: list[Address] = []
 
         def whole(connection: Connection) -> Approved | NotApproved:
             done = _may_approve(connection, by) or job(connection, bool(ran))
@@ -136,11 +147,12 @@ class AccessOperations:
                 ran.append(done)
                 self._say(connection, done, words.welcome_text(done), f"approved:{done.request.id}")
                 taken[:] = [self._take_up(connection, done, now)]
+                cards[:] = self._verdict(connection, done.request, "approved", by)
             return done
 
         def after(done: Approved | NotApproved) -> None:
             if isinstance(done, Approved):
-                self._changed(AccessChange(done.person, done.address, *taken))
+                self._changed(AccessChange(done.person, (done.address, *cards), *taken))
 
         done = await self._store.write(whole, after)
         if isinstance(done, NotApproved):
@@ -158,19 +170,21 @@ class AccessOperations:
         now = self._clock()
         request_id = (await self._pending(number)).id
         ran: list[PairingRequest] = []
+        cards: list[Address] = []
 
         def whole(connection: Connection) -> PairingRequest | NotApproved | None:
             if not ranks.may_decide(connection, by):
                 return NotApproved(Why.NOT_ALLOWED)
             done = pairing.deny(connection, request_id, by[:128], now, repeated=bool(ran))
             ran.extend([done] if done else [])
+            cards[:] = self._verdict(connection, done, "denied", by) if done else ()
             return done
 
-        denied = await self._store.write(whole)
+        denied = await self._store.write(whole, lambda _: self._changed(AccessChange(told=cards)))
         if not isinstance(denied, PairingRequest):
             raise _refusal(denied or NotApproved(Why.UNKNOWN), now)
         log.info("pairing_denied", request_id=denied.id, approver=by)
-        return {"request": denied.id, "sender": denied.sender}
+        return {"request": denied.id, "sender": denied.sender, "name": denied.display_name}
 
     async def block(self, who: str, by: str, tenant: str = DEFAULT_TENANT) -> dict[str, JsonValue]:
         """Silence for a person, given as a request's number, a sender (`telegram:42`) or a user id.
@@ -183,7 +197,16 @@ class AccessOperations:
             sender, name = who, who
         else:
             tenant, sender, name = await self._sender_of(who)
-        return await self._change(lambda c: _block(c, tenant, sender, name, by[:128], now), "person_blocked", by)
+        cards: list[Address] = []
+
+        def job(connection: Connection) -> Person | Why:
+            waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
+            done = _block(connection, tenant, sender, name, by[:128], now)
+            for asked in waiting if isinstance(done, Person) else ():
+                cards.extend(self._verdict(connection, asked, "blocked", by))
+            return done
+
+        return await self._change(job, "person_blocked", by, cards)
 
     async def block_request(self, request_id: str, by: str) -> dict[str, JsonValue]:
         """Silence for whoever made this request, while it is pending.
@@ -193,7 +216,14 @@ class AccessOperations:
         """
         asked, now = await self._pending(request_id), self._clock()
 
-        return await self._change(lambda c: _block_waiting(c, asked.id, by[:128], now), "person_blocked", by)
+        cards: list[Address] = []
+
+        def job(connection: Connection) -> Person | Why:
+            done = _block_waiting(connection, asked.id, by[:128], now)
+            cards[:] = self._verdict(connection, asked, "blocked", by) if isinstance(done, Person) else ()
+            return done
+
+        return await self._change(job, "person_blocked", by, cards)
 
     async def set_role(self, who: str, role: str, by: str) -> dict[str, JsonValue]:
         """Give a person, by sender or user id, another role; `member` also ends a block.
@@ -239,10 +269,12 @@ class AccessOperations:
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
         return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
 
-    async def _change(self, job: Callable[[Connection], Person | Why], event: str, by: str) -> dict[str, JsonValue]:
+    async def _change(
+        self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
+    ) -> dict[str, JsonValue]:
         def after(person: Person | Why) -> None:
             if isinstance(person, Person):
-                self._changed(AccessChange(person))
+                self._changed(AccessChange(person, cards))
 
         person = await self._store.write(job, after)
         if not isinstance(person, Person):

@@ -11,6 +11,7 @@ from gateway.access.pairing import Approved
 from gateway.command_line import PLAIN, CommandLine
 from gateway.safety.names import Lookalikes
 from gateway.store.pairing import PairingRequest
+from gateway.store.people import Person
 from gateway.texts import HARNESS
 
 
@@ -48,6 +49,21 @@ def asked_text(asked: PairingRequest, names: Lookalikes, locale: str | None, ten
     """What an owner reads when somebody asks to be let in. The name is a stranger's own word, so it is quoted."""
     name = names.introduce(asked.display_name, locale=locale).replace("`", "'")
     return HARNESS.text(locale, "access.asked", name=name, sender=asked.sender, command=approve_command(asked, tenk))
+
+
+def verdict_text(asked: PairingRequest, verdict: str, by: str, names: Lookalikes, locale: str | None) -> str:
+    """What stands in a request's place once it is decided; `verdict` is approved, denied or blocked."""
+    name = names.introduce(asked.display_name, locale=locale).replace("`", "'")
+    return HARNESS.text(locale, f"access.verdict_{verdict}", name=name, sender=asked.sender, by=by)
+
+
+def decider_text(decider: Person | None, reader: Person, names: Lookalikes) -> str:
+    """Who decided, as somebody reads it: themselves, another by name, or whoever works at the machine."""
+    if decider is None:
+        return HARNESS.text(reader.locale, "access.by_machine")
+    if decider.user_id == reader.user_id:
+        return HARNESS.text(reader.locale, "access.by_you")
+    return escape(names.introduce(decider.display_name, decider.user_id, locale=reader.locale))
 
 
 def approve_command(asked: PairingRequest, tenk: CommandLine) -> str:

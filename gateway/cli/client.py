@@ -29,8 +29,7 @@ from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.reports import letter_calls, report_calls
-from gateway.ops.route_report import route_calls
-from gateway.ops.status import usage_calls
+from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
@@ -97,8 +96,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 **access_calls(operations),
                 **invite_calls(inviting),
                 **key_calls(KeyOperations(store, _now)),
-                **usage_calls(store, _now),
-                **route_calls(store, _now),
+                **recorded_calls(store, _now),
                 **letter_calls(DeadLetters(store, _now, lambda _: None)),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
             }

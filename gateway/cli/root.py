@@ -19,6 +19,7 @@ COMMANDS = {
     "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
+    "sessions": ("gateway.cli.sessions", "List conversations, read one as a timeline, export one."),
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),

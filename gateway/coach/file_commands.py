@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from datetime import date
 from functools import partial
 
 from agent.calendar import today_of
 from agent.coach.practice import PracticeReader, PracticeSession, Skill
 from agent.coach.practice_file import MAX_GOOD, PracticeFile, practice_json, read_file
-from agent.coach.texts import COACH_TEXTS, say
+from agent.coach.texts import COACH_TEXTS, say, say_day
 from agent.coach.timer_changes import ImportPractice
 from agent.language import escape, language_of
 from channels.base import CommandOption
@@ -78,21 +79,22 @@ async def _import(asked: Invocation) -> Reply:
         return Reply(say(language, "import.how"))
     found = read_file(texts[0], today)
     if not found.rows or not does:
-        return Reply(_dry_run(language, found))
+        return Reply(_dry_run(language, found, today))
     change = ImportPractice(found.rows)
     words = partial(change_words, asked)
     bad = _bad_text(language, found)
     return Reply(lambda results: "\n\n".join((words(results), *([bad] if bad else []))), changes=(change,))
 
 
-def _dry_run(language: str, found: PracticeFile) -> str:
+def _dry_run(language: str, found: PracticeFile, today: date) -> str:
     """What would be added, and what not."""
     blocks = []
     if found.rows:
         days = [row.day for row in found.rows]
         skills = ", ".join(escape(name) for name in dict.fromkeys(row.skill for row in found.rows))
-        values = {"first": min(days), "last": max(days), "skills": skills[:500]}
-        blocks.append(COACH_TEXTS.plural(language, "import.would", len(found.rows), **values))
+        first, last = (say_day(language, day, today) for day in (min(days), max(days)))
+        key = "import.would_one_day" if first == last else "import.would"
+        blocks.append(COACH_TEXTS.plural(language, key, len(found.rows), first=first, last=last, skills=skills[:500]))
     bad = _bad_text(language, found)
     blocks += [bad] if bad else []
     if found.more:

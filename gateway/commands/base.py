@@ -147,6 +147,7 @@ class Reply:
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
     session: SessionWish | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
+    secret_ref: str | None = None  # what stands for bullets in the text, when it is sent; see gateway.access.codes
 
 
 ReadFiles = Callable[[], Awaitable[Sequence[str]]]

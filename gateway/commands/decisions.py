@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from agent.catalogue import Catalogue
 from agent.consent import Consent
+from agent.language import escape
 from agent.ports import Principal
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
@@ -93,19 +94,26 @@ def approval_of_another(
     return tell
 
 
+def whom(about: Mapping[str, JsonValue]) -> str:
+    """Whom an operation was about, as Markdown: the name, which is a stranger's own word, and what access goes by."""
+    senders = about.get("senders") or [about.get("sender")]
+    ids = ", ".join(str(sender) for sender in senders) if isinstance(senders, list) else ""
+    return f"`{str(about.get('name')).replace('`', chr(39))}` ({escape(ids)})"
+
+
 def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:
     """`approve`, `deny` and `block`, each about a request that is pending; who may, the operation decides (A34)."""
 
-    def about_a_request(decide: Callable[[str, str], Awaitable[JsonValue]], done: str) -> Decision:
+    def about_a_request(decide: Callable[[str, str], Awaitable[Mapping[str, JsonValue]]], done: str) -> Decision:
         async def decision(subject: str, principal: Principal) -> Reply:
             request_id, locale = long_id(subject), principal.locale
             if not request_id:
                 return Reply(HARNESS.text(locale, VOID))
             try:
-                await decide(request_id, principal.user_id)
+                about = await decide(request_id, principal.user_id)
             except OperationRefused as refused:
                 return Reply(HARNESS.text(locale, "access.nothing_changed", why=refused.text(locale)))
-            return Reply(HARNESS.text(locale, done))
+            return Reply(HARNESS.text(locale, done, who=whom(about)))
 
         return decision
 

@@ -64,7 +64,7 @@ def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
         read=in_digits(f"{total.input_tokens:,}", locale),
         written=in_digits(f"{total.output_tokens:,}", locale),
     )
-    return f"{tokens}, {_cost_in_words(total, texts, locale)}"
+    return f"{tokens}, {cost_in_words(total, texts, locale)}"
 
 
 def _left_in_words(use: CapUse, locale: str | None) -> str:
@@ -78,8 +78,9 @@ def _left_in_words(use: CapUse, locale: str | None) -> str:
     return ", ".join(limits)
 
 
-def _cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
-    if total.cost_microusd is None:
+def cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
+    """What it cost, as far as that is known."""
+    if total.cost_microusd is None or (total.unpriced and not total.cost_microusd):
         return texts.text(locale, "commands.usage_cost_unknown")
     usd = in_digits(usd_text(total.cost_microusd), locale)
     if total.unpriced:

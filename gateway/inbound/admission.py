@@ -180,7 +180,8 @@ class Admission:
         self._put(event.tenant, said)
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:
-        self.done.replies += outbox.put(self._connection, tenant, to_parts(self._channel, said), self._now)
+        channel = self._doorway.channel_at(self._channel, said.address) or self._channel
+        self.done.replies += outbox.put(self._connection, tenant, to_parts(channel, said), self._now)
 
     def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
         """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""

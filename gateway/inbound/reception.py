@@ -4,19 +4,16 @@ Plain work over a connection, in the writer's transaction. The rules are `gatewa
 message becomes is `gateway.inbound.admission`'s matter.
 """
 
-import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from channels.base import Channel, HasButtons
+from channels.base import Channel
 from channels.messages import (
     Address,
-    Button,
     ButtonPressed,
-    ButtonStyle,
     ChatKind,
     CommandInvoked,
     InboundEvent,
@@ -24,30 +21,20 @@ from channels.messages import (
     MessageDeleted,
 )
 from gateway.access import codes, invites, pairing, words
-from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.flood import NEW_ONE_BY_ONE
 from gateway.access.keys import AccessKeys
-from gateway.access.listing import lookalikes
 from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
-from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage
+from gateway.inbound.owner_cards import ChannelOf, OwnerCards
 from gateway.inbound.session_key import session_key
 from gateway.safety.vault import Vault
-from gateway.store import inbox, people
+from gateway.store import inbox
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
-from gateway.texts import HARNESS
-
-DECISIONS = (
-    ("access.button_approve", "approve", ButtonStyle.PRIMARY),
-    ("access.button_deny", "deny", ButtonStyle.SECONDARY),
-    ("access.button_block", "block", ButtonStyle.DANGER),
-)
-"""What an owner may press under a request, by the label's key; `gateway.commands.decisions` carries it out."""
 
 LATELY = timedelta(minutes=10)
 
@@ -65,6 +52,11 @@ class Doorway:
     tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
     clock_s: Callable[[], float] = time.monotonic
+    channel_of: ChannelOf = lambda _: None  # another account's, so that an owner is reached there
+
+    def channel_at(self, own: Channel, where: Address) -> Channel | None:
+        """The channel of an address: the one at hand, where it is that one's; another if it is loaded."""
+        return own if (own.name, own.account) == (where.channel, where.account) else self.channel_of(where)
 
 
 @dataclass(slots=True)
@@ -85,11 +77,11 @@ class StrangerReception:
     ) -> None:
         """What comes of them is added to `done`."""
         self._connection = connection
-        self._channel = channel
         self._doorway = doorway
         self._put = put
         self._now = now
         self._done = done
+        self._cards = OwnerCards(connection, partial(doorway.channel_at, channel), now)
 
     def change_kept(self, event: InboundEvent) -> None:
         """An edit or a deletion of a stranger's holds for what their request keeps."""
@@ -156,51 +148,13 @@ class StrangerReception:
             self._note_crowd(asked.tenant, Address(asked.channel, asked.account, asked.chat))
             return
         self._done.asked.append(asked)
-        self._ask_owners(asked)
-
-    def _ask_owners(self, asked: PairingRequest) -> None:
-        """Owners who talk to the bot on the same account decide with a button of their own, where there are buttons."""
-        if not isinstance(self._channel, HasButtons):
-            return
-        names = lookalikes(people.holding(self._connection, asked.tenant, Role.OWNER, Role.OPERATOR))
-        for owner, request in self._owners(asked.tenant, asked.channel, asked.account):
-            where = Address(asked.channel, asked.account, request.chat)
-            cause = f"asked:{asked.id}:{request.id[-8:]}"
-            text = words.asked_text(asked, names, owner.locale, self._doorway.tenk)
-            buttons = self._buttons(asked, owner)
-            self._put(asked.tenant, OutboundMessage(where, cause, text, buttons=buttons, locale=owner.locale))
-
-    def _buttons(self, asked: PairingRequest, owner: Person) -> tuple[Button, ...]:
-        """Made for this owner, and for as long as the request holds."""
-        account, id_ = f"{asked.channel}:{asked.account}", short_id(asked.id)
-        seal = SealedButtons(self._doorway.keys.buttons).seal
-        return tuple(
-            Button(HARNESS.text(owner.locale, label), seal(verb, id_, owner.user_id, account, asked.expires_at), style)
-            for label, verb, style in DECISIONS
-        )
+        self._cards.ask(asked, self._doorway.keys, self._put, self._doorway.tenk)
 
     def _note_crowd(self, tenant: str, where: Address) -> None:
         account = f"{where.channel}:{where.account}"
-        if account in self._done.crowded:
-            return
-        self._done.crowded.add(account)
-        place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
-        for owner, request in self._owners(tenant, where.channel, where.account):
-            cause = f"crowd:{place}:{self._now:%Y%m%d%H}:{request.id[-8:]}"
-            text, chat = words.crowd_text(account, owner.locale, self._doorway.tenk), request.chat
-            address = Address(where.channel, where.account, chat)
-            self._put(tenant, OutboundMessage(address, cause, text, locale=owner.locale))
-
-    def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, PairingRequest]]:
-        """Owners with the last request that let them in to an account: it says where they can be reached."""
-        by_sender = {
-            sender: owner
-            for owner in people.holding(self._connection, tenant, Role.OWNER)
-            for sender in owner.identities
-        }
-        found = requests.find_approved(self._connection, tenant, channel, account, by_sender)
-        last = {by_sender[request.sender].user_id: (by_sender[request.sender], request) for request in found}
-        return list(last.values())
+        if account not in self._done.crowded:
+            self._done.crowded.add(account)
+            self._cards.warn_of_crowd(tenant, account, self._put, self._doorway.tenk)
 
 
 def take_up(connection: Connection, approved: Approved, now: datetime, agent: str) -> InboxRow | None:

@@ -3,6 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +13,8 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT
+from channels.messages import DEFAULT_TENANT, Address
+from gateway.access import invites, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.config import AccessConfig, Policy
@@ -24,6 +26,7 @@ from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
+from gateway.commands.people import OperatorDesk
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -32,17 +35,19 @@ from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
 from gateway.inbound.manager import ChannelManager
+from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.reports import letter_calls, report_calls
-from gateway.ops.route_report import route_calls
-from gateway.ops.status import GatewayStatus, usage_calls
+from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.store import outbox, people
 from gateway.store.engine import Connection, Store
+from gateway.store.pairing import PairingRequest
 
 log = structlog.get_logger()
 
+HOUSEKEEPING_S = 60.0
 LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
 
 
@@ -68,15 +73,35 @@ def access_operations(
     def on_change(change: AccessChange) -> None:
         if change.person is not None:
             snapshot.put(change.person)
-        if change.told is not None:
-            delivery.reread(change.told)
+        for where in change.told:
+            delivery.reread(where)
         if change.row is not None:
             bus.publish(change.row)
-        elif change.told is not None:
+        elif change.told:
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent))
+    verdict = partial(_show_verdict, manager)
+    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+
+
+def _show_verdict(
+    manager: ChannelManager, connection: Connection, asked: PairingRequest, what: str, by: str
+) -> Sequence[Address]:
+    return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
+
+
+async def keep_house(store: Store) -> None:
+    """Once a minute requests and invitations run out; until cancelled."""
+
+    def job(connection: Connection) -> None:
+        pairing.expire(connection, steady_now())
+        pairing.forget(connection, steady_now())
+        invites.expire(connection, steady_now())
+
+    while True:
+        await store.write(job)
+        await asyncio.sleep(HOUSEKEEPING_S)
 
 
 class InviteLinks:
@@ -118,12 +143,14 @@ class OperatorDeps:
     rotation: KeyRotation
     letters: DeadLetters
     standing: GatewayStatus
+    desk: OperatorDesk  # where commands find the same
 
 
 def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
-    store = deps.store
-    calls = dict(invite_calls(InviteOperations(store, deps.keys.invites, steady_now)))
+    store, desk, inviting = deps.store, deps.desk, InviteOperations(deps.store, deps.keys.invites, steady_now)
+    desk.access, desk.invites, desk.ways = deps.operations, inviting, deps.links.ways
+    calls = dict(invite_calls(inviting))
     make = calls["invite.make"]
 
     async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:
@@ -136,8 +163,7 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     return {
         **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
         **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        **usage_calls(store, steady_now), **route_calls(store, steady_now),
-        **report_calls(store), **letter_calls(deps.letters), "status": status,
+        **recorded_calls(store, steady_now), **report_calls(store), **letter_calls(deps.letters), "status": status,
     }  # fmt: skip
 
 

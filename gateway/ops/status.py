@@ -16,6 +16,8 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
+from gateway.ops.conversations import conversation_calls
+from gateway.ops.route_report import route_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
@@ -106,7 +108,12 @@ class GatewayStatus:
         }
 
 
-def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def recorded_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+    """Whatever an operator may read of what is recorded, for the control socket and CLI."""
+    return {**_usage_calls(store, clock), **route_calls(store, clock), **conversation_calls(store)}
+
+
+def _usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
     """`usage {days}`: tokens and cost by UTC day, person and model, oldest first; for the control socket and CLI."""
 
     async def usage(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -247,8 +247,7 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        files = partial(self._read_files, row)
-        taking_back = partial(self._take_back, row)
+        files, taking_back = partial(self._read_files, row), partial(self._take_back, row)
         asked = Invocation(
             name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
             row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
@@ -298,8 +297,9 @@ class CommandRunner:
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=principal.locale
-            )
+                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref,
+                reply_route_of=own_route_id(row), locale=principal.locale,
+            )  # fmt: skip
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_keep_files(connection, row, reply, now))
             elif reply.files:

@@ -23,7 +23,7 @@ from agent.transcript import (
     UserItem,
 )
 from channels.clocks import Clock
-from gateway.store import approvals, inbox, journal, outbox, summaries
+from gateway.store import approvals, conversations, inbox, journal, outbox, summaries
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -50,8 +50,13 @@ class JournalPlace:
     seq: int  # of the first of them; reserved, so that nobody else writes there
 
 
-def claim(connection: Connection, place: JournalPlace, ids: Sequence[int], started: TurnStarted) -> Sequence[int]:
-    """Begin a turn if every one of its rows is open still; those that are. All of them: it has begun."""
+def claim(
+    connection: Connection, place: JournalPlace, ids: Sequence[int], started: TurnStarted, title: str = ""
+) -> Sequence[int]:
+    """Begin a turn if every one of its rows is open still; those that are. All of them: it has begun.
+
+    A conversation that begins with it gets this title, unless it has one.
+    """
     turn = place.turn
     journal.hold(connection, place.fence)
     still_open = inbox.open_of(connection, ids, turn.id) if len(ids) > 1 else ids
@@ -61,6 +66,8 @@ def claim(connection: Connection, place: JournalPlace, ids: Sequence[int], start
         return ()
     journal.begin_turn(connection, turn)
     journal.append(connection, turn, place.seq, (started,), turn.started_at)
+    if title:
+        conversations.entitle(connection, turn.session_id, title, anew=False)
     return ids
 
 

@@ -137,6 +137,17 @@ def text_of(row: InboxRow) -> str:
     return row.event.text if isinstance(row.event, InboundMessage) else ""
 
 
+def title_words(row: InboxRow) -> str:
+    """The words that a conversation is called by which begins with this row; nothing of what is forwarded."""
+    match row.event:
+        case InboundMessage(text=text, forwarded=False):
+            return text
+        case CommandInvoked(name=name, arguments=arguments):
+            return arguments or f"/{name}"
+        case _:
+            return ""
+
+
 def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:
     """A turn that answers the row; in a group the answer is shown as a reply to it."""
     in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP

@@ -33,6 +33,7 @@ from gateway.sessions.inbox_rules import (
     open_until,
     own_route_id,
     text_of,
+    title_words,
 )
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
@@ -41,6 +42,7 @@ from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn
 from gateway.sessions.turn_runner import TurnRunner
 from gateway.store import approvals, inbox, journal
+from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
@@ -238,14 +240,16 @@ class Session:
             if item is None:
                 await self._refuse(rows, "the input guard", "answer.guarded")
                 return None
+            title = ""
             if self.conversation.is_new(state.id):
+                title = title_of(title_words(row))
                 item = await self._deps.turns.user_items.begin(row.event, item)
             turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
             started = TurnStarted((item,))
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
             self._turn.claim(claimed)
             place = JournalPlace(self._fence, turn, self.conversation.next_seq(turn.session_id, 1))
-            claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started)
+            claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
             failpoint("claim_pre")
             still_open = await self._store.write(claim)
             if len(still_open) == len(rows):

@@ -50,11 +50,16 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
     return found + [KnownChat(chat, None, direct=True) for chat in dict.fromkeys(asked) if chat not in there]
 
 
-def own_chat(connection: sa.Connection, tenant: str, user_id: str) -> Address | None:
-    """Where somebody was heard last that is theirs alone; no thread, and no program's session."""
+def own_chats(connection: sa.Connection, tenant: str, user_id: str) -> list[Address]:
+    """Where somebody was heard that is theirs alone, the last first; no thread, and no program's session."""
     where = (chats.c.tenant_id == tenant, chats.c.user_id == user_id, chats.c.direct, chats.c.thread == "")
-    row = connection.execute(sa.select(chats).where(*where).order_by(chats.c.heard_at.desc()).limit(1)).first()
-    return None if row is None else Address(row.channel, row.account, row.chat, None)
+    rows = connection.execute(sa.select(chats).where(*where).order_by(chats.c.heard_at.desc()).limit(20))
+    return [Address(row.channel, row.account, row.chat, None) for row in rows]
+
+
+def own_chat(connection: sa.Connection, tenant: str, user_id: str) -> Address | None:
+    """The first of those."""
+    return next(iter(own_chats(connection, tenant, user_id)), None)
 
 
 def _let_in(channel: str, account: str) -> sa.Select[str]:

@@ -1,7 +1,9 @@
-"""Statements the two databases spell differently. Everything else is plain SQLAlchemy Core."""
+"""Statements the two databases spell differently, and those every message runs. Everything else is SQLAlchemy Core."""
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,7 +17,7 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
     `rowcount` is 1 for a new row and 0 for one that was there. For the new row's id add `.returning(table.c.id)` and
     take `scalar()`: None means that it was there (`inserted_primary_key` would be some other row's).
     """
-    return _insert_new(connection.dialect.name, table)
+    return insert_new_in(connection.dialect.name, table)
 
 
 def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> Insert:
@@ -29,7 +31,8 @@ def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
 
 
 @cache
-def _insert_new(dialect: str, table: sa.Table) -> Insert:
+def insert_new_in(dialect: str, table: sa.Table) -> Insert:
+    """`insert_new` as a dialect of this name has it."""
     return _insert(dialect, table).on_conflict_do_nothing()
 
 
@@ -42,3 +45,91 @@ def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> Insert:
 
 def _insert(dialect: str, table: sa.Table) -> Insert:
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+Spelled = Callable[[str], Any]
+"""A statement as a dialect of this name has it."""
+
+Values = Mapping[str, object]
+
+SPOILED = "spoiled"
+"""What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
+
+
+class HotStatement:
+    """A statement of which every message runs some: on SQLite its compiled text goes straight to the driver.
+
+    That takes 2 µs where SQLAlchemy's own way takes 20 to 30 (November 2026). PostgreSQL is asked in SQLAlchemy's way,
+    and so is SQLite where somebody listens to statements. Every call names the same parameters. Rows come back as the
+    driver has them: ask for numbers and texts alone.
+    """
+
+    def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
+        self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
+        self._driven: tuple[str, Callable[[Values], tuple[object, ...]]] | None = None
+
+    def count(self, connection: sa.Connection, values: Values) -> int:
+        """Run it; how many rows it wrote."""
+        driver = _driver_of(connection)
+        if driver is None:
+            return connection.execute(self._spell(connection.dialect.name), values).rowcount
+        return self._drive(connection, driver, values)[0]
+
+    def rows(self, connection: sa.Connection, values: Values) -> Sequence[Sequence[Any]]:
+        """Run it; what it found or returns."""
+        driver = _driver_of(connection)
+        if driver is None:
+            return connection.execute(self._spell(connection.dialect.name), values).all()
+        return self._drive(connection, driver, values)[1]
+
+    def write_all(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
+        """Run it with each of these."""
+        if _driver_of(connection) is None:
+            connection.execute(self._spell(connection.dialect.name), rows)
+            return
+        for row in rows:
+            self.count(connection, row)
+
+    def _drive(self, connection: sa.Connection, driver: Any, values: Values) -> tuple[int, list[tuple[Any, ...]]]:
+        """How many rows it wrote, and those it came back with; an error is SQLAlchemy's, and noted."""
+        text, bind = self._driven or self._compile(connection, values)
+        try:
+            cursor = driver.execute(text, bind(values))
+            return cursor.rowcount, cursor.fetchall()
+        except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
+            connection.info[SPOILED] = True
+            if (told := _as_sqlalchemys(error, text, connection)) is None:
+                raise
+            raise told from error
+
+    def _compile(self, connection: sa.Connection, values: Values) -> tuple[str, Callable[[Values], tuple[object, ...]]]:
+        dialect = connection.dialect
+        compiled: Any = self._spell(dialect.name).compile(dialect=dialect, column_keys=list(values))
+        if compiled.insert_prefetch or compiled.update_prefetch:
+            raise ValueError("a column's default is made anew for every row; name the column")
+        fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
+        processes = [
+            (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
+            for name in compiled.positiontup
+        ]
+
+        def bind(values: Values) -> tuple[object, ...]:
+            given = {**fixed, **values} if fixed else values
+            return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
+
+        self._driven = compiled.string, bind
+        return self._driven
+
+
+def _driver_of(connection: sa.Connection) -> Any:
+    """SQLite's own connection, within a transaction that nobody listens to; else None."""
+    if connection.dialect.name != "sqlite" or not connection.in_transaction():
+        return None
+    return None if connection.dispatch.before_cursor_execute else connection.connection.dbapi_connection
+
+
+def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> Exception | None:
+    """The error that SQLAlchemy raises instead of this one, here without values; None: it lets it through."""
+    if isinstance(error, sqlite3.Error):
+        return sa.exc.DBAPIError.instance(text, None, error, sqlite3.Error, dialect=connection.dialect)
+    return sa.exc.StatementError(str(error), text, None, error) if isinstance(error, TypeError) else None

@@ -205,6 +205,7 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
         return False
     of_sessions = sa.select(turns.c.session_id).where(turns.c.id.in_(ids))
     connection.execute(sa.delete(summaries).where(summaries.c.session_id.in_(of_sessions)))
+    connection.execute(sa.update(sessions).where(sessions.c.id.in_(of_sessions)).values(title=None))
     _erase_files(connection, ids)
     answers = [outbox.c.cause.in_(ids), *(outbox.c.cause.startswith(f"{id_}.") for id_ in ids)]
     _empty_outbox(connection, sa.or_(*answers))

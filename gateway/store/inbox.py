@@ -20,7 +20,7 @@ from channels.messages import (
     Route,
 )
 from gateway.store import reply_routes, retention
-from gateway.store.dialect import insert_new
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.tables.traffic import channel_accounts, inbox
 from gateway.store.writer import note_outcome
 
@@ -62,11 +62,14 @@ class NewRow:
     kept: bool = True  # False: of what it says nothing is stored
 
 
+_admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
+
+
 def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     """Insert the row; its id, or None where this event was admitted before."""
     event = row.event
-    inserted = connection.execute(
-        insert_new(connection, inbox).returning(inbox.c.id),
+    found = _admit.rows(
+        connection,
         {
             "tenant_id": event.tenant,
             "channel": event.address.channel,
@@ -86,16 +89,17 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "detail": row.detail,
             "done_at": now if row.outcome else None,
         },
-    ).scalar()
-    if inserted is None:
+    )
+    if not found:
         return None
+    inserted = int(found[0][0])
     if row.outcome is not None:
         note_outcome(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
         retention.forget_older(connection, inserted)
     if (route := route_of(event)) is not None and route.token:
         reply_routes.add_route(connection, event.tenant, inserted, route)
-    return int(inserted)
+    return inserted
 
 
 def _payload(row: NewRow) -> str:
@@ -165,7 +169,7 @@ def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | No
     ).scalar()
 
 
-_move_cursor = (
+_move_cursor = HotStatement(
     sa.update(channel_accounts)
     .where(
         channel_accounts.c.channel == sa.bindparam("b_channel"), channel_accounts.c.account == sa.bindparam("b_account")
@@ -176,10 +180,8 @@ _move_cursor = (
 
 def move_cursor(connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime) -> None:
     """Commit how far a channel account has read."""
-    moved = connection.execute(
-        _move_cursor, {"b_channel": channel, "b_account": account, "b_cursor": cursor, "b_now": now}
-    )
-    if moved.rowcount == 0:
+    where = {"b_channel": channel, "b_account": account}
+    if _move_cursor.count(connection, {**where, "b_cursor": cursor, "b_now": now}) == 0:
         connection.execute(
             sa.insert(channel_accounts),
             {"tenant_id": tenant, "channel": channel, "account": account, "cursor": cursor, "last_heard_at": now},
@@ -235,7 +237,7 @@ def waiting(connection: sa.Connection, after_id: int, limit: int, session_key: s
     return _rows(connection.execute(query))
 
 
-_claim = (
+_claim = HotStatement(
     sa.update(inbox)
     .where(
         inbox.c.id == sa.bindparam("b_id"),
@@ -248,7 +250,7 @@ _claim = (
 
 def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
     """Give open rows to a turn, each claim counted; how many it got. A row cleared meanwhile is left out."""
-    return sum(connection.execute(_claim, {"b_id": id_, "b_turn": turn_id}).rowcount for id_ in ids)
+    return sum(_claim.count(connection, {"b_id": id_, "b_turn": turn_id}) for id_ in ids)
 
 
 def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list[int]:
@@ -258,26 +260,26 @@ def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list
     return list(connection.execute(query).scalars())
 
 
-_settle = (
+_settling = (
     sa.update(inbox)
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
-_refuse = _settle.values(payload=retention.NOTHING)
+_settle, _refuse = HotStatement(_settling), HotStatement(_settling.values(payload=retention.NOTHING))
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
     """Record the outcome of an open row; False where it had one already. Of a refused one only the key is kept."""
-    settled = _refuse if outcome is Outcome.REFUSED else _settle
-    done = connection.execute(settled, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
-    if done.rowcount == 1:
+    statement = _refuse if outcome is Outcome.REFUSED else _settle
+    done = statement.count(connection, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    if done == 1:
         note_outcome(connection, outcome, 1)
         if outcome is Outcome.CONTEXT:
             retention.forget_older(connection, id_)
-    return done.rowcount == 1
+    return done == 1
 
 
-_settle_turn = (
+_settle_turn = HotStatement(
     sa.update(inbox)
     .where(inbox.c.turn_id == sa.bindparam("b_turn"), inbox.c.outcome.is_(None))
     .values(
@@ -294,7 +296,7 @@ def settle_turn(
 ) -> None:
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
     values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
-    for ended in connection.execute(_settle_turn, values).scalars():
+    for (ended,) in _settle_turn.rows(connection, values):
         note_outcome(connection, ended, 1)
 
 

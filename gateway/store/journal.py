@@ -27,7 +27,7 @@ from agent.transcript import (
 )
 from channels.messages import Address
 from gateway.store import crashes
-from gateway.store.dialect import insert_new
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns, usage
 
@@ -65,14 +65,16 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
     connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
 
 
-_holds = sa.select(shards.c.shard).where(
-    shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch")
+_holds = HotStatement(
+    sa.select(shards.c.shard).where(
+        shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch")
+    )
 )
 
 
 def hold(connection: sa.Connection, fence: Fence) -> None:
     """Raise Fenced unless this fence still stands."""
-    if connection.execute(_holds, {"b_shard": fence.shard, "b_epoch": fence.epoch}).first() is None:
+    if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):
         raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
 
@@ -186,10 +188,15 @@ def _unpack(text: str) -> Address:
     return Address(channel, account, chat, thread or None)
 
 
+_begin_turn = HotStatement(lambda dialect: insert_new_in(dialect, turns))
+_append = HotStatement(lambda dialect: insert_new_in(dialect, events))
+_note_usage = HotStatement(lambda dialect: insert_new_in(dialect, usage))
+
+
 def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     """Record that a turn runs."""
-    connection.execute(
-        insert_new(connection, turns),
+    _begin_turn.count(
+        connection,
         {
             "id": turn.id,
             "tenant_id": turn.tenant,
@@ -216,7 +223,7 @@ def count_attempt(connection: sa.Connection, turn_id: str) -> int:
     )
 
 
-_end_turn = (
+_end_turn = HotStatement(
     sa.update(turns)
     .where(turns.c.id == sa.bindparam("b_id"), turns.c.end_reason.is_(None))
     .values(end_reason=sa.bindparam("b_reason"), ended_at=sa.bindparam("b_now"))
@@ -225,7 +232,7 @@ _end_turn = (
 
 def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> bool:
     """Record that a turn is over; False where it was before."""
-    return connection.execute(_end_turn, {"b_id": turn_id, "b_reason": reason, "b_now": now}).rowcount == 1
+    return _end_turn.count(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now}) == 1
 
 
 def is_kept(connection: sa.Connection, turn_id: str) -> bool:
@@ -255,7 +262,7 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         for index, event in enumerate(added)
     ]
     if rows:
-        connection.execute(insert_new(connection, events), rows)
+        _append.write_all(connection, rows)
     said = [item for event in added if isinstance(event, TurnStarted | Steered) for item in event.items]
     if pictures := [picture.id for item in said for picture in item.pictures if picture.id]:
         connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
@@ -335,8 +342,8 @@ def note_usage(
     used = response if isinstance(response, ResponseDiscarded) else response.usage
     if used.input_tokens is None and used.output_tokens is None:
         return
-    connection.execute(
-        insert_new(connection, usage),
+    _note_usage.count(
+        connection,
         {
             "tenant_id": turn.tenant,
             "user_id": turn.user_id,

@@ -5,7 +5,7 @@ Plain functions over a connection. Which state follows which attempt is decided 
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
-from gateway.store.dialect import insert_new
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.traffic import parked_lanes as parked
@@ -108,6 +108,9 @@ def idem_key(part: OutboxPart) -> str:
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
+_put = HotStatement(lambda dialect: insert_new_in(dialect, outbox).returning(outbox.c.id))
+
+
 def put(
     connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
@@ -120,8 +123,8 @@ def put(
         claimed = first_claimed and index == 0
         state = PartState.SENDING if claimed else PartState.READY
         row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
-        id_ = connection.execute(insert_new(connection, outbox).returning(outbox.c.id), _to_values(row)).scalar()
-        added += _find_open(connection, part) if id_ is None else [replace(row, id=id_)]
+        found = _put.rows(connection, _to_values(row))
+        added += [replace(row, id=found[0][0])] if found else _find_open(connection, part)
     return added
 
 
@@ -183,6 +186,14 @@ def _to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
         found.id, found.tenant_id, part, found.idem_key, PartState(found.state), found.attempts, found.marked,
         found.not_before, found.created_at,
     )  # fmt: skip
+
+
+def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[str, Address]]:
+    """What was said, or waits to be, for these causes, and where; without what was refused or given up."""
+    ours = (outbox.c.cause.in_(causes), outbox.c.part == 0, outbox.c.op == 0)
+    given_up = outbox.c.state.in_([PartState.DEAD, PartState.DISCARDED])
+    rows = connection.execute(sa.select(outbox).where(*ours, ~given_up).order_by(outbox.c.id))
+    return [(row.cause, Address(row.channel, row.account, row.chat, row.thread)) for row in rows]
 
 
 def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:

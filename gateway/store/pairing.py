@@ -230,12 +230,9 @@ def _read(rows: Iterable[Any]) -> list[PairingRequest]:
     ]
 
 
-def find_approved(
-    connection: Connection, tenant: str, channel: str, account: str, senders: Collection[str]
-) -> list[PairingRequest]:
-    """Those of the senders who were let in to this account by a request, oldest first: where to reach them directly."""
+def find_approved(connection: Connection, tenant: str, senders: Collection[str]) -> list[PairingRequest]:
+    """By which requests these senders were let in, oldest first: where to reach them directly."""
     query = sa.select(pairing_requests).where(
-        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender.in_(senders),
-        _rows.state == PairingState.APPROVED,
-    )  # fmt: skip
+        _rows.tenant_id == tenant, _rows.sender.in_(senders), _rows.state == PairingState.APPROVED
+    )
     return _read(connection.execute(query.order_by(_rows.created_at, _rows.id)))

@@ -9,15 +9,16 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from channels.messages import Address, Rendered
+from gateway.store.dialect import HotStatement
 from gateway.store.outbox import IS_FAILED, IS_OPEN, OPEN, Action, OutboxPart, OutboxRow, PartState
 from gateway.store.tables.traffic import outbox
 
-_sent = (
+_sent = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
     .values(state=PartState.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
 )
-_mark = (
+_mark = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
     .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
@@ -26,15 +27,15 @@ _mark = (
 
 def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
     """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
-    connection.execute(_mark, {"b_id": id_, "b_action": action})
+    _mark.count(connection, {"b_id": id_, "b_action": action})
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
     """Record the receipt."""
-    connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+    _sent.count(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
 
 
-_put_back = (
+_put_back = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
     .values(
@@ -52,8 +53,8 @@ _put_back = (
 
 def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: datetime) -> None:
     """Store a row as an attempt left it: state, marks, when to try again, what goes instead."""
-    connection.execute(
-        _put_back,
+    _put_back.count(
+        connection,
         {
             "b_id": row.id,
             "b_state": row.state,

@@ -13,6 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
+from gateway.store.dialect import SPOILED
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def commit_group(
 
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
     outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
-    if connection.info["spoiled"]:
+    if connection.info[SPOILED]:
         raise SwallowedError("a job caught a database error and went on")
     return outcomes
 
@@ -81,10 +82,10 @@ def mark_errors(engine: Engine) -> None:
 
     def spoil(context: ExceptionContext) -> None:
         if context.connection is not None:
-            context.connection.info["spoiled"] = True
+            context.connection.info[SPOILED] = True
 
     def begin(connection: Connection) -> None:
-        connection.info["spoiled"] = False
+        connection.info[SPOILED] = False
         _forget_outcomes(connection)
 
     event.listen(engine, "handle_error", spoil)

@@ -114,9 +114,7 @@ def searched_notes(text: str) -> None:
 
 def written_plan(text: str) -> None:
     """A plan as a model may write it, whole and piece by piece."""
-    frame = PlanFrame(
-        week=TODAY, days=(TODAY,), is_next=False, longest_session_minutes=1, max_session_minutes=1, minutes_done=0
-    )
+    frame = PlanFrame(week=TODAY, days=(TODAY,), is_next=False, most_minutes={}, minutes_done=0)
     for written in (text, f"{plan_answer.FENCE}\n{text}", text.join((plan_answer.FENCE, plan_answer.FENCE))):
         plan_answer.read_plan(written, (), frame)
     stream = plan_answer.PlanStream()

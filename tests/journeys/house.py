@@ -75,7 +75,7 @@ class House:
         """Wait until the model has had so many requests."""
         await self.until(lambda: len(self.model.requests) >= count, f"request {count} of the model")
 
-    async def operator(self, name: str, arguments: Mapping[str, str] | None = None) -> Any:
+    async def operator(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """What the operator does from another process, by the control socket."""
         return await call(self.home / "control.sock", name, dict(arguments or {}), 5.0)
 

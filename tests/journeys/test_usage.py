@@ -39,6 +39,6 @@ async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path
         await here.settled()
         here.sim.say(1, "/usage")
         told = await here.told(1, "Today:")
-        assert 3 == told.text.count("cost unknown") and "$" not in told.text
+        assert 3 == told.text.count("at a price I do not know") and "$" not in told.text
         (row,) = await here.operator("usage", {"days": "1"})
     assert (None, row["calls"]) == (row["cost_microusd"], row["unpriced"])

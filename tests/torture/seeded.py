@@ -120,7 +120,7 @@ BUGS = (
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
-        'if connection.execute(_holds, {"b_shard": fence.shard, "b_epoch": fence.epoch}).first() is None:', "if False:",
+        'if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):', "if False:",
         take_over,
     ),
     Bug(
@@ -140,7 +140,7 @@ BUGS = (
     ),
     Bug(
         14, "attempt not persisted", "gateway/store/sends.py",
-        '    connection.execute(_mark, {"b_id": id_, "b_action": action})\n', "",
+        '    _mark.count(connection, {"b_id": id_, "b_action": action})\n', "",
         Case("send_done", long, hit=2),
     ),
     Bug(

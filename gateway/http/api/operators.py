@@ -76,6 +76,7 @@ class DeniedAnswer(ApiModel):
 
     request: str
     sender: str
+    name: str
 
 
 class CodeRequest(ApiModel):

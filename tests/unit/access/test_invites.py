@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from channels.messages import CommandInvoked
 from gateway.access import invites
-from gateway.access.codes import ALPHABET, BULLETS
-from tests.fakes.people import message
+from gateway.access.codes import ALPHABET, BULLETS, in_groups, invite_code_of
+from tests.fakes.people import KEY, message
 
 CODE = "ABCDEFGH23456789"
 
@@ -39,7 +39,7 @@ def test_a_code_is_said_alone_or_behind_a_command(text: str, code: str | None) -
 @given(st.text(alphabet=ALPHABET, min_size=16, max_size=16))
 def test_what_is_kept_of_it_has_no_code(code: str) -> None:
     """However it was said; the command in front of it stays."""
-    for text, kept in ((code, BULLETS), (f"/start {invites.in_groups(code)}", f"/start {BULLETS}")):
+    for text, kept in ((code, BULLETS), (f"/start {in_groups(code)}", f"/start {BULLETS}")):
         said = message("7", text=text)
         assert code == invites.code_in(said, "coach")
         assert kept == getattr(invites.without_code(said, "coach"), "text", None)
@@ -58,6 +58,8 @@ def test_a_command_gives_its_code_as_argument() -> None:
 
 def test_codes_are_unlike_each_other_and_beyond_guessing() -> None:
     """FAULTS 5.3: a million tries an hour at a thousand invitations come to less than 1e-14."""
-    assert 1000 == len({invites.new_code() for _ in range(1000)})
-    assert all(invites.code_in(message("7", text=invites.in_groups(invites.new_code())), "coach") for _ in range(100))
+    assert 1000 == len({invite_code_of(KEY, str(one)) for one in range(1000)})
+    assert all(
+        invites.code_in(message("7", text=in_groups(invite_code_of(KEY, str(one)))), "coach") for one in range(100)
+    )
     assert 1e6 * 1000 / len(ALPHABET) ** invites.CODE_CHARS <= 1e-14

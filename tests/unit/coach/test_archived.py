@@ -43,8 +43,8 @@ async def test_the_patterns_are_without_it(practice: ConnectedPractice) -> None:
 
 
 async def test_so_is_a_plan(practice: ConnectedPractice) -> None:
-    """Their longest session is that of what they still practise."""
-    assert 36 == (await prefetch(practice, ANA, NOW, PlanWish())).frame.max_session_minutes
+    """Their longest sessions are of what they still practise."""
+    assert {"guitar": 36} == (await prefetch(practice, ANA, NOW, PlanWish())).frame.most_minutes
 
 
 async def test_skills_have_their_colour_level_and_number_of_sessions(practice: ConnectedPractice) -> None:

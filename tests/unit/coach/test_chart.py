@@ -1,6 +1,8 @@
 """A chart holds the numbers that are logged, and its picture shows each of them once, in no other's place."""
 
+import asyncio
 import re
+from collections.abc import Sequence
 from datetime import date, timedelta
 from xml.etree import ElementTree as ET
 
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.child_process import ProgramEnded
 from agent.coach.chart import (
     MAX_SKILLS,
     MAX_WEEKS,
@@ -20,7 +23,7 @@ from agent.coach.chart import (
     read_chart_wish,
     weeks_in,
 )
-from agent.coach.chart_picture import DARK, LIGHT, chart_svg, plot, short_minutes
+from agent.coach.chart_picture import DARK, LIGHT, chart_svg, draw_chart, plot, short_minutes
 from agent.coach.durations import spell_minutes
 from agent.coach.practice import COLOURS, DayTotal, Skill
 
@@ -46,6 +49,26 @@ def a_chart(skills: int, weeks: int, goal: int | None = None, minutes: int = 725
     days = [TODAY - timedelta(days=7 * back + 6) for back in reversed(range(weeks))]
     rows = tuple(ChartWeek(week=day, minutes=(minutes,) * skills) for day in days)
     return ChartReport(skills=drawn, weeks=rows, goal_minutes=goal)
+
+
+async def test_two_charts_are_drawn_at_once_and_no_more():
+    """Each is a process: a hundred people who ask for one at a time are served one after another."""
+    running: list[int] = []
+    most = 0
+
+    async def draw(argv: Sequence[str], given: bytes) -> ProgramEnded:
+        nonlocal most
+        running.append(1)
+        most = max(most, len(running))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running.pop()
+        return ProgramEnded(0, given[:4], b"")
+
+    async with asyncio.TaskGroup() as people:
+        drawings = [people.create_task(draw_chart("en", a_chart(1, 2), run=draw)) for _ in range(20)]
+    assert 2 == most
+    assert {b"<svg"} == {drawing.result() for drawing in drawings}
 
 
 def test_what_is_logged_in_a_week_that_has_not_begun_here_breaks_nothing():

@@ -179,7 +179,7 @@ class TestOwnFindings:
         block = f'```plan\n{{"sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 90}}]}}\n```'
         port = FakeTurnPort(apply_command=practice.as_result)
         await run(Script(f"{PLAN}\n{block}"), practice, port)
-        assert "No session longer than 36 min" in port.answer
+        assert "Where the plan says more, stop at 36 min (guitar)." in port.answer
 
 
 class TestKept:

@@ -12,9 +12,7 @@ from agent.coach.reports import skill_report
 from tests.fakes.practice_reader import TODAY, a_skill
 
 DAYS = tuple(TODAY + timedelta(days=ahead) for ahead in range(5))
-FRAME = PlanFrame(
-    week=TODAY, days=DAYS, is_next=False, longest_session_minutes=50, max_session_minutes=60, minutes_done=0
-)
+FRAME = PlanFrame(week=TODAY, days=DAYS, is_next=False, most_minutes={"guitar": 60}, minutes_done=0)
 SKILLS = (skill_report(a_skill("Guitar", "g1")),)
 BLOCK = f"""{FENCE}
 {{"insights": [{{"type": "progress", "title": "Bars 5 to 8", "description": "They hold.", "skill": "guitar"}},
@@ -31,14 +29,14 @@ class TestReading:
         plan = read_plan(f"## Plan\n\nPlay.\n\n{BLOCK}\n", SKILLS, FRAME)
         assert "## Plan\n\nPlay." == plan.text
         assert (Insight(InsightType.PROGRESS, "Bars 5 to 8", "They hold.", "g1"),) == plan.insights
-        assert (PlannedSession(DAYS[0], "Oboe", 60), PlannedSession(DAYS[1], "Guitar", 45)) == plan.sessions
-        assert plan.was_cut
+        assert (PlannedSession(DAYS[0], "Oboe", 30), PlannedSession(DAYS[1], "Guitar", 45)) == plan.sessions
+        assert ("Oboe",) == plan.cut
 
     def test_words_alone_are_a_plan(self):
         """And so are words with a broken block."""
         for text in ("Play.", f"Play.\n\n{FENCE}\n{{broken\n```", f"Play.\n\n{FENCE}\n[1]\n```", f"Play.\n\n{FENCE}\n"):
             plan = read_plan(text, SKILLS, FRAME)
-            assert ("Play.", (), (), False) == (plan.text, plan.insights, plan.sessions, plan.was_cut)
+            assert ("Play.", (), (), ()) == (plan.text, plan.insights, plan.sessions, plan.cut)
 
     def test_the_rules_write_what_is_read_back(self):
         """The same form for whoever plans."""

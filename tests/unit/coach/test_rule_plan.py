@@ -58,6 +58,19 @@ class TestFit:
         sessions = sessions_of(await planned(practice))
         assert {30} == {session.minutes for session in sessions}
 
+    async def test_each_skill_is_bounded_by_its_own_longest(self):
+        """Two hours of guitar at once say nothing of ten minutes of piano."""
+        practice = FakePractice()
+        for day in range(28):
+            practice.log("Guitar", TODAY - timedelta(days=day), 120)
+            practice.log("Piano", TODAY - timedelta(days=day), 10)
+        practice.goal = 900
+        data = await planned(practice, NOW - timedelta(days=2))
+        assert {"guitar": 144, "piano": 12} == data.frame.most_minutes
+        assert all(each.minutes <= data.frame.most_of(each.skill) for each in sessions_of(data))
+        only = await planned(practice, NOW - timedelta(days=2), wish=PlanWish(skill="Piano"))
+        assert {10} == {each.minutes for each in sessions_of(only)}
+
     async def test_a_high_goal_does_not_double_a_week(self):
         """A fifth more than they do, whatever they wish for; what is wished for is said to lie further on."""
         practice = FakePractice()

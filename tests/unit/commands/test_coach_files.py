@@ -85,7 +85,7 @@ class TestImport:
     async def test_it_says_first_what_it_would_add(self, practice: ConnectedPractice):
         """And adds nothing."""
         said = await with_file(practice, "/import", GOOD)
-        assert "2 entries would be added, from 2026-02-01 to 2026-02-02: guitar, piano." in said
+        assert "2 entries would be added, from Sunday, 1 February to Monday, 2 February: guitar, piano." in said
         assert "/import now" in said
         assert () == await practice.sessions(ANA)
 

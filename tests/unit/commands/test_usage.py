@@ -2,7 +2,9 @@
 
 import pytest
 
-from gateway.commands.usage import in_digits, usd_text
+from gateway.commands.usage import cost_in_words, in_digits, usd_text
+from gateway.store.usage import UsageTotal
+from gateway.texts import HARNESS
 
 
 @pytest.mark.parametrize(
@@ -17,3 +19,19 @@ def test_money_that_was_spent_is_never_told_as_nothing(cost_microusd, text):
 def test_numbers_are_written_as_the_language_does():
     """Thousands and decimals change places."""
     assert ("1,234.57", "1.234,57") == (in_digits("1,234.57", "en-GB"), in_digits("1,234.57", "es"))
+
+
+@pytest.mark.parametrize(
+    ("locale", "cost_microusd", "unpriced", "said"),
+    [
+        ("en", 120_000, 0, "$0.12"),
+        ("en", None, 2, "at a price I do not know"),
+        ("en", 0, 1, "at a price I do not know"),
+        ("es", 0, 1, "a un precio que no conozco"),
+        ("en", 120_000, 1, "$0.12, and 1 more question to a model whose price I do not know"),
+        ("es", 120_000, 2, "0,12 US$, y 2 preguntas más a modelos cuyo precio no conozco"),
+    ],
+)
+def test_what_nobody_knows_is_said_as_a_person_would(locale, cost_microusd, unpriced, said):
+    """Nobody says "at least nothing"."""
+    assert said == cost_in_words(UsageTotal(3, 10, 10, cost_microusd, unpriced), HARNESS, locale)

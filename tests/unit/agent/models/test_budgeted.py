@@ -73,11 +73,12 @@ COUNTED = Says("ok", usage=Usage(40, 5, cost_microusd=77))
         (Spending(45, 0), replace(COUNTED, usage=Usage(40, 5)), ModelFacts()),
         (Spending(INPUT + 2, 2 * INPUT + 20), Says("x" * 7), FACTS),
         (Spending(), failure(FailureKind.AUTH, "no", status=401), FACTS),
-        (Spending(), failure(FailureKind.NETWORK, "refused"), FACTS),
+        (Spending(), replace(failure(FailureKind.NETWORK, "no connection"), unasked=True), FACTS),
+        (Spending(INPUT, 2 * INPUT), failure(FailureKind.NETWORK, "reset"), FACTS),
         (Spending(INPUT, 2 * INPUT), failure(FailureKind.TIMEOUT, "silent"), FACTS),
         (Spending(INPUT + 2, 2 * INPUT + 20), Says("x" * 7, fails_after=failure(FailureKind.NETWORK, "cut")), FACTS),
     ],
-    ids=["counted", "no price", "not counted", "refused", "unreachable", "silent", "cut off"],
+    ids=["counted", "no price", "not counted", "refused", "unreachable", "reset", "silent", "cut off"],
 )
 async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
     """As the provider counted it, else as we estimate; what it refused costs nothing, what it began what was heard."""
@@ -86,10 +87,12 @@ async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
     assert held == (WHOLE if facts is FACTS else Spending(WHOLE.tokens))
 
 
-async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came():
+@pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.NETWORK])
+async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came(kind):
     """Then the whole is counted; a budget for thinking is set aside beside the output."""
-    silent = failure(FailureKind.TIMEOUT, "silent")
-    held, settled = await asked(silent, replace(REQUEST, stream=False), config=LinkConfig(thinking=2000))
+    held, settled = await asked(
+        failure(kind, "cut or silent"), replace(REQUEST, stream=False), config=LinkConfig(thinking=2000)
+    )
     assert replace(WHOLE, tokens=WHOLE.tokens + 2000, microusd=WHOLE.microusd + 20_000) == held == settled
 
 

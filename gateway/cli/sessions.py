@@ -1,0 +1,125 @@
+"""`tenk sessions`: conversations as a list, one as a timeline, one taken out whole."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gateway.cli.client import ask, printable
+from gateway.cli.root import config_option
+
+SHORT_ID_CHARS = 8
+TITLE_COLUMNS = 44
+NAMES = {
+    "turn_started": "begun", "model_responded": "model", "tool_intended": "tool begun", "tool_returned": "tool",
+    "tool_result_rewritten": "result cut", "response_discarded": "discarded", "called_beside": "model beside",
+    "turn_ended": "ended",
+}  # fmt: skip
+"""What a hop is called where its own name says less."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+@click.group("sessions")
+def command() -> None:
+    """List conversations, read one as a timeline, export one."""
+
+
+@command.command("list")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="So many, newest first.")
+@click.option("--person", metavar="WHO", help="Only those where WHO spoke last: a sender or an id.")
+@json_option
+@config_option
+def list_(limit: int, person: str | None, as_json: bool, config_path: Path | None) -> None:
+    """Show the conversations that were used last."""
+    arguments = {"most": limit} | ({"person": person} if person else {})
+    rows = ask(config_path, "sessions.list", arguments)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    if not rows:
+        click.echo("Nobody has said anything yet.")
+        return
+    cells = [
+        (
+            row["id"][-SHORT_ID_CHARS:], row["used_at"][:16].replace("T", " "), row["person"], _place(row["key"]),
+            str(row["turns"]), row["mode"], "*" if row["living"] else "", row["title"] or "(no title)",
+        )
+        for row in rows
+    ]  # fmt: skip
+    click.echo("\n".join(table(("ID", "LAST USED (UTC)", "PERSON", "WHERE", "TURNS", "MODE", "NOW", "TITLE"), cells)))
+    if len(rows) == limit:
+        click.echo(f"The newest {limit} are shown; --limit shows more.")
+
+
+@command.command("show")
+@click.argument("id_")
+@click.option("--turns", type=click.IntRange(1, 500), default=20, show_default=True, help="Its newest turns.")
+@json_option
+@config_option
+def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
+    """Show a conversation turn by turn: each hop, its delay, tools, cost, parts, receipts and marks."""
+    found = ask(config_path, "sessions.show", {"id": id_, "turns": turns})
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(timeline_lines(found)))
+
+
+@command.command("export")
+@click.argument("id_")
+@config_option
+def export(id_: str, config_path: Path | None) -> None:
+    """Print all of a conversation as JSON: what was said, what tools were asked and what they gave."""
+    whole = ask(config_path, "sessions.export", {"id": id_, "skip": 0})
+    while whole.pop("more"):
+        page = ask(config_path, "sessions.export", {"id": whole["session"]["id"], "skip": len(whole["turns"])})
+        whole = {"session": page["session"], "turns": whole["turns"] + page["turns"], "more": page["more"]}
+    click.echo(json.dumps(whole, ensure_ascii=False, indent=1))
+
+
+def _place(key: str) -> str:
+    """Where a conversation is held: `telegram:main direct`."""
+    words = key.split(":")
+    return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Columns under their heads, as wide as what stands in them; nothing in a cell can move the cursor."""
+    cells = [heads, *([printable(cell)[:TITLE_COLUMNS] for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The conversation, then each of its turns with a line a hop."""
+    session = found["session"]
+    title = printable(session["title"] or "(no title)")
+    yield f"{session['id']}  {title}"
+    yield f"{printable(session['person'])}, {_place(session['key'])}, mode {session['mode']}, {session['turns']} turns"
+    for turn in found["turns"]:
+        ended = turn["end_reason"] or "under way"
+        yield f"\nTurn {turn['turn'][-SHORT_ID_CHARS:]}  {turn['kind']}  {printable(turn['person'])}  {ended}"
+        yield from hop_lines([hop for hop in found["hops"] if hop["turn"] == turn["turn"]])
+
+
+def hop_lines(hops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line a hop: its instant, the delay since the one before, its name, what is known of it."""
+    before = None
+    for hop in hops:
+        at = datetime.fromisoformat(hop["at"])
+        delay = "" if before is None else f"+{(at - before).total_seconds():.3f} s"
+        before = at
+        name = NAMES.get(hop["hop"], hop["hop"].replace("_", " "))
+        facts = "  ".join(
+            _fact(key, value) for key, value in hop["facts"].items() if value not in (None, "", [], False)
+        )
+        row = f"row {hop['inbox']}  " if hop["inbox"] else ""
+        yield f"  {at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03}  {delay:>11}  {name:13} {row}{facts}".rstrip()
+
+
+def _fact(key: str, value: object) -> str:
+    if key == "cost_microusd" and isinstance(value, int):
+        return f"${value / 1_000_000:.6f}"
+    shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{key.removesuffix('_at')}={printable(shown)}"

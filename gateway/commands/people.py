@@ -1,0 +1,184 @@
+"""What operators do about people from a chat of their own: `/users /requests /approve /deny /block /role /invite`.
+
+What an operation means, and who may, is `gateway.access`'s: each asks it again in its commit. Nothing of it is said
+where others read along.
+"""
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agent.language import escape
+from agent.wellformed import clean
+from channels.base import CommandOption
+from gateway.access.codes import INVITE_BULLETS, invite_ref
+from gateway.access.inviting import GIVEN_ROLES, InviteOperations
+from gateway.access.operations import AccessOperations, OperationRefused
+from gateway.access.roles import Role
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.decisions import whom
+from gateway.texts import HARNESS
+
+SHOWN = 40
+"""People or requests in one answer."""
+
+NUMBER_CHARS = 8
+INVITE_DAYS = "7"
+
+Ways = Callable[[str], Awaitable[list[JsonValue]]]
+"""From a code to the links that bring it to one of the bots, each with its account."""
+
+
+@dataclass(slots=True)
+class OperatorDesk:
+    """What the commands work with; there before the gateway that fills it."""
+
+    access: AccessOperations | None = None
+    invites: InviteOperations | None = None
+    ways: Ways | None = None
+
+
+def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
+    """The commands over what the desk will have; each is for operators and owners alone."""
+    replies = _PeopleReplies(desk)
+    who, number = CommandOption("who", "menu.role.who", required=True), CommandOption("number", "menu.approve.number")
+    roles = CommandOption("role", "menu.role.role", choices=tuple(Role))
+    rows: tuple[tuple[str, Callable[[Invocation], Awaitable[Reply]], tuple[CommandOption, ...]], ...] = (
+        ("users", replies.users, (CommandOption("words", "menu.users.words"),)),
+        ("requests", replies.requests, ()),
+        ("approve", replies.approve, (number,)),
+        ("deny", replies.deny, (number,)),
+        ("block", replies.block, (who,)),
+        ("role", replies.role, (who, roles)),
+        ("invite", replies.invite, (CommandOption("role", "menu.invite.role", choices=tuple(GIVEN_ROLES)),)),
+    )
+    return tuple(
+        Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
+        for name, handle, options in rows
+    )
+
+
+class _PeopleReplies:
+    """What each of them answers."""
+
+    def __init__(self, desk: OperatorDesk) -> None:
+        self._desk = desk
+
+    @property
+    def _access(self) -> AccessOperations:
+        if self._desk.access is None:
+            raise OperationRefused("people.not_now")
+        return self._desk.access
+
+    def guard(self, handle: Callable[[Invocation], Awaitable[Reply]]) -> Callable[[Invocation], Awaitable[Reply]]:
+        """The same, in a direct chat alone, with a refusal told as one."""
+
+        @functools.wraps(handle)
+        async def run(asked: Invocation) -> Reply:
+            locale = asked.principal.locale
+            if not asked.direct:
+                return Reply(HARNESS.text(locale, "people.only_direct", name=asked.name))
+            try:
+                return await handle(asked)
+            except OperationRefused as refused:
+                return Reply(HARNESS.text(locale, "access.nothing_changed", why=escape(refused.text(locale))))
+
+        return run
+
+    async def users(self, asked: Invocation) -> Reply:
+        """Everybody known, or whoever these words are about."""
+        wanted, locale = clean(asked.arguments).casefold(), asked.principal.locale
+        known = [user for user in await self._access.users() if isinstance(user, dict)]
+        found = [user for user in known if wanted in _search_words(user)]
+        if not found:
+            return Reply(HARNESS.text(locale, "people.nobody"))
+        lines = [self._user_line(user, asked) for user in found[:SHOWN]]
+        tail = HARNESS.text(locale, "people.users_tail")
+        return Reply("\n\n".join([*_shorten(lines, len(found), locale), tail]))
+
+    def _user_line(self, user: Mapping[str, JsonValue], asked: Invocation) -> str:
+        said = functools.partial(HARNESS.text, asked.principal.locale)
+        number, role = str(user["user"])[-NUMBER_CHARS:], said(f"people.role_{user['role']}")
+        you = said("people.you") if user["user"] == asked.principal.user_id else ""
+        return f"- `{number}` {role}{you}: {whom(user)}"
+
+    async def requests(self, asked: Invocation) -> Reply:
+        """Who waits to be let in, the likeliest first."""
+        locale = asked.principal.locale
+        waiting = [request for request in await self._access.list_requests() if isinstance(request, dict)]
+        if not waiting:
+            return Reply(HARNESS.text(locale, "people.nobody_waits"))
+        lines = [
+            f"- `{str(request['request'])[-NUMBER_CHARS:]}` {whom(request)}, {escape(str(request['account']))}"
+            for request in waiting[:SHOWN]
+        ]
+        tail = HARNESS.text(locale, "people.requests_tail")
+        return Reply("\n\n".join([*_shorten(lines, len(waiting), locale), tail]))
+
+    async def approve(self, asked: Invocation) -> Reply:
+        """Let in who made the request of this number."""
+        done = await self._access.approve_request(_number(asked, "approve"), asked.principal.user_id)
+        return _reply_about(asked, "access.approved", done)
+
+    async def deny(self, asked: Invocation) -> Reply:
+        """Turn it down, in silence."""
+        done = await self._access.deny(_number(asked, "deny"), asked.principal.user_id)
+        return _reply_about(asked, "access.denied", done)
+
+    async def block(self, asked: Invocation) -> Reply:
+        """Answer somebody no more."""
+        who = _number(asked, "block")
+        done = await self._access.block(who, asked.principal.user_id, asked.principal.tenant)
+        return _reply_about(asked, "access.blocked", done)
+
+    async def role(self, asked: Invocation) -> Reply:
+        """Give somebody another role; `member` ends a block, too."""
+        who, _, role = _number(asked, "role").rpartition(" ")
+        if not who:
+            raise OperationRefused("people.give_role", roles=", ".join(Role))
+        done = await self._access.set_role(who.strip(), role.lower(), asked.principal.user_id)
+        said = HARNESS.text(asked.principal.locale, f"people.role_{done['role']}")
+        return Reply(HARNESS.text(asked.principal.locale, "people.changed", who=whom(done), role=said))
+
+    async def invite(self, asked: Invocation) -> Reply:
+        """An invitation for one person, its code shown this once and kept nowhere."""
+        if self._desk.invites is None or self._desk.ways is None:
+            raise OperationRefused("people.not_now")
+        role, locale = clean(asked.arguments).lower() or str(Role.MEMBER), asked.principal.locale
+        made = await self._desk.invites.make(role, INVITE_DAYS, asked.principal.user_id)
+        ways = [way for way in await self._desk.ways(INVITE_BULLETS) if isinstance(way, dict)]
+        lines = "\n".join(f"- {escape(str(way['account']))}: {way['link']}" for way in ways)
+        said = HARNESS.text(locale, f"people.role_{made['role']}")
+        text = HARNESS.text(
+            locale, "people.invited", role=said, code=INVITE_BULLETS, links=f"{lines}\n" if lines else "",
+            until=str(made["expires_at"])[:16].replace("T", " "), number=str(made["invite"])[-NUMBER_CHARS:],
+        )  # fmt: skip
+        return Reply(text, secret_ref=invite_ref(str(made["invite"])))
+
+
+def _number(asked: Invocation, name: str) -> str:
+    """What was given behind the command, on one line.
+
+    Raises:
+        OperationRefused: nothing was.
+    """
+    given = " ".join(clean(asked.arguments).split()).strip("`")
+    if not given:
+        raise OperationRefused(f"people.give_{name}", roles=", ".join(Role))
+    return given
+
+
+def _reply_about(asked: Invocation, key: str, about: Mapping[str, JsonValue]) -> Reply:
+    return Reply(HARNESS.text(asked.principal.locale, key, who=whom(about)))
+
+
+def _search_words(user: Mapping[str, JsonValue]) -> str:
+    return " ".join(str(user[key]) for key in ("name", "role", "senders", "user")).casefold()
+
+
+def _shorten(lines: Sequence[str], count: int, locale: str | None) -> list[str]:
+    """The lines as one list, and how many were left out."""
+    more = [HARNESS.plural(locale, "commands.and_more", count - len(lines))] if count > len(lines) else []
+    return ["\n".join(lines), *more]

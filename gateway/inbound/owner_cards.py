@@ -1,0 +1,120 @@
+"""What owners are shown of a request, wherever each of them can be reached, and the verdict that takes its place.
+
+Plain work over a connection, in the writer's transaction. Who asks is `gateway.inbound.reception`'s matter, what a
+button does `gateway.commands.decisions`'.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from channels.base import Channel, HasButtons
+from channels.messages import Address, Button, ButtonStyle
+from gateway.access import words
+from gateway.access.buttons import SealedButtons, short_id
+from gateway.access.keys import AccessKeys
+from gateway.access.listing import lookalikes
+from gateway.access.roles import Role
+from gateway.command_line import PLAIN, CommandLine
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.store import chats, outbox, people
+from gateway.store import pairing as requests
+from gateway.store.engine import Connection
+from gateway.store.outbox import Action
+from gateway.store.pairing import PairingRequest
+from gateway.store.people import Person
+from gateway.texts import HARNESS
+
+DECISIONS = (
+    ("access.button_approve", "approve", ButtonStyle.PRIMARY),
+    ("access.button_deny", "deny", ButtonStyle.SECONDARY),
+    ("access.button_block", "block", ButtonStyle.DANGER),
+)
+"""What an owner may press under a request, by the label's key; `gateway.commands.decisions` carries it out."""
+
+ChannelOf = Callable[[Address], Channel | None]
+"""The channel of an address, if it is loaded now."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerCards:
+    """The cards of one commit."""
+
+    connection: Connection
+    channel_of: ChannelOf
+    now: datetime
+
+    def ask(
+        self,
+        asked: PairingRequest,
+        keys: AccessKeys,
+        put: Callable[[str, OutboundMessage], None],
+        tenk: CommandLine = PLAIN,
+        *,
+        named: bool = False,
+    ) -> None:
+        """Let each owner decide with buttons of their own; `named`: once more, under the name that they gave since."""
+        known = people.holding(self.connection, asked.tenant, Role.OWNER, Role.OPERATOR)
+        names, seal = lookalikes(known), SealedButtons(keys.buttons).seal
+        for owner, where in self._places(asked.tenant, asked.channel, asked.account):
+            account, id_ = f"{where.channel}:{where.account}", short_id(asked.id)
+            buttons = tuple(
+                Button(
+                    HARNESS.text(owner.locale, label), seal(verb, id_, owner.user_id, account, asked.expires_at), style
+                )
+                for label, verb, style in DECISIONS
+            )
+            text = words.asked_text(asked, names, owner.locale, tenk)
+            cause = _cause(asked, owner, named=named)
+            put(asked.tenant, OutboundMessage(where, cause, text, buttons=buttons, locale=owner.locale))
+
+    def warn_of_crowd(
+        self, tenant: str, account: str, put: Callable[[str, OutboundMessage], None], tenk: CommandLine
+    ) -> None:
+        """Tell owners, once an hour at most, that strangers come in numbers."""
+        place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
+        channel, _, name = account.partition(":")
+        for owner, where in self._places(tenant, channel, name):
+            cause = f"crowd:{place}:{self.now:%Y%m%d%H}:{owner.user_id[-8:]}"
+            text = words.crowd_text(account, owner.locale, tenk)
+            put(tenant, OutboundMessage(where, cause, text, locale=owner.locale))
+
+    def show_verdict(self, asked: PairingRequest, verdict: str, by: str) -> Sequence[Address]:
+        """Put what was decided, and by whom, in the place of every card about this request; where those stand.
+
+        `verdict` is the end of its key: approved, denied or blocked.
+        """
+        owners = people.holding(self.connection, asked.tenant, Role.OWNER, Role.OPERATOR)
+        names, by_cause = lookalikes(owners), {
+            _cause(asked, owner, named=named): owner for owner in owners for named in (False, True)
+        }  # fmt: skip
+        decider = people.person_of(self.connection, by)
+        shown: list[Address] = []
+        for cause, where in outbox.said_for(self.connection, by_cause):
+            owner, channel = by_cause[cause], self.channel_of(where)
+            if channel is None:
+                continue
+            who = words.decider_text(decider, owner, names)
+            text = words.verdict_text(asked, verdict, who, names, owner.locale)
+            (part, *_) = to_parts(channel, OutboundMessage(where, cause, text, locale=owner.locale))
+            outbox.put(self.connection, asked.tenant, [replace(part, revision=1, action=Action.EDIT)], self.now)
+            shown.append(where)
+        return shown
+
+    def _places(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Address]]:
+        """Each owner with where they decide: at the account that is asked of, else where they were heard last."""
+        found = []
+        for owner in people.holding(self.connection, tenant, Role.OWNER):
+            let_in = requests.find_approved(self.connection, tenant, owner.identities)
+            known = [Address(request.channel, request.account, request.chat) for request in reversed(let_in)]
+            heard = chats.own_chats(self.connection, tenant, owner.user_id)
+            here = [where for where in (*known, *heard) if (where.channel, where.account) == (channel, account)]
+            usable = (where for where in (*here, *heard, *known) if isinstance(self.channel_of(where), HasButtons))
+            place = next(usable, None)
+            found += [(owner, place)] if place is not None else []
+        return found
+
+
+def _cause(asked: PairingRequest, owner: Person, *, named: bool) -> str:
+    return f"asked:{asked.id}:{owner.user_id[-8:]}{':n' if named else ''}"

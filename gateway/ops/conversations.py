@@ -1,0 +1,151 @@
+"""Operators list conversations, read one as a timeline and take it out whole; for the control socket and CLI.
+
+How each is drawn is the CLI's matter; what may be known of it the store's.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from pydantic import JsonValue
+
+from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
+from channels.messages import DEFAULT_TENANT
+from gateway.errors import GatewayError
+from gateway.ops.control import Handler
+from gateway.safety.names import shown_name
+from gateway.store import people
+from gateway.store.conversations import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
+from gateway.store.engine import Connection, Store
+from gateway.store.journal import events_of_turn
+from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
+
+MOST_LISTED = 100_000
+MOST_TURNS = 500
+"""Turns of one timeline: more is more than anybody reads."""
+
+EXPORTED_AT_ONCE = 50
+"""Turns of one answer of an export; what follows is asked for anew."""
+
+
+def conversation_calls(store: Store, tenant: str = DEFAULT_TENANT) -> Mapping[str, Handler]:
+    """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
+
+    async def names() -> dict[str, str]:
+        return {person.user_id: shown_name(person.display_name) for person in await store.read(people.everybody)}
+
+    async def list_all(arguments: dict[str, JsonValue]) -> JsonValue:
+        most, person = _number(arguments, "most", MOST_LISTED), arguments.get("person")
+        whose = None if person is None else await _person(store, str(person))
+        heads = await store.read(partial(list_heads, tenant=tenant, most=most, user_id=whose))
+        known = await names()
+        return [_head_shown(head, known) for head in heads]
+
+    async def show(arguments: dict[str, JsonValue]) -> JsonValue:
+        most = _number(arguments, "turns", MOST_TURNS)
+
+        def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
+            head = _only(find_head(connection, tenant, _id_end(arguments)))
+            turns = turns_of_session(connection, tenant, head.id, most)
+            return head, turns, hops(connection, tenant, turn_ids=[turn.id for turn in turns])
+
+        head, turns, way = await store.read(read)
+        known = await names()
+        return {
+            "session": _head_shown(head, known),
+            "turns": [_turn_shown(turn, known) for turn in turns],
+            "hops": [_hop_shown(hop) for hop in way],
+        }
+
+    async def export(arguments: dict[str, JsonValue]) -> JsonValue:
+        skip = _number(arguments, "skip", 10**9, least=0)
+
+        def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
+            head = _only(find_head(connection, tenant, _id_end(arguments)))
+            turns = turns_of_session(connection, tenant, head.id, 10**6)[skip : skip + EXPORTED_AT_ONCE]
+            return head, [(turn, events_of_turn(connection, turn.id)) for turn in turns]
+
+        head, turns = await store.read(read)
+        known = await names()
+        return {
+            "session": _head_shown(head, known),
+            "turns": [_turn_shown(turn, known) | {"events": _to_export(events)} for turn, events in turns],
+            "more": skip + len(turns) < head.turns,
+        }
+
+    return {"sessions.list": list_all, "sessions.show": show, "sessions.export": export}
+
+
+def _number(arguments: Mapping[str, JsonValue], name: str, most: int, least: int = 1) -> int:
+    value = arguments.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise GatewayError(f'"{name}" is a number from {least} to {most}')
+    return value
+
+
+def _id_end(arguments: Mapping[str, JsonValue]) -> str:
+    return str(arguments.get("id", "")).strip().lower()
+
+
+def _only(found: list[ConversationHead]) -> ConversationHead:
+    if not found:
+        raise GatewayError(
+            f"there is no such conversation; `tenk sessions list` shows ids, at least {LEAST_ID_CHARS} letters of one"
+        )
+    if len(found) > 1:
+        raise GatewayError("more than one conversation has an id that ends so; write more of it")
+    return found[0]
+
+
+async def _person(store: Store, who: str) -> str:
+    """The user of a sender, an id or its end."""
+    known = await store.read(people.everybody)
+    found = {
+        person.user_id
+        for person in known
+        if who in person.identities or (len(who) >= LEAST_ID_CHARS and person.user_id.endswith(who.lower()))
+    }
+    if len(found) != 1:
+        raise GatewayError("nobody is known by that; `tenk users list` shows senders and ids")
+    return found.pop()
+
+
+def _head_shown(head: ConversationHead, names: Mapping[str, str]) -> dict[str, JsonValue]:
+    return {
+        "id": head.id, "title": shown_name(head.title), "person": names.get(head.user_id, head.user_id),
+        "user": head.user_id, "key": head.key, "generation": head.generation, "living": head.living,
+        "mode": head.mode, "turns": head.turns, "created_at": head.created_at.isoformat(),
+        "used_at": head.used_at.isoformat(), "cost_microusd": head.cost_microusd,
+    }  # fmt: skip
+
+
+def _turn_shown(turn: TurnHead, names: Mapping[str, str]) -> dict[str, JsonValue]:
+    return {
+        "turn": turn.id, "kind": turn.kind, "person": names.get(turn.user_id, turn.user_id), "user": turn.user_id,
+        "started_at": turn.started_at.isoformat(), "end_reason": turn.end_reason, "attempts": turn.attempts,
+        "ended_at": turn.ended_at.isoformat() if turn.ended_at else None,
+    }  # fmt: skip
+
+
+def _hop_shown(hop: Hop) -> dict[str, JsonValue]:
+    return {
+        "at": hop.at.isoformat(), "hop": hop.name, "turn": hop.turn_id, "inbox": hop.inbox_id, "facts": dict(hop.facts),
+    }  # fmt: skip
+
+
+def _to_export(events: tuple[JournalEvent, ...]) -> list[JsonValue]:
+    """What was said and done in a turn, in order, without what is the harness's own."""
+    said: list[JsonValue] = []
+    for event in events:
+        match event:
+            case TurnStarted(items=items) | Steered(items=items):
+                said += [{"person": item.text, "sender": item.sender, "data": item.data} for item in items]
+            case ModelResponded():
+                calls: list[JsonValue] = [{"tool": call.name, "arguments": call.arguments} for call in event.tool_calls]
+                said.append({"agent": event.text, "model": event.model, "calls": calls})
+            case ToolReturned():
+                said.append({"tool": event.name, "outcome": event.outcome, "result": event.content})
+            case TurnEnded():
+                said.append({"ended": event.reason, "answer": event.text})
+            case ToolIntended() | _:
+                pass
+    return said

@@ -1,0 +1,187 @@
+"""A message's whole way is read back hop by hop: admitted, claimed, thought about, said, received.
+
+One reader for whoever asks what became of something: of a conversation, of turns, of messages. Nothing is judged here,
+and what people said is not in it.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from agent.transcript import JOURNAL_EVENT, JournalEvent, ModelResponded
+from gateway.store.tables.traffic import inbox, outbox
+from gateway.store.tables.turns import events, sessions, turns, usage
+
+IDS_AT_ONCE = 400
+"""Ids bound in one statement; SQLite before 3.32 takes 999."""
+
+BEHIND = ("settled", "part_put")
+"""What one commit writes behind all else."""
+
+Facts = Mapping[str, JsonValue]
+
+NO_WORDS = {
+    "step": "step", "model": "model", "name": "tool", "call_key": "call_key", "outcome": "outcome", "stop": "stop",
+    "took_s": "took_s", "rung": "rung", "why": "why", "reason": "reason", "is_cut": "is_cut", "busy_s": "busy_s",
+    "approval_id": "approval", "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_tokens", "cache_write_tokens": "cache_write_tokens",
+    "cost_microusd": "cost_microusd", "estimated": "estimated",
+}  # fmt: skip
+"""What an event or its usage has that is shown as it is, and what it is called there."""
+
+COUNTED = {"items": "messages", "text": "chars", "content": "chars"}
+"""What somebody or something said: only how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One thing that happened to a message, or to the turn that took it."""
+
+    at: datetime
+    name: str  # received | admitted | settled | claimed | called_beside | part_put | part_STATE | a journal event's
+    turn_id: str | None = None
+    inbox_id: int | None = None
+    facts: Facts = field(default_factory=dict)  # what there is to know of it: ids, names, counts, seconds; no words
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHead:
+    """A turn as lists name it."""
+
+    id: str
+    session_id: str
+    session_key: str
+    user_id: str
+    kind: str
+    started_at: datetime
+    ended_at: datetime | None
+    end_reason: str | None  # None: it runs, or waits for its person's word
+    attempts: int
+
+
+def turns_of_session(connection: sa.Connection, tenant: str, session_id: str, most: int) -> list[TurnHead]:
+    """The newest turns of a conversation, oldest first."""
+    query = _heads.where(turns.c.tenant_id == tenant, turns.c.session_id == session_id)
+    rows = connection.execute(query.order_by(turns.c.id.desc()).limit(most)).all()
+    return [TurnHead(*row) for row in reversed(rows)]
+
+
+def turns_by_id(connection: sa.Connection, tenant: str, ids: Collection[str]) -> list[TurnHead]:
+    """These turns, oldest first."""
+    found = (
+        connection.execute(_heads.where(turns.c.tenant_id == tenant, turns.c.id.in_(some))) for some in _batches(ids)
+    )
+    return sorted((TurnHead(*row) for rows in found for row in rows), key=lambda head: head.id)
+
+
+_heads = sa.select(
+    turns.c.id, turns.c.session_id, sessions.c.key, turns.c.user_id, turns.c.kind, turns.c.started_at,
+    turns.c.ended_at, turns.c.end_reason, turns.c.attempts,
+).join(sessions, sessions.c.id == turns.c.session_id)  # fmt: skip
+
+
+def hops(
+    connection: sa.Connection, tenant: str, *, turn_ids: Collection[str] = (), inbox_ids: Collection[int] = ()
+) -> list[Hop]:
+    """Whatever is known of these turns and messages, in the order of time.
+
+    A message brings the turn that took it, a turn the messages it took: the whole way stands there either way.
+    """
+    with_turn = sa.select(inbox.c.turn_id).where(inbox.c.tenant_id == tenant, inbox.c.turn_id.is_not(None))
+    theirs = (connection.execute(with_turn.where(inbox.c.id.in_(some))) for some in _batches(inbox_ids))
+    wanted = sorted({*turn_ids, *(row.turn_id for rows in theirs for row in rows)})
+    journal = list(_of_journal(connection, tenant, wanted))
+    waits = Counter(hop.turn_id for hop in journal if hop.name == "parked")
+    causes = [f"inbox:{id_}" for id_ in inbox_ids]
+    causes += [id_ if not wait else f"{id_}.{wait}" for id_ in wanted for wait in range(waits[id_] + 1)]
+    found = [
+        *_of_messages(connection, tenant, wanted, inbox_ids),
+        *_of_turns(connection, tenant, wanted),
+        *journal,
+        *_of_calls_beside(connection, tenant, wanted),
+        *_of_parts(connection, tenant, causes),
+    ]
+    return sorted(found, key=lambda hop: (hop.at, hop.name in BEHIND))  # stable: of one instant as listed above
+
+
+def _of_messages(
+    connection: sa.Connection, tenant: str, turn_ids: Collection[str], inbox_ids: Collection[int]
+) -> Iterator[Hop]:
+    columns = sa.select(
+        inbox.c.id, inbox.c.turn_id, inbox.c.kind, inbox.c.channel, inbox.c.account, inbox.c.sender, inbox.c.message_id,
+        inbox.c.received_at, inbox.c.admitted_at, inbox.c.attempts, inbox.c.outcome, inbox.c.detail, inbox.c.done_at,
+    ).where(inbox.c.tenant_id == tenant)  # fmt: skip
+    queries = [columns.where(inbox.c.turn_id.in_(some)) for some in _batches(turn_ids)]
+    queries += [columns.where(inbox.c.id.in_(some)) for some in _batches(inbox_ids)]
+    rows = {row.id: row for query in queries for row in connection.execute(query)}
+    for id_, row in sorted(rows.items()):
+        said = {"event": row.kind, "sender": row.sender, "message_id": row.message_id}
+        yield Hop(row.received_at, "received", row.turn_id, id_, said)
+        yield Hop(row.admitted_at, "admitted", row.turn_id, id_, {"account": f"{row.channel}:{row.account}"})
+        if row.done_at is not None:
+            ended = {"outcome": row.outcome, "detail": row.detail, "claims": row.attempts}
+            yield Hop(row.done_at, "settled", row.turn_id, id_, ended)
+
+
+def _of_turns(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
+    for head in turns_by_id(connection, tenant, turn_ids):
+        yield Hop(head.started_at, "claimed", head.id, None, {"kind": head.kind, "attempts": head.attempts})
+
+
+def _of_journal(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
+    columns = sa.select(events.c.turn_id, events.c.payload, events.c.at).where(events.c.tenant_id == tenant)
+    for some in _batches(turn_ids):
+        for row in connection.execute(columns.where(events.c.turn_id.in_(some)).order_by(events.c.seq)):
+            event = JOURNAL_EVENT.validate_json(row.payload)
+            yield Hop(row.at, event.kind, row.turn_id, None, _facts_of(event))
+
+
+def _facts_of(event: JournalEvent) -> Facts:
+    """What an event has that is nobody's words."""
+    facts: dict[str, JsonValue] = {}
+    for holder in (event, getattr(event, "usage", None)):
+        facts |= {called: getattr(holder, name) for name, called in NO_WORDS.items() if hasattr(holder, name)}
+    facts |= {called: len(getattr(event, name)) for name, called in COUNTED.items() if hasattr(event, name)}
+    if isinstance(event, ModelResponded):
+        facts["calls"] = [call.name for call in event.tool_calls]
+    return facts
+
+
+def _of_calls_beside(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
+    """Model calls that are no steps of a turn: notes of what is old."""
+    columns = sa.select(
+        usage.c.turn_id, usage.c.model, usage.c.at, usage.c.input_tokens, usage.c.output_tokens, usage.c.cost_microusd
+    ).where(usage.c.tenant_id == tenant, usage.c.step < 0)
+    for some in _batches(turn_ids):
+        for row in connection.execute(columns.where(usage.c.turn_id.in_(some)).order_by(usage.c.id)):
+            used = {name: getattr(row, name) for name in ("model", "input_tokens", "output_tokens", "cost_microusd")}
+            yield Hop(row.at, "called_beside", row.turn_id, None, used)
+
+
+def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -> Iterator[Hop]:
+    """What was said, part by part; by `ClaimedTurn.source_id` a turn says things under another name after each wait."""
+    columns = sa.select(
+        outbox.c.id, outbox.c.cause, outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.state, outbox.c.attempts,
+        outbox.c.platform_id, outbox.c.marked, outbox.c.error, outbox.c.created_at, outbox.c.done_at,
+    ).where(outbox.c.tenant_id == tenant)  # fmt: skip
+    for some in _batches(causes):
+        for row in connection.execute(columns.where(outbox.c.cause.in_(some)).order_by(outbox.c.id)):
+            cause, _, inbox_id = row.cause.partition("inbox:")
+            turn_id, row_id = (None, int(inbox_id)) if inbox_id else (cause.partition(".")[0], None)
+            part = {"outbox_id": row.id, "part": row.part, "op": row.op, "action": row.action}
+            yield Hop(row.created_at, "part_put", turn_id, row_id, part)
+            receipt = {
+                "attempts": row.attempts, "platform_id": row.platform_id, "marked": row.marked, "error": row.error,
+            }  # fmt: skip
+            if row.done_at is not None or row.attempts:
+                yield Hop(row.done_at or row.created_at, f"part_{row.state}", turn_id, row_id, part | receipt)
+
+
+def _batches(ids: Iterable[str | int]) -> Iterator[list[str | int]]:
+    wanted = list(ids)
+    for start in range(0, len(wanted), IDS_AT_ONCE):
+        yield wanted[start : start + IDS_AT_ONCE]

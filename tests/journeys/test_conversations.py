@@ -1,0 +1,38 @@
+"""Conversations as their people and the operator meet them."""
+
+from pathlib import Path
+
+from gateway.cli.sessions import timeline_lines
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.house import house
+
+
+async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_out(tmp_path: Path) -> None:
+    """From the message's receipt to that of its answer, with tools and cost; nobody's words are in the timeline."""
+    prices = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
+    async with house(tmp_path, config=prices) as here:
+        here.model.script(Reply("", calls=(Call("get_user_skills", {}),)), Reply("You have none."), Reply("Hello."))
+        here.sim.say(1, "Which skills do I have\x1b[2J?\nTell me.")
+        await here.told(1, "You have none.")
+        here.sim.say(2, "hi")
+        await here.told(2, "Hello.")
+        await here.settled()
+        other, mine = await here.operator("sessions.list", {"most": 10})
+        assert ("Which skills do I have[2J?", 1, True) == (mine["title"], mine["turns"], mine["living"])
+        only = await here.operator("sessions.list", {"most": 10, "person": "telegram:2"})
+        assert [other] == only and "hi" == other["title"]
+        shown = await here.operator("sessions.show", {"id": mine["id"][-8:], "turns": 20})
+        exported = await here.operator("sessions.export", {"id": mine["id"], "skip": 0})
+    hops = [hop["hop"] for hop in shown["hops"]]
+    assert [
+        "received", "admitted", "claimed", "turn_started", "model_responded", "tool_returned",
+        "model_responded", "turn_ended", "settled", "part_put", "part_sent",
+    ] == [hop for hop in hops if hop != "tool_result_rewritten"]  # fmt: skip
+    facts = {hop["hop"]: hop["facts"] for hop in shown["hops"]}
+    assert ("get_user_skills", "done") == (facts["tool_returned"]["tool"], facts["tool_returned"]["outcome"])
+    assert facts["model_responded"]["cost_microusd"] and facts["part_sent"]["platform_id"]
+    assert "Tell me" not in str(shown["hops"]) and "none" not in str(shown["hops"])
+    said = exported["turns"][0]["events"]
+    assert "You have none." == said[-1]["answer"] and "Tell me." in said[0]["person"] and not exported["more"]
+    lines = "\n".join(timeline_lines(shown))
+    assert "\x1b" not in lines and "tool=get_user_skills" in lines and lines.count("+0.") > 5

@@ -1,0 +1,117 @@
+"""Owners and operators run the bot from chats of their own: they are asked, decide, and see what became of it."""
+
+import re
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Reply
+from tests.journeys.house import House, house
+from tests.journeys.streets import DiscordStreet, TelegramStreet
+
+CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{4}(?:-[2-9A-HJ-NP-Z]{4}){3}\b")
+FOR_OPERATORS = ("/users", "/requests", "/approve 1", "/deny 1", "/block 1", "/role 1 member", "/invite")
+
+
+async def let_in(here: House, person: int, role: str | None = None) -> None:
+    """Somebody on Telegram, by the operator at the machine."""
+    here.sim.say(person, "/start")
+    await here.told(person, "private")
+    requests = await here.operator("pairing.list")
+    (request,) = [one["request"] for one in requests if one["sender"] == f"telegram:{person}"]
+    await here.operator("pairing.approve", {"request": request})
+    await here.told(person, "You are in")
+    if role is not None:
+        await here.operator("users.role", {"who": f"telegram:{person}", "role": role})
+
+
+@pytest.mark.timeout(60)
+async def test_an_owner_is_asked_where_they_are_and_every_card_shows_the_verdict(tmp_path: Path) -> None:
+    """A request of Discord's comes to owners on Telegram; two decide at once, the first word holds and both see it."""
+    street = DiscordStreet()
+    async with AsyncExitStack() as stack:
+        await street.open(stack)
+        here = await stack.enter_async_context(house(tmp_path, access="pairing", environ=street.environ()))
+        street.here = here
+        await street.ready(stack, 1)
+        await let_in(here, 1)
+        await let_in(here, 2, "owner")
+        here.model.script(Reply("Scales are patience."))
+        await street.say(7, "How do I practise scales?")
+        await street.reads(7, "private")
+        owners = {owner: TelegramStreet() for owner in (1, 2)}
+        cards = {}
+        for owner, chat in owners.items():
+            chat.here = here
+            message, _, buttons = await chat.reads(owner, "(discord:7) asks")
+            cards[owner] = message, buttons
+        for owner, label in ((1, "Approve"), (2, "Deny")):
+            message, buttons = cards[owner]
+            await owners[owner].press(owner, message, buttons[label])
+        late = "Nothing was changed"
+        await here.until(lambda: any(late in text for who in owners for text in here.texts(who)), "a press too late")
+        await here.settled()
+        first = next(owner for owner in owners if not any(late in text for text in here.texts(owner)))
+        verdict = {1: "Approved", 2: "Denied"}[first]
+        for owner in owners:
+            by = "you" if owner == first else f"Person {first}"
+            await here.told(owner, f"(discord:7) asked to be let in. {verdict} by {by}.")
+            assert not [text for text in here.texts(owner) if "(discord:7) asks" in text]
+        assert ("discord:7" in await street.roles()) == (first == 1)
+        if first == 1:
+            await street.reads(7, "Scales are patience.")
+
+
+async def test_operators_decide_in_their_chat_and_nobody_else_does(tmp_path: Path) -> None:
+    """Each of their commands is refused to a member; none reaches an owner; an invitation's code is kept nowhere."""
+    async with house(tmp_path, access="pairing", model=None) as here:
+        await let_in(here, 1)
+        await let_in(here, 2)
+        await let_in(here, 3, "operator")
+        for count, command in enumerate(FOR_OPERATORS, 1):
+            here.sim.say(2, command)
+            name = command.split()[0]
+            await here.told(2, f"{name} is for operators")
+            assert count == sum("is for operators" in text for text in here.texts(2))
+        here.sim.say(2, "/help")
+        assert "/block" not in (await here.told(2, "/language")).text
+        here.sim.say(3, "/users")
+        assert 3 == (await here.told(3, "operator (you)")).text.count("(telegram:")
+        for attempt in ("/role telegram:1 member", "/block telegram:1", "/role telegram:3 owner"):
+            here.sim.say(3, attempt)
+        await here.until(lambda: 3 == sum("not below yours" in text for text in here.texts(3)), "three refusals")
+        here.sim.say(1, "/role telegram:1 member")
+        await here.told(1, "not below yours")
+        here.sim.say(3, "/invite")
+        (code, *_) = CODE.findall((await here.told(3, "An invitation")).text)
+        here.sim.say(9, code)
+        await here.told(9, "You are in")
+        kept = await here.rows("SELECT rendered, plain FROM outbox")
+        assert not [row for row in kept if code in str(row)]
+        here.sim.say(3, "/block telegram:9")
+        await here.told(3, "is blocked")
+        known = await here.operator("users.list")
+        roles = {user["senders"][0]: user["role"] for user in known}
+        expected = {"telegram:1": "owner", "telegram:2": "member", "telegram:3": "operator", "telegram:9": "blocked"}
+        assert expected == roles
+        audit = await here.operator("users.audit")
+        operator = next(user["user"] for user in known if user["senders"] == ["telegram:3"])
+        assert {"invite_made", "person_blocked"} <= {row["action"] for row in audit if row["by"] == operator}
+
+
+async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
+    """A35: also not to the owner, and a command that is edited into a message does nothing."""
+    allowed = '[access.accounts."telegram:main"]\nallow_groups = ["telegram:-1001"]\n'
+    async with house(tmp_path, access="pairing", model=None, config=allowed) as here:
+        await let_in(here, 1)
+        await let_in(here, 2)
+        here.sim.add_chat(-1001, "supergroup")
+        here.sim.say(-1001, f"/users@{here.sim.world.bot().username}", person=1)
+        await here.told(-1001, "direct chat with me only")
+        said = here.telegram.say("1", "hello")
+        await here.told(1, "Hello!")
+        here.telegram.edit("1", said, "/block telegram:2")
+        here.sim.say(1, "/requests")
+        await here.told(1, "Nobody waits")
+        assert {"owner", "member"} == {user["role"] for user in await here.operator("users.list")}
