@@ -4,7 +4,7 @@ The time in which a turn's model works can be held out of its deadline.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
@@ -55,9 +55,9 @@ class Interrupted(Exception):
 async def run_bounded(
     work: Coroutine[Any, Any, T],
     limit_s: float | Callable[[], float],
-    until_stopped: Callable[[], Awaitable[EndReason]] | None = None,
+    stop: asyncio.Future[EndReason] | None = None,
 ) -> T:
-    """The work's result, unless it takes longer than `limit_s` or `until_stopped` returns first.
+    """The work's result, unless it takes longer than `limit_s` or `stop` is there first; that is left as it is.
 
     A limit that is a function says how much is left; it is asked again when that has passed.
 
@@ -69,34 +69,24 @@ async def run_bounded(
         Interrupted: it was stopped.
     """
     task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait for ever for work that ignores cancellation
-    watch = None
-    if until_stopped is not None:
-        watch = asyncio.create_task(_await_stop(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
     try:
-        wanted = {task} if watch is None else {task, watch}
-        await _first_of(wanted, limit_s)
+        await _first_of({task} if stop is None else {task, stop}, limit_s)
     finally:
         await _cancel(task)
-        if watch is not None:
-            watch.cancel()
     if task.done() and not task.cancelled():
         return task.result()
-    if watch is not None and watch.done() and not watch.cancelled():
-        raise Interrupted(watch.result())
+    if stop is not None and stop.done():
+        raise Interrupted(stop.result())
     raise TimeoutError
 
 
-async def _first_of(wanted: AbstractSet[asyncio.Task[Any]], limit_s: float | Callable[[], float]) -> None:
+async def _first_of(wanted: AbstractSet[asyncio.Future[Any]], limit_s: float | Callable[[], float]) -> None:
     """Wait until one is done, or nothing of the limit is left."""
     left_s = limit_s() if callable(limit_s) else limit_s
     while True:
         done, _ = await asyncio.wait(wanted, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
         if done or not callable(limit_s) or (left_s := limit_s()) <= 0:
             return
-
-
-async def _await_stop(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
-    return await until_stopped()
 
 
 async def _cancel(task: asyncio.Task[T]) -> None:

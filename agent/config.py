@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
@@ -184,6 +185,7 @@ class ModelConfig(LinkConfig):
         return (self, *self.fallback.values(), *(link for link in beside if link is not None))
 
 
+@lru_cache(64)  # every call of a model asks for its own
 def _is_near(base_url: str | None) -> bool:
     """Whether a URL names this machine or one of its own network: an address that is not public, or a bare name."""
     try:

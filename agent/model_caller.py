@@ -93,7 +93,7 @@ class ModelCaller:
             self._recoveries.begin(request)
             try:
                 responding = self._model.respond(request, self._hear)
-                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
+                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped())
             except (TimeoutError, Interrupted) as over:
                 await self._recoveries.write(abandoned=True)
                 raise over if isinstance(over, Interrupted) else Interrupted(EndReason.TIMEOUT) from None

@@ -3,6 +3,7 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -378,8 +379,8 @@ class TurnPort(Protocol):
         """Why the turn should end now (`/stop`, an interrupt), else None."""
         ...
 
-    async def until_stopped(self) -> EndReason:
-        """Wait until `stopping()` says something, and give it. Cancelled when nobody waits any more."""
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """What `stopping()` says, once it says something: the turn's own, so nobody who waits cancels it."""
         ...
 
 

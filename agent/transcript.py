@@ -357,7 +357,7 @@ class _Folding:
 
     def _respond(self, response: ModelResponded) -> None:
         self._turn.append(response)
-        self._open = [(call.id, replace(call, id=self._unused_id(call.id))) for call in response.tool_calls]
+        self._open = [(call.id, self._with_unused_id(call)) for call in response.tool_calls]
         self._asked = frozenset(id_ for id_, _ in self._open)
         if response.text.strip() or self._open:
             calls = tuple(call for _, call in self._open)
@@ -381,12 +381,12 @@ class _Folding:
         else:
             self.items.append(item)
 
-    def _unused_id(self, id_: str) -> str:
-        id_ = id_ or "call"
+    def _with_unused_id(self, call: ToolCall) -> ToolCall:
+        id_ = call.id or "call"
         fresh, n = id_, self._numbers.get(id_, 1)
         while fresh in self._used:
             n += 1
             fresh = f"{id_}_{n}"
         self._used.add(fresh)
         self._numbers[id_] = n
-        return fresh
+        return call if fresh == call.id else replace(call, id=fresh)

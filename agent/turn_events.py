@@ -57,6 +57,11 @@ class EventReader:
         self._room.set()
         return taken
 
+    @property
+    def has_room(self) -> bool:
+        """Whether it is not too far behind."""
+        return self._room.is_set()
+
     async def wait_for_room(self) -> None:
         """Until it is not too far behind; one that does not read loses all but the text, which is one piece then."""
         try:
@@ -104,4 +109,5 @@ class TurnEvents:
     async def drain(self) -> None:
         """Wait until no reader is too far behind: back-pressure for whoever publishes much."""
         for reader in self._readers:
-            await reader.wait_for_room()
+            if not reader.has_room:
+                await reader.wait_for_room()

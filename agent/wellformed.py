@@ -20,6 +20,8 @@ def well_formed(text: str) -> str:
     """The text without NUL and lone surrogates, which neither UTF-8 nor every database takes."""
     if "\x00" in text:
         text = text.replace("\x00", "")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

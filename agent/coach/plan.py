@@ -114,7 +114,7 @@ async def run_plan_turn(
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
         writing = _write(run, wish, deadline)
-        data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
+        data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped())
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         run.recoveries.abandon()
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from agent.bounded import Interrupted
 from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
 from agent.context.tries import Tries, TryCost
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
@@ -179,6 +180,11 @@ async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) 
         response = await model.respond(request, lambda event: pay(tries.hear(event)))
     except ModelFailure as failure:
         raise NotCondensed(str(failure)) from failure
+    except Interrupted:
+        raise  # a cap is reached: nothing else may be asked either
+    except Exception as problem:  # one try at notes: the conversation goes on without them
+        log.exception("notes_failed", model=model.name)
+        raise NotCondensed(type(problem).__name__) from problem
     finally:
         if response is None:
             pay(tries.abandon())

@@ -149,7 +149,7 @@ class ContextWindow:
             making = condense(
                 self._model, self._turn.summary, spans, kept, self._room, spent, also, self._turn.principal
             )
-            summary = await run_bounded(making, most_s, self._port.until_stopped)
+            summary = await run_bounded(making, most_s, self._port.until_stopped())
         except Interrupted:
             for cost in spent:
                 await self._port.note_cost(cost)

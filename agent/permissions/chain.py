@@ -100,7 +100,7 @@ class PermissionChain:
         """A score turns allow into ask, never the other way."""
         if ruling.verdict is not Verdict.ALLOW or call.read_only:
             risky = call.risk is SecurityRisk.HIGH and self.confirm is Confirm.RISKY
-            return replace(ruling, may_remember=ruling.may_remember and not risky, judged=ruling.judged and not risky)
+            return replace(ruling, may_remember=False, judged=False) if risky else ruling
         if self.confirm is Confirm.ALWAYS:
             return Ruling(Verdict.ASK, f"every call of {call.tool} is confirmed")
         unscored = call.risk is SecurityRisk.UNKNOWN and not call.contained

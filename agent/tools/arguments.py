@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -57,6 +58,8 @@ def fit(given: dict[str, Any], wanted: type[BaseModel]) -> BaseModel:
 
 
 def _risk(score: object) -> SecurityRisk:
+    if score is None:
+        return SecurityRisk.UNKNOWN
     try:
         return SecurityRisk(str(score).upper())
     except ValueError:
@@ -74,9 +77,7 @@ def parse(written: str) -> dict[str, Any]:
     if len(written) > MAX_CHARS:
         raise NotJson(f"The arguments are longer than {MAX_CHARS} characters.")
     try:
-        given = json.loads(
-            written, object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant
-        )
+        given = _STRICT.decode(written)
         if isinstance(given, dict):
             return {key: _clean(value) for key, value in given.items()}
     except RecursionError:
@@ -110,6 +111,11 @@ def _constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant
+)  # `json.loads` makes one a call
+
+
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return well_formed(value)
@@ -123,6 +129,11 @@ def _clean(value: Any) -> Any:
 def _refuse_extra(given: dict[str, Any], wanted: type[BaseModel]) -> None:
     if wanted.model_config.get("extra") == "allow":
         return
-    known = set(wanted.model_fields) | {field.alias for field in wanted.model_fields.values() if field.alias}
-    if unknown := sorted(set(given) - known):
-        raise BadArguments(f"Unknown arguments: {', '.join(unknown)[:300]}. Known: {', '.join(sorted(known))}.")
+    if unknown := sorted(given.keys() - _names_of(wanted)):
+        known = ", ".join(sorted(_names_of(wanted)))
+        raise BadArguments(f"Unknown arguments: {', '.join(unknown)[:300]}. Known: {known}.")
+
+
+@lru_cache(256)  # tools are few, calls are many
+def _names_of(wanted: type[BaseModel]) -> frozenset[str]:
+    return frozenset(wanted.model_fields) | {field.alias for field in wanted.model_fields.values() if field.alias}

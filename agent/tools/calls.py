@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pydantic import BaseModel
+
+from agent.permissions.chain import SecurityRisk
 from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolReturned
 
 
@@ -16,6 +19,8 @@ class PendingCall:
     key: str  # turn/step/index
     intended: ToolIntended | None = None  # a process that died meant to run it so
     backfilled: str = ""  # its input as a backfill made it, JSON; what its person was asked about before is kept
+    safe: bool = False  # it runs beside others that are
+    read: tuple[BaseModel, SecurityRisk] | None = None  # its input, as it was read to let it start; None: read it
     ran_with: str | None = None  # its input, where hooks have a word on its result
     notes: tuple[Nudged, ...] = ()  # what hooks before it have said, to be journaled with it
     on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
@@ -24,17 +29,14 @@ class PendingCall:
     took_s: float | None = None
     why_cut: str = ""  # what the model reads of a call that was cut
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
-    _cut: asyncio.Event = field(default_factory=asyncio.Event)
+    cut: asyncio.Future[EndReason] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """There once it is broken off."""
 
     def break_off(self, why: str) -> None:
         """Its result is not wanted any more; a tool that may be cut ends now."""
         self.why_cut = self.why_cut or why
-        self._cut.set()
-
-    async def until_cut(self) -> EndReason:
-        """Wait until it is cut."""
-        await self._cut.wait()
-        return EndReason.STOPPED
+        if not self.cut.done():
+            self.cut.set_result(EndReason.STOPPED)
 
     def become(self, wanted: "PendingCall") -> bool:
         """Be this call of the response as it was journaled; False when it is another."""

@@ -17,7 +17,7 @@ from agent.tools.calls import CallResult, PendingCall
 from agent.tools.pipeline import Pipeline
 from agent.tools.results import failure_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import SKIPPED, CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned
+from agent.transcript import SKIPPED, CallOutcome, EndReason, ModelResponded, ToolCall, ToolIntended, ToolReturned
 
 STOPPED = "Not run: the person stopped the turn."
 CUT = "Not finished: the person stopped the turn."
@@ -28,7 +28,6 @@ class _Begun:
     """A call that streamed in and only reads."""
 
     pending: PendingCall
-    safe: bool  # runs beside others
     task: "asyncio.Task[CallResult | AskedCall] | None" = None  # None: it waits for one before it
 
 
@@ -67,19 +66,20 @@ class Executor:
         """A call has streamed in: it begins once it may, where it and all before it only read: nothing changes then."""
         if self._step is None or index != len(self._begun) or index >= self._max_calls:
             return  # the response may hold no call, or one before this is none that may begin
-        admission = self._pipeline.admit(call)
+        pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_over=self._begin_next)
+        admission = self._pipeline.admit(pending)
         if not admission.reads:
             return
-        key = self._journal.call_key(self._step, index)
-        pending = PendingCall(call, self._step, key, on_over=self._begin_next)
-        self._begun.append(_Begun(pending, admission.safe))
+        pending.safe = admission.safe
+        self._begun.append(_Begun(pending))
         self._begin_next()
 
     def _begin_next(self) -> None:
         for begun in self._begun:
             if begun.task is None:
-                running = [other.safe for other in self._begun if other.task is not None and not other.pending.is_over]
-                if not _fits(begun.safe, running, self._max_parallel):
+                running = [other.pending for other in self._begun if other.task is not None]
+                safe = [pending.safe for pending in running if not pending.is_over]
+                if not _fits(begun.pending.safe, safe, self._max_parallel):
                     return
                 begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
                 begun.task.add_done_callback(_retrieve)
@@ -171,10 +171,11 @@ class _Round:
         self._journal = journal
         self._port = port
         self._max_parallel = max_parallel
-        self._safe = {call.key: pipeline.admit(call.call).safe for call in calls}
         self._running = begun
         self._order = {call.key: place for place, call in enumerate(calls)}
         self._waiting = deque(calls[len(begun) :])
+        for call in self._waiting:
+            call.safe = pipeline.admit(call).safe
         self._asked: dict[str, AskedCall] = {}  # by call key: what the person is to be asked once nothing runs
         self._results: dict[str, CallResult] = {}
 
@@ -182,22 +183,23 @@ class _Round:
         """The result of each call, by its key. When this is cancelled, no call of it runs any more."""
         if not self._waiting and not self._running:
             return {}
+        stop = self._port.until_stopped()
+        stop.add_done_callback(self._cut_all)
         try:
             async with asyncio.TaskGroup() as group:
-                watch = group.create_task(self._cut_when_stopped())
                 while self._waiting or self._running:
                     await self._go_on(group)
-                watch.cancel()
         finally:
+            stop.remove_done_callback(self._cut_all)
             for task in self._running:  # those begun early are not the group's
                 task.cancel()
         return self._results
 
     async def _go_on(self, group: asyncio.TaskGroup) -> None:
         """Start the next call when it may start; else wait for one to end."""
-        running = [self._safe[call.key] for call in self._running.values()]
+        running = [call.safe for call in self._running.values()]
         waits = bool(self._asked) or not self._waiting
-        if running and (waits or not _fits(self._safe[self._waiting[0].key], running, self._max_parallel)):
+        if running and (waits or not _fits(self._waiting[0].safe, running, self._max_parallel)):
             done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 await self._collect(task)
@@ -227,6 +229,8 @@ class _Round:
         if self._port.stopping() is not None:
             await self._skip(STOPPED)
             return True
+        if not self._port.steering_waits():
+            return False
         skipped = [_skip_call(call, SKIPPED) for call in self._waiting]
         steered = await self._journal.steer(skipped)
         if steered:
@@ -243,8 +247,7 @@ class _Round:
         self._results |= {returned.call_key: CallResult(returned) for returned in skipped}
         self._waiting.clear()
 
-    async def _cut_when_stopped(self) -> None:
-        await self._port.until_stopped()
+    def _cut_all(self, _stop: "asyncio.Future[EndReason]") -> None:
         self._cut_running(CUT)
 
     def _cut_running(self, why: str) -> None:

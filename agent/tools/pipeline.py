@@ -28,7 +28,6 @@ from agent.transcript import (
     CallOutcome,
     JournalEvent,
     Nudged,
-    ToolCall,
     ToolIntended,
     ToolResultRewritten,
     ToolReturned,
@@ -131,8 +130,9 @@ class Pipeline:
 
     def _read_arguments(self, tool: Tool, pending: PendingCall) -> ToolUse:
         written = pending.intended.arguments if pending.intended else pending.call.arguments
+        given, pending.read = pending.read, None  # once: what runs is not what was looked at before
         try:
-            arguments, risk = read(written, tool.arguments)
+            arguments, risk = given or read(written, tool.arguments)
         except NotJson as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
@@ -141,12 +141,9 @@ class Pipeline:
 
     def _context(self, tool: Tool, call_key: str) -> ToolContext:
         return ToolContext(
-            self.principal, self.clock(), call_key,
-            max_result_chars=self.budget.room_chars(tool),
-            whole_result=self.port.whole_result,
-            note_cost=self.port.note_cost,
-            report=partial(self._report, tool.name, call_key),
-            can_use_tool=self.can_use,
+            self.principal, self.clock(), call_key, max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.port.whole_result, note_cost=self.port.note_cost,
+            report=partial(self._report, tool.name, call_key), can_use_tool=self.can_use,
         )  # fmt: skip
 
     def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
@@ -268,8 +265,8 @@ class Pipeline:
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
         try:
-            until_cut = pending.until_cut if tool.may_be_cut else None
-            return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, until_cut))
+            stop = pending.cut if tool.may_be_cut else None
+            return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, stop))
         except ToolError as refusal:
             raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
         except TimeoutError:
@@ -351,15 +348,17 @@ class Pipeline:
 
     # ---------------------------------------------------------------- before all of it
 
-    def admit(self, call: ToolCall) -> CallAdmission:
+    def admit(self, pending: PendingCall) -> CallAdmission:
         """What the executor must know of a call to let it start."""
-        tool = self.tools.find(call.name)
-        try:
-            arguments = None if tool is None else read(call.arguments, tool.arguments)[0]
-        except BadArguments:
-            tool = None
+        tool = self.tools.find(pending.call.name)
         if tool is None:
             return CallAdmission(reads=False, safe=False)
+        try:
+            arguments, risk = read(pending.call.arguments, tool.arguments)
+        except BadArguments:
+            return CallAdmission(reads=False, safe=False)
+        if pending.intended is None:
+            pending.read = arguments, risk
         reads = tool.effect is Effect.NONE and tool.only_reads(arguments)
         return CallAdmission(reads, tool.is_concurrency_safe(arguments))
 

@@ -81,15 +81,24 @@ def _encode(value: object) -> str:
 def _jsonable(value: object, depth: int) -> object:
     if depth > MAX_DEPTH:
         return "(nested too deep to show)"
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, _NUMBERS):
         return value
     if isinstance(value, str):
         return well_formed(value[: 2 * RAW_CHARS])
-    if isinstance(value, Mapping):
-        return {well_formed(str(key)): _jsonable(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple | AbstractSet):
-        return [_jsonable(item, depth + 1) for item in value]
+    depth += 1
+    if isinstance(value, _MAPPINGS):
+        return {
+            well_formed(str(key)): item if type(item) in _PLAIN else _jsonable(item, depth)
+            for key, item in value.items()
+        }
+    if isinstance(value, _SEQUENCES):
+        return [item if type(item) in _PLAIN else _jsonable(item, depth) for item in value]
     return _special(value, depth)
+
+
+_PLAIN = frozenset({bool, int, type(None)})
+_NUMBERS, _MAPPINGS, _SEQUENCES = (bool, int), (dict, Mapping), (list, tuple, AbstractSet)
+"""Made once, what is met most often first: a result has hundreds of values."""
 
 
 def _special(value: object, depth: int) -> object:
@@ -101,7 +110,7 @@ def _special(value: object, depth: int) -> object:
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"({len(value)} bytes of binary data)"
-    return _jsonable(_open_value(value), depth + 1)
+    return _jsonable(_open_value(value), depth)
 
 
 def _open_value(value: object) -> object:

@@ -11,12 +11,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING
 
 from gateway.errors import GatewayError
 from gateway.safety.private_files import SECRETS_KEY, read_private, write_private
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -42,7 +43,7 @@ class Vault:
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         """`keys` are of 32 bytes each, at least one, the newest last."""
-        self._ciphers = {id_of(key): AESGCM(key) for key in keys}
+        self._keys = {id_of(key): key for key in keys}
         self._newest = id_of(keys[-1])
 
     @classmethod
@@ -57,14 +58,14 @@ class Vault:
 
     def take_key(self, key: bytes) -> None:
         """Seal with this key from now on; the others go on opening."""
-        self._ciphers[id_of(key)] = AESGCM(key)
+        self._keys[id_of(key)] = key
         self._newest = id_of(key)
 
     def seal(self, secret: str, whose: SecretOf) -> str:
         """The secret as it may be stored: text, another each time."""
         nonce = os.urandom(NONCE_BYTES)
         plain = secret.encode("utf-8", "surrogatepass")
-        sealed = nonce + self._ciphers[self._newest].encrypt(nonce, plain, _bound_to(self._newest, whose))
+        sealed = nonce + _cipher(self._keys[self._newest]).encrypt(nonce, plain, _bound_to(self._newest, whose))
         return self.mark + base64.urlsafe_b64encode(sealed).decode()
 
     def open(self, sealed: str, whose: SecretOf) -> str:
@@ -73,13 +74,15 @@ class Vault:
         Raises:
             CannotOpen: see there.
         """
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415  as in _cipher
+
         key_id, _, written = sealed.removeprefix(_MARK).partition(":")
-        cipher = self._ciphers.get(key_id)
-        if not is_sealed(sealed) or cipher is None:
+        key = self._keys.get(key_id)
+        if not is_sealed(sealed) or key is None:
             raise CannotOpen("the key of this secret is not here")
         try:
             raw = base64.b64decode(written.encode(), altchars=b"-_", validate=True)
-            plain = cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], _bound_to(key_id, whose))
+            plain = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], _bound_to(key_id, whose))
         except (InvalidTag, ValueError):
             raise CannotOpen("this secret is another's, or was changed") from None
         return plain.decode("utf-8", "surrogatepass")
@@ -91,6 +94,12 @@ class Vault:
             CannotOpen: see there.
         """
         return self.seal(self.open(stored, whose) if is_sealed(stored) else stored, whose)
+
+
+def _cipher(key: bytes) -> "AESGCM":
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  6 MiB, for those who have secrets
+
+    return AESGCM(key)
 
 
 def is_sealed(stored: str) -> bool:

@@ -268,9 +268,9 @@ class JournaledTurn:
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
         return turn.cancelled
 
-    async def until_stopped(self) -> EndReason:
-        """Wait for the reason to end."""
-        return await asyncio.shield(self._stop)
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """The reason to end, once there is one."""
+        return self._stop
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
         """What the tools of this turn made to go with its answer, and is kept."""

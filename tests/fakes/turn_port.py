@@ -57,7 +57,7 @@ class FakeTurnPort:
     on_progress: Callable[[TurnEvent], None] | None = None
     pictures: dict[str, bytes] = field(default_factory=dict)
     _stop: EndReason | None = None
-    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    _stopped: asyncio.Future[EndReason] | None = None  # None: nobody has asked for it
 
     def _commit(self, *events: JournalEvent) -> None:
         dies = self.dies_at == self.commits
@@ -147,15 +147,18 @@ class FakeTurnPort:
     def stopping(self) -> EndReason | None:
         return self._stop
 
-    async def until_stopped(self) -> EndReason:
-        await self._stopped.wait()
-        assert self._stop is not None
-        return self._stop
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        if self._stopped is None:
+            self._stopped = asyncio.get_running_loop().create_future()
+            if self._stop is not None:
+                self._stopped.set_result(self._stop)
+        return self._stopped
 
     def stop(self, reason: EndReason = EndReason.STOPPED) -> None:
         """The person stops the turn."""
         self._stop = reason
-        self._stopped.set()
+        if self._stopped is not None and not self._stopped.done():
+            self._stopped.set_result(reason)
 
     def say(self, text: str) -> None:
         """The person says something while the turn runs."""

@@ -20,6 +20,7 @@ ALLOWED = {
     "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
+    "agent/context/compaction.py:_respond",  # one try at notes
     "agent/tools/permit.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/permit.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call

@@ -53,7 +53,7 @@ class Noting(ScriptedModel):
         if request.system is not INSTRUCTIONS:
             return await super().respond(request, on_event)
         self.condensing.append(request)
-        if isinstance(self.notes, ModelFailure):
+        if isinstance(self.notes, Exception):
             raise self.notes
         return ModelResponded(0, self.notes, model="scripted")
 
@@ -155,7 +155,7 @@ class TestWithinATurn:
         assert estimate_tokens(asked.items[1:]) <= 0.35 * sum(estimate_tokens(fold(turn.events)) for turn in PAST)
         assert "" == refuse(asked.items)
 
-    @pytest.mark.parametrize("answer", [ModelFailure(FailureKind.OVERLOADED, "529"), "", "   "])
+    @pytest.mark.parametrize("answer", [ModelFailure(FailureKind.OVERLOADED, "529"), KeyError("a bug"), "", "   "])
     async def test_f44_without_notes_it_is_trimmed_and_said(self, answer):
         """The oldest is left out, and the model knows how much; the person gets an answer."""
         port, model = FakeTurnPort(), Noting(answer, ["Here you are."])
@@ -164,7 +164,7 @@ class TestWithinATurn:
         )
         ((summary, responses),) = port.summaries
         assert "" == summary.notes and summary.left_out > 20
-        assert (0 if isinstance(answer, ModelFailure) else 1) == len(responses)  # it is paid for
+        assert (0 if isinstance(answer, Exception) else 1) == len(responses)  # it is paid for
         assert f"{summary.left_out} messages are left out" in model.requests[0].items[0].data
 
     async def test_f44_a_summary_that_stalls_is_given_up(self):
