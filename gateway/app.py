@@ -11,18 +11,13 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
-from agent.answers import by_rules_text
-from agent.errors import FailureKind
 from agent.models.known_servers import KnownServers
-from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
-from agent.permissions.chain import Mode
-from agent.ports import ChatModel
+from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
 from channels.base import Channel
@@ -44,6 +39,7 @@ from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
+from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
@@ -55,6 +51,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.makers import accounts_of, judge_of, model_of
 from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
@@ -73,7 +70,8 @@ from gateway.ops.operators import (
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.product import AgentProduct, in_force, load_product, load_tools
+from gateway.product import in_force, load_product, load_tools
+from gateway.reloading import LiveParts, Reloader, SwappedModel
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
@@ -102,20 +100,23 @@ async def serve(
     extra_tools: Sequence[Tool] = (),
     show: Callable[[str], None] | None = None,
     servers: KnownServers | None = None,
+    read_again: Callable[[], Settings] | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
 
-    `servers` are what is known of model servers already.
+    `servers` are what is known of model servers already; `read_again` gives the settings as they are now.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
     limit = raise_soft_limit()
-    settings = fit_to_descriptors(settings, free_descriptors(limit))
+    free = free_descriptors(limit)
+    settings = fit_to_descriptors(settings, free)
+    fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show, servers).run()
+            await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
             await store.aclose()
 
@@ -134,11 +135,13 @@ class Gateway:
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
         servers: KnownServers | None = None,
+        read_again: Callable[[], Settings] | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; the others as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
+        self._read_again = read_again or (lambda: settings)
         self._store = store
         self._snapshot = AccessSnapshot()
         for texts in (self._product.texts, self._product.catalogue):
@@ -153,12 +156,12 @@ class Gateway:
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
         charge = self._budgets.charge
-        deps = ModelDeps(
+        self._model_deps = ModelDeps(
             board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
             charge=charge,
         )  # fmt: skip
-        self._model = _model_of(settings, self._product, deps)
-        self._judge = _judge_of(settings, charge)
+        self._model = SwappedModel(model_of(settings, self._product, self._model_deps))
+        self._judge = judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -220,7 +223,9 @@ class Gateway:
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
+            access=lambda: self._settings.access,
         )  # fmt: skip
+        manager.personas = settings.agent.personas
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
@@ -234,9 +239,18 @@ class Gateway:
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
-        tasks.keep(
-            "control", ControlServer(settings.control_path, operator_calls(desk), Mounts(manager, private=True)).run
+        house = Housekeeper(store, settings.retention, utc_now)
+        reloader = Reloader(
+            settings,
+            lambda: in_force(self._read_again(), self._product),
+            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
+            OwnerWords(store, manager, delivery, utc_now),
         )
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
+        calls = {**operator_calls(desk), "reload": reloader.reload}
+        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
+        tasks.keep("reload", reloader.run)
+        tasks.keep("retention", house.run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
@@ -247,6 +261,25 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    async def _apply(
+        self, key: bytes, manager: ChannelManager, parts: LiveParts, settings: Settings, tables: frozenset[str]
+    ) -> None:
+        """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
+        if tables & {"model", "budgets"}:
+            parts.budgets.reconfigure(settings.budgets)  # asked when a model is made, whether anything is capped
+            try:
+                model = model_of(settings, self._product, self._model_deps)
+            except SettingsError:
+                parts.budgets.reconfigure(self._settings.budgets)
+                raise
+            await self._model.swap(model)
+        self._settings = settings
+        parts.reconfigure(settings)
+        manager.personas = settings.agent.personas
+        if "channels" in tables:
+            await manager.reconfigure(self._accounts(key))
+            await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
@@ -267,14 +300,12 @@ class Gateway:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
-        if self._settings.budgets.has_any:
-            tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
+        tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
-        tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
         does = partial(erase, own_tables=tables)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
@@ -309,25 +340,15 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        channels = self._settings.channels
-        accounts = [
-            ChannelAccount(channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict")
-            for channel, config in channels.accounts()
-        ]
-        if channels.web.enabled:
-            accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
-        if channels.api.enabled:
-            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel))
-        if channels.console.enabled:
-            accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
-        return accounts
+        return accounts_of(self._settings.channels, partial(self._make_web, key), lambda: self._api_channel)
 
     def _make_web(self, key: bytes) -> Channel:
         """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
-        rules = self._settings.access.rules_of("web", "main")
         guests = Guests(
             is_known=lambda chat: self._snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
-            is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
+            is_let_in=lambda chat: is_let_in(
+                self._snapshot, self._settings.access.rules_of("web", "main"), DEFAULT_TENANT, f"web:{chat}", "web:main"
+            ),
         )
         channel: Channel = load_channel("web")(
             self._settings.channels.web,
@@ -348,34 +369,6 @@ async def wait_until_idle(
     deadline = clock() + limit
     while clock() < deadline and works_before(deadline):
         await pause(DRAIN_LOOK_S)
-
-
-def _make_channel(name: str, *config: object) -> Channel:
-    """Import an adapter and make it; slow, so it runs in a thread."""
-    channel: Channel = load_channel(name)(*config)
-    return channel
-
-
-def _model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
-    def notice(locale: str | None, why: FailureKind) -> str:
-        return by_rules_text(product.catalogue, why, locale)
-
-    try:
-        return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))
-    except UnknownModel as unknown:
-        raise SettingsError(f"model.name: {unknown}") from None
-
-
-def _judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
-    """The small model of mode auto, where it is another one than the one that answers."""
-    permissions = settings.permissions
-    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
-        return None
-    try:
-        small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
-        return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
-    except UnknownModel as unknown:
-        raise SettingsError(f"permissions.auto.model: {unknown}") from None
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -11,6 +11,7 @@ COMMANDS = {
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
+    "reload": ("gateway.cli.reload", "Have the running gateway read its configuration again."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
     "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),

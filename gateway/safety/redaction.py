@@ -51,10 +51,13 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """`secrets` are the values in use; their percent-encoded forms are looked for as well."""
-        long_enough = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
-        forms = {form for secret in long_enough for form in (secret, quote(secret, safe=""))}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._live = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._secrets = frozenset(secrets)
+        self._live = _pattern_of(self._secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Look for these as well from now on; those of before are looked for still."""
+        self._secrets |= frozenset(secrets)
+        self._live = _pattern_of(self._secrets)
 
     def redact(self, text: str) -> str:
         """`text` without secrets; the rest of it is unchanged."""
@@ -68,6 +71,13 @@ class Redactor:
                     text = shape.sub(instead, text)
                     break
         return text
+
+
+def _pattern_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    long_enough = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
+    forms = {form for secret in long_enough for form in (secret, quote(secret, safe=""))}
+    longest_first = sorted(forms, key=lambda form: (-len(form), form))
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
 def escape_controls(text: str) -> str:

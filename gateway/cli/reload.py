@@ -1,0 +1,31 @@
+"""`tenk reload`: the running gateway reads its configuration again; SIGHUP does the same."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gateway.cli.prepare import prepare
+from gateway.cli.root import config_option
+from gateway.ops import control_client
+
+
+@click.command("reload")
+@config_option
+def command(config_path: Path | None) -> None:
+    """Have it read again: access, limits, prices, personas, channels and models. A turn under way ends as it began.
+
+    Where the file cannot be used, what is in force stays so, and owners are told in their chats.
+    """
+    settings = prepare(config_path)
+    answer = asyncio.run(control_client.call(settings.control_path, "reload", {}))
+    for line in lines_of(answer):
+        click.echo(line)
+
+
+def lines_of(answer: Any) -> list[str]:
+    """What became of the changed keys, for people."""
+    now, later = ", ".join(answer["in_force"]), ", ".join(answer["next_start"])
+    lines = [f"In force now: {now}." if now else "Nothing that can change while it runs has changed."]
+    return [*lines, f"With the next start: {later}."] if later else lines
