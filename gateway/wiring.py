@@ -203,6 +203,7 @@ def _session_deps(
         ),
         turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
+        is_marked=kinds.is_marked,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )

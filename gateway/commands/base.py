@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
@@ -21,11 +21,17 @@ class SessionAction(StrEnum):
     STOP = "stop"  # cancel the running turn and clear what waits
 
 
+Mode = Literal["steer", "followup", "collect", "interrupt"]
+"""How messages that arrive mid-turn are taken: see `gateway.sessions.modes`."""
+
+MODES: tuple[str, ...] = get_args(Mode)
+
+
 @dataclass(frozen=True, slots=True)
 class SetMode:
     """Change how messages that arrive mid-turn are taken."""
 
-    mode: str  # steer | followup
+    mode: str  # one of MODES
 
 
 @dataclass(frozen=True, slots=True)

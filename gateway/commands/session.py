@@ -9,6 +9,7 @@ from agent.language import NAMES, escape
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.commands.base import (
+    MODES,
     Command,
     Invocation,
     Reply,
@@ -25,7 +26,6 @@ from gateway.texts import HARNESS
 RETRY = "retry"
 """The kind of turn that asks again."""
 
-MODES = ("steer", "followup")
 SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
 

@@ -1,9 +1,11 @@
 """An operator sets here how sessions and turns run; nothing is carried out here."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.commands.base import Mode
 
 Usd = Annotated[Decimal | None, Field(ge=Decimal("0.000001"), le=1_000_000)]
 Tokens = Annotated[int | None, Field(ge=1, le=10**15)]
@@ -42,8 +44,10 @@ class SessionsConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["steer", "followup"] = Field(
-        default="steer", description="What a message does that arrives mid-turn: join the running turn, or wait."
+    mode: Mode = Field(
+        default="steer",
+        description="What a message does that arrives mid-turn: join the turn at work (steer), wait for its own "
+        "(followup), become one turn with whatever waits (collect), end the turn and begin anew (interrupt).",
     )
     max_turns: int = Field(default=1000, ge=1, description="Turns in flight over all sessions; more wait.")
     idle_s: float = Field(default=120.0, gt=0, description="Seconds after which an idle session leaves memory.")

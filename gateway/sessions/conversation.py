@@ -29,6 +29,7 @@ class Conversation:
         self._tenant = tenant
         self._key = key
         self._state: SessionState | None = None
+        self._mode: str = config.mode  # as it was known last
         self._reading = asyncio.Lock()
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self._past: tuple[PastTurn, ...] = ()
@@ -39,7 +40,7 @@ class Conversation:
     @property
     def mode(self) -> str:
         """What a message does that arrives mid-turn."""
-        return self._config.mode if self._state is None else self._state.mode
+        return self._mode
 
     async def load(self) -> SessionState:
         """The living generation; begun where there is none."""
@@ -75,7 +76,7 @@ class Conversation:
             self.prefix.release()
             self.pieces = EncodedPieces()
         self.number_from(state.id, state.next_seq)
-        self._state = state
+        self._state, self._mode = state, state.mode
 
     def recall(self, session_id: str, user_id: str, turn_id: str = "") -> Remembered:
         """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""

@@ -17,6 +17,7 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
+from gateway.sessions.modes import Is
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
@@ -81,6 +82,7 @@ class SessionDeps:
     agent: Agent
     turns_of: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
+    is_marked: Is  # whether a row interrupts in any mode
     trials: Trials  # what every turn passes before it begins
     epoch: int
 
@@ -102,6 +104,12 @@ class StatusReactions:
             self._waiting.pop(row.id, None)
         if isinstance(row.event, InboundMessage) and self._wanted:
             self._channels.react(row.event.address, row.event.message_id, sign)
+
+    def note_taken(self, ids: Collection[int]) -> None:
+        """Those of these rows that waited were taken into another one's turn."""
+        for id_ in ids:
+            if (row := self._waiting.get(id_)) is not None:
+                self.show(row, Sign.STEERED)
 
     def end_wait(self, ids: Collection[int]) -> None:
         """The wait of these rows is over."""

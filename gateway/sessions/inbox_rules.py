@@ -24,6 +24,7 @@ from channels.messages import (
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
 from gateway.sessions.config import SessionsConfig
+from gateway.sessions.modes import strip_mark
 from gateway.store import inbox
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
@@ -72,6 +73,10 @@ class RowClassifier:
         command = self._command(said) if said.startswith("/") else None
         return command is not None and command.urgent
 
+    def is_marked(self, row: InboxRow) -> bool:
+        """Whether it interrupts in any mode."""
+        return is_marked(row.event, self._table.talk)
+
     def _command(self, said: str) -> Command | None:
         parsed = self._table.parse(said)
         return None if parsed is None else parsed[0]
@@ -80,8 +85,19 @@ class RowClassifier:
 def words_of(event: InboundEvent, talk: str) -> str:
     """What was said, as if typed: what follows /`talk` stands for itself; alone or with "help" it asks for help.
 
-    Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction.
+    Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction. The
+    mark of an interruption is no word.
     """
+    said = _as_typed(event, talk)
+    return strip_mark(said) or said
+
+
+def is_marked(event: InboundEvent, talk: str) -> bool:
+    """Whether it was said so as to interrupt."""
+    return strip_mark(_as_typed(event, talk)) is not None
+
+
+def _as_typed(event: InboundEvent, talk: str) -> str:
     match event:
         case InboundMessage(forwarded=True):
             return ""
@@ -141,7 +157,7 @@ def title_words(row: InboxRow) -> str:
     """The words that a conversation is called by which begins with this row; nothing of what is forwarded."""
     match row.event:
         case InboundMessage(text=text, forwarded=False):
-            return text
+            return strip_mark(text) or text
         case CommandInvoked(name=name, arguments=arguments):
             return arguments or f"/{name}"
         case _:
@@ -164,6 +180,17 @@ def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRo
 
 
 # ------------------------------------------------------------ what a client split by itself: an album, a long paste
+
+
+def to_messages(rows: Sequence[InboxRow], limits: Limits) -> list[list[InboxRow]]:
+    """The rows of a turn by message: what was split is one again."""
+    messages: list[list[InboxRow]] = []
+    for row in rows:
+        if messages and belongs(messages[-1][-1], row, limits):
+            messages[-1].append(row)
+        else:
+            messages.append([row])
+    return messages
 
 
 def open_until(row: InboxRow, limits: Limits) -> datetime | None:

@@ -266,6 +266,9 @@ class JournaledTurn:
         turn, user_id = self._session.turn, self._turn.user_id
         if turn.cancelled is None and not self._session.may_command(user_id):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
+        waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
+        if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash
+            turn.interrupt(waiting)
         return turn.cancelled
 
     def until_stopped(self) -> asyncio.Future[EndReason]:

@@ -9,7 +9,8 @@ import structlog
 
 from channels.messages import InboundEvent
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
-from gateway.sessions.inbox_rules import CHAT, joins
+from gateway.sessions.inbox_rules import CHAT, joins, own_route_id
+from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
 from gateway.store import inbox
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
@@ -32,6 +33,7 @@ class Mailbox(SerialWorker[InboxRow]):
         key: str,
         size: int,
         kind_of: KindOf,
+        is_marked: Is,
         handle: Callable[[InboxRow], Awaitable[None]],
         tasks: asyncio.TaskGroup,
     ) -> None:
@@ -40,6 +42,7 @@ class Mailbox(SerialWorker[InboxRow]):
         self._store = store
         self._key = key
         self._kind_of = kind_of
+        self._is_marked = is_marked
         self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
@@ -62,7 +65,31 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
         """What may join the running turn; another member's message waits for a turn of its own."""
-        return [row for row in self.head if joins(row, turn) and self._kind_of(row) == CHAT]
+        return rows_to_steer(
+            self.head, joins=lambda row: joins(row, turn) and self._kind_of(row) == CHAT, is_marked=self._is_marked
+        )
+
+    def interrupts(self, row: InboxRow, mode: str) -> bool:
+        """Whether a row ends the turn of its person that is at work."""
+        return self._is_marked(row) or mode == "interrupt"
+
+    def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:
+        """What waits, if anything does, that ends this turn: its person's own."""
+        mine = (row for row in self.head if row.user_id == turn.user_id and row.event.address == turn.address)
+        return next((row for row in mine if self.interrupts(row, mode)), None)
+
+    def take_along(self, first: InboxRow, mode: str) -> list[InboxRow]:
+        """Take out of turn what becomes one turn with this row."""
+        if not self.head or self._kind_of(first) != CHAT:
+            return []
+        wanted = rows_to_merge(
+            first,
+            self.head,
+            mode,
+            joins=lambda row: self._kind_of(row) == CHAT and own_route_id(row) is None,
+            is_marked=self._is_marked,
+        )
+        return self.take(wanted)
 
     def take(self, rows: Collection[InboxRow]) -> list[InboxRow]:
         """Take these out of turn, as far as they wait still and are as they were."""

@@ -13,7 +13,7 @@ import structlog
 
 from agent.consent import Consent
 from agent.errors import Fenced
-from agent.transcript import EndReason, TurnStarted
+from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Sign
 from channels.messages import MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -34,6 +34,7 @@ from gateway.sessions.inbox_rules import (
     own_route_id,
     text_of,
     title_words,
+    to_messages,
 )
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
@@ -69,7 +70,9 @@ class Session:
         self._clock = deps.turns.clock
         self._fence = Fence(journal.shard_of(key), deps.epoch)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
-        self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kind_of, self._handle, tasks)
+        self.mailbox = Mailbox(
+            self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, self._handle, tasks
+        )
         self._reactions = StatusReactions(deps.channels, wanted=deps.live.config.signs != "off")
         self._turn = SessionTurn()
         self._context = SessionContext(
@@ -81,9 +84,12 @@ class Session:
 
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
-        if self._turn.is_live and not self._turn.takes(row):
+        interrupts = self.mailbox.interrupts(row, self.mode)
+        if self._turn.is_live and (interrupts or not self._turn.takes(row)):
             self._reactions.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
+        if interrupts:
+            self._turn.interrupt(row)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
@@ -162,12 +168,14 @@ class Session:
         parked = self._deps.turns.parking.joined_by(self.tenant, self.key, row)
         if parked is not None and self._deps.kind_of(row) == CHAT:
             typed = typed_consent(parked.approval, text_of(row))
-            if typed is not None or (await self.conversation.load()).mode == "steer":
+            mode = (await self.conversation.load()).mode
+            if typed is not None or mode == "steer" or self.mailbox.interrupts(row, mode):
                 await self._go_on(parked, row, typed)
                 return
         self._turn.rows = [row]
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
+            self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
             async with self._deps.trials.rows(self._turn.rows) as admitted:
                 if not self._closed:
                     await self._answer(admitted)
@@ -217,6 +225,7 @@ class Session:
             await self.give_up(rows)
         else:
             if claimed is not None:
+                self._reactions.note_taken([row.id for row in rows[1:]])
                 with _named_in_log(claimed.turn):
                     await self._runner.run(claimed.turn, claimed, admitted)
         finally:
@@ -224,28 +233,23 @@ class Session:
             self._reactions.end_wait([row.id for row in rows])
 
     async def _begin(self, admitted: Admitted) -> ClaimedTurn | None:
-        """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
+        """Claim the messages as they stand now; None where they are refused, or were taken back meanwhile."""
         if admitted is Admitted.GIVEN_UP:
             raise GivenUp
         state = await self.conversation.load()
         while rows := list(self._turn.rows):
-            row = join_rows(rows)
+            row, title = rows[0], ""
             if not self._context.may_command(row.user_id):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
-            channel = await self._deps.channels.when_loaded(row.event.address)
-            item = await self._deps.turns.user_items.build(row.event, channel)
-            if rows != self._turn.rows:  # edited while its files were read
+            items = await self._read(rows)
+            if items is None:
                 continue
-            if item is None:
-                await self._refuse(rows, "the input guard", "answer.guarded")
-                return None
-            title = ""
             if self.conversation.is_new(state.id):
                 title = title_of(title_words(row))
-                item = await self._deps.turns.user_items.begin(row.event, item)
+                items = (await self._deps.turns.user_items.begin(row.event, items[0]), *items[1:])
             turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
-            started = TurnStarted((item,))
+            started = TurnStarted(items)
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
             self._turn.claim(claimed)
             place = JournalPlace(self._fence, turn, self.conversation.next_seq(turn.session_id, 1))
@@ -257,6 +261,23 @@ class Session:
             # a part was taken back: the rest is claimed anew, as it reads by now
             self._turn.rows = [self.mailbox.current(row) for row in rows if row.id in still_open]
         return None
+
+    async def _read(self, rows: Sequence[InboxRow]) -> tuple[UserItem, ...] | None:
+        """What is said in these rows, an item a message; None where other rows are to be claimed by now.
+
+        Edited ones are, and those that the guard leaves.
+        """
+        channel = await self._deps.channels.when_loaded(rows[0].event.address)
+        messages = to_messages(rows, channel.limits)
+        items = [await self._deps.turns.user_items.build(join_rows(parts).event, channel) for parts in messages]
+        if rows != self._turn.rows:  # edited while its files were read
+            return None
+        refused = [row for parts, item in zip(messages, items, strict=True) if item is None for row in parts]
+        if refused:
+            self._turn.rows = [row for row in rows if row not in refused]
+            await self._refuse(refused, "the input guard", "answer.guarded")
+            return None
+        return tuple(item for item in items if item is not None)
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""

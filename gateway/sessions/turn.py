@@ -122,6 +122,12 @@ class SessionTurn:
         self._interrupt(reason)
         return True
 
+    def interrupt(self, row: InboxRow) -> None:
+        """End what runs for what its person says now; what does not run yet is told by what waits when it does."""
+        turn = None if self.claimed is None else self.claimed.turn
+        if turn is not None and turn.user_id == row.user_id and turn.address == row.event.address:
+            self._interrupt(EndReason.STOPPED)
+
     def _is_covered(self) -> bool:
         if self.claimed is None:
             return False

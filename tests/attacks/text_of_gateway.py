@@ -19,7 +19,7 @@ from gateway.http.api.openai_format import CompletionMessage, CompletionPart, Co
 from gateway.http.api.problems import ApiRefusal
 from gateway.safety import guard, images, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
-from gateway.sessions.inbox_rules import words_of
+from gateway.sessions.inbox_rules import is_marked, words_of
 from gateway.sessions.questions import describe, typed_answer
 from gateway.sessions.user_items import frame
 from gateway.telemetry import Cleaner
@@ -46,6 +46,7 @@ def a_message(text: str) -> InboundMessage:
 def words(text: str) -> None:
     """What of a message decides where it goes."""
     event = a_message(text)
+    is_marked(event, "coach")
     words_of(event, "coach")
     words_of(CommandInvoked(
         event_id="e1", address=event.address, sender=event.sender, received_at=NOW, kind=ChatKind.DIRECT, name=text,
@@ -164,6 +165,7 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.people": "loops over everybody known, by four short values of each",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
+    "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
     "gateway.sessions.trials": "loops over what is at work, by its ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",

@@ -65,3 +65,41 @@ async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Pa
         here.sim.say(2, "two")
         await here.told(2, "Quickly.")
         assert "Slowly." not in here.texts(1)
+
+
+async def test_an_interruption_ends_the_answer_and_gets_its_own(tmp_path: Path) -> None:
+    """With "! " in any mode, without in mode interrupt: what was written stands, the new answer below it."""
+    async with house(tmp_path) as here:
+        here.model.script(slow("word " * 200, 8.0), slow("other " * 200, 8.0), Reply("In short: yes."))
+        here.sim.say(1, "tell me everything")
+        await here.told(1, "word")
+        here.sim.say(1, "! briefly, please")
+        await here.told(1, "other")
+        first, *_, last = said(here.model.requests[-1].body)
+        assert ("tell me everything", "briefly, please") == (first, last)
+        here.sim.say(1, "/mode interrupt")
+        await here.told(1, "interrupt")
+        here.sim.say(1, "yes or no?")
+        await here.told(1, "In short: yes.")
+        await here.settled()
+        turns = await here.rows("SELECT end_reason FROM turns ORDER BY id")
+    assert ["stopped", "stopped", "completed"] == [turn["end_reason"] for turn in turns]
+
+
+async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Path) -> None:
+    """Each message is marked as waiting, and as taken when the turn reads it."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "/language es")
+        await here.told(1, "español")
+        here.sim.say(1, "/mode collect")
+        await here.told(1, "una sola respuesta")
+        here.model.script(slow("Uno."), Reply("Todo junto."))
+        here.sim.say(1, "uno")
+        await here.asked(1)
+        messages = here.sim.world.bot().chats[1].messages
+        waiting = [messages[here.sim.say(1, words)] for words in ("dos", "tres")]
+        await here.until(lambda: all(message.reactions for message in waiting), "the signs of waiting")
+        await here.told(1, "Todo junto.")
+        await here.settled()
+        assert ["uno", "dos", "tres"] == said(here.model.requests[-1].body)
+        await here.until(lambda: not waiting[0].reactions and bool(waiting[1].reactions), "what became of them")

@@ -23,6 +23,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import InboundMessage
+from gateway.commands.base import MODES
 from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
@@ -33,6 +34,7 @@ from tests.fakes.spine import Spine
 
 USERS = st.sampled_from(["p1", "p2"])
 CHAT = "g1"
+COMMANDS = ["/stop", "/new", *(f"/mode {mode}" for mode in MODES)]
 
 
 def assert_sendable(items: Sequence[Item]) -> None:
@@ -80,13 +82,13 @@ class Sessions(AsyncMachine):
         else:
             self.spine.check()
 
-    @rule(user=USERS, settled=st.booleans())
-    def say(self, user: str, settled: bool) -> None:
-        """Somebody says something."""
+    @rule(user=USERS, mark=st.sampled_from(["", "", "! "]), settled=st.booleans())
+    def say(self, user: str, mark: str, settled: bool) -> None:
+        """Somebody says something, or interrupts."""
 
         async def step() -> None:
             token = self.token()
-            message = self.spine.message(token, user, CHAT)
+            message = self.spine.message(mark + token, user, CHAT)
             row = await self.spine.admit(message, user)
             self.said[row] = user, token
             self.messages.append((row, message, user))
@@ -121,7 +123,7 @@ class Sessions(AsyncMachine):
 
         self.run(step())
 
-    @rule(user=USERS, words=st.sampled_from(["/stop", "/new", "/mode steer", "/mode followup"]), settled=st.booleans())
+    @rule(user=USERS, words=st.sampled_from(COMMANDS), settled=st.booleans())
     def command(self, user: str, words: str, settled: bool) -> None:
         """Somebody gives a command."""
 

@@ -1,0 +1,149 @@
+"""What a message does mid-turn in each mode, and "! " in any; over a real store."""
+
+import asyncio
+
+import pytest
+
+from agent.transcript import ModelResponded, ToolCall
+from channels.base import Sign
+from gateway.sessions.modes import strip_mark
+from tests.fakes.agents import a_tool
+from tests.fakes.spine import Spine
+from tests.unit.sessions.test_session import kinds_of, said_to_the_model
+
+
+@pytest.mark.parametrize(
+    ("words", "rest"),
+    [("! now", "now"), ("  !  a\nb ", "a\nb"), ("!now", None), ("! ", None), ("!", None), ("hey ! now", None)],
+)
+def test_only_an_exclamation_mark_with_a_space_and_words_interrupts(words: str, rest: str | None) -> None:
+    """A word like "!important" is one like any other."""
+    assert rest == strip_mark(words)
+
+
+async def begin_in_mode(spine: Spine, mode: str, chat: str = "c1") -> None:
+    """A session in this mode, at work on "one"."""
+    await spine.say(f"/mode {mode}", chat=chat)
+    await spine.quiet()
+    await spine.say("one", chat=chat)
+    await spine.asked()
+
+
+async def test_in_mode_collect_what_waits_becomes_one_turn(spine: Spine) -> None:
+    """Each message stands for itself in it, in order; what joined is merged and marked as taken."""
+    await begin_in_mode(spine, "collect")
+    two, three = await spine.say("two"), await spine.say("three")
+    await spine.quiet()
+    assert [Sign.QUEUED, Sign.QUEUED] == [sign for _, sign in spine.channels.reactions]
+    spine.model.give("first answer")
+    await spine.asked()
+    assert ["one", "two", "three"] == said_to_the_model(spine)
+    spine.model.give("second answer")
+    await spine.quiet()
+    outcomes = await spine.outcomes()
+    assert ("answered", "merged") == (outcomes[two], outcomes[three])
+    assert ["first answer", "second answer"] == spine.channel.shown()[-2:]
+    assert {"3": None, "4": Sign.STEERED} == dict(spine.channels.reactions)
+
+
+async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:
+    """What waited when the process died becomes one turn all the same; the mode is the store's."""
+    await begin_in_mode(spine, "collect")
+    await spine.say("two")
+    await spine.say("three")
+    await spine.quiet()
+    await spine.kill()
+    spine.model.asked = None
+    await spine.begin()
+    await spine.asked()
+    spine.model.give("first answer")
+    await spine.asked()
+    assert ["one", "two", "three"] == said_to_the_model(spine)
+
+
+@pytest.mark.parametrize(("mode", "words"), [("interrupt", "two"), ("steer", "! two"), ("collect", "! two")])
+async def test_an_interruption_ends_the_stream_and_begins_anew(spine: Spine, mode: str, words: str) -> None:
+    """What was streamed stands; the new turn knows of the old one; the mark is no word of the person's."""
+    await begin_in_mode(spine, mode)
+    spine.model.stream("Half an ")
+    await spine.say(words)
+    await spine.until(lambda: len(spine.model.requests) == 2 and spine.model.asked is not None)
+    assert ["one", "two"] == said_to_the_model(spine)
+    spine.model.give("All of it.")
+    await spine.quiet()
+    assert spine.channel.shown()[-2].startswith("Half an") and "All of it." == spine.channel.shown()[-1]
+    assert ["answered", "cleared", "answered"] == list((await spine.outcomes()).values())
+
+
+async def test_an_interruption_takes_along_what_waited_before_it(spine: Spine) -> None:
+    """In mode followup: none of the person's own messages is overtaken, and none is begun only to be ended."""
+    await begin_in_mode(spine, "followup")
+    for words in ("two", "! three", "four"):
+        await spine.say(words)
+    await spine.until(lambda: len(spine.model.requests) == 2 and spine.model.asked is not None)
+    assert ["one", "two", "three"] == said_to_the_model(spine)
+    spine.model.give("second")
+    await spine.until(lambda: len(spine.model.requests) == 3 and spine.model.asked is not None)
+    assert "four" == said_to_the_model(spine)[-1]
+    spine.model.give("third")
+    await spine.quiet()
+    assert {"answered", "cleared", "merged"} == set((await spine.outcomes()).values())
+
+
+@pytest.mark.parametrize("mode", ["steer", "collect", "interrupt"])
+async def test_nobody_touches_the_turn_of_another_member(spine: Spine, mode: str) -> None:
+    """In a group what p2 says, also with "! ", waits for a turn of p2's own."""
+    await begin_in_mode(spine, mode, "g1")
+    await spine.say("! not so", "p2", "g1")
+    await spine.say("and this", "p2", "g1")
+    await spine.quiet()
+    assert 1 == len(spine.model.requests)
+    spine.model.give("for p1")
+    await spine.until(lambda: len(spine.model.requests) == 2 and spine.model.asked is not None)
+    assert not [text for text in said_to_the_model(spine)[-1:] if "one" in text]
+    spine.model.answer_at_once = lambda _request: ModelResponded(0, "for p2")
+    spine.model.give("for p2")
+    await spine.quiet()
+    assert "for p1" in spine.channel.shown("g1")
+    assert not {"cleared"} & set((await spine.outcomes()).values())
+
+
+async def test_a_tool_that_cannot_be_cancelled_finishes_and_is_journaled(spine: Spine) -> None:
+    """Then the turn ends, and the interruption's begins."""
+    go_on, begun = asyncio.Event(), asyncio.Event()
+
+    async def send(_context: object, _arguments: object) -> str:
+        begun.set()
+        await go_on.wait()
+        return "sent"
+
+    await spine.kill()
+    spine.tools = (a_tool("send", send, cancellable=False),)
+    await spine.begin()
+    await spine.say("one")
+    await spine.asked()
+    spine.model.give(ModelResponded(0, "", (ToolCall("c", "send", '{"n": 2}'),)))
+    await begun.wait()
+    await spine.say("! two")
+    await spine.quiet()
+    assert 1 == len(spine.model.requests)
+    go_on.set()
+    await spine.until(lambda: len(spine.model.requests) == 2 and spine.model.asked is not None)
+    kinds = await kinds_of(spine)
+    assert kinds.index("tool_returned") < kinds.index("turn_ended") < len(kinds) - 1
+    spine.model.give("done")
+    await spine.quiet()
+
+
+async def test_an_interruption_holds_after_a_crash(spine: Spine) -> None:
+    """It was committed, the old turn's end was not: the next start ends it before anything is asked."""
+    await begin_in_mode(spine, "steer")
+    await spine.admit(spine.message("! two"), silently=True)
+    await spine.kill()
+    spine.model.asked = None
+    await spine.begin()
+    await spine.asked()
+    assert ["one", "two"] == said_to_the_model(spine) and 2 == len(spine.model.requests)
+    spine.model.give("second")
+    await spine.quiet()
+    assert ["answered", "cleared", "answered"] == list((await spine.outcomes()).values())
