@@ -71,7 +71,7 @@ from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product, load_tools
-from gateway.reloading import LiveParts, Reloader, SwappedModel
+from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
@@ -160,7 +160,8 @@ class Gateway:
             board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
             charge=charge,
         )  # fmt: skip
-        self._model = SwappedModel(model_of(settings, self._product, self._model_deps))
+        self._model = model_of(settings, self._product, self._model_deps)
+        self._models = [self._model]  # with those that a reload replaced: a turn ends with the one that it began with
         self._judge = judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
@@ -199,9 +200,12 @@ class Gateway:
             if self._manager is not None:
                 await self._manager.aclose()
             await self._levels.aclose()
-            await self._model.aclose()
-            if self._judge is not None:
-                await self._judge.aclose()
+            await self._close_models()
+
+    async def _close_models(self) -> None:
+        for model in (*self._models, self._judge):
+            if model is not None:
+                await model.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store = self._settings, self._store
@@ -240,20 +244,13 @@ class Gateway:
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
         house = Housekeeper(store, settings.retention, utc_now)
-        reloader = Reloader(
-            settings,
-            lambda: in_force(self._read_again(), self._product),
-            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
-            OwnerWords(store, manager, delivery, utc_now),
-        )
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
-        calls = {**operator_calls(desk), "reload": reloader.reload}
-        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
+        reloader = self._reloader(key, manager, LiveParts(intake, runtime, house, self._budgets))
+        calls, private = {**operator_calls(desk), "reload": reloader.reload}, Mounts(manager, private=True)
+        tasks.keep("control", ControlServer(settings.control_path, calls, private).run)
         tasks.keep("reload", reloader.run)
-        tasks.keep("retention", house.run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime, manager)
+        self._keep_chores(tasks, runtime, manager, house)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -262,10 +259,21 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
+    def _reloader(self, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
+        reloader = Reloader(
+            self._settings,
+            lambda: in_force(self._read_again(), self._product),
+            partial(self._apply, key, manager, parts),
+            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
+        )
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
+        return reloader
+
     async def _apply(
         self, key: bytes, manager: ChannelManager, parts: LiveParts, settings: Settings, tables: frozenset[str]
     ) -> None:
         """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
+        model = None
         if tables & {"model", "budgets"}:
             parts.budgets.reconfigure(settings.budgets)  # asked when a model is made, whether anything is capped
             try:
@@ -273,9 +281,10 @@ class Gateway:
             except SettingsError:
                 parts.budgets.reconfigure(self._settings.budgets)
                 raise
-            await self._model.swap(model)
+            self._model = model
+            self._models.append(model)
         self._settings = settings
-        parts.reconfigure(settings)
+        parts.reconfigure(settings, model)
         manager.personas = settings.agent.personas
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
@@ -296,7 +305,8 @@ class Gateway:
         )  # fmt: skip
         return build_api(parts, product.name, product.title, product.routes(self._store))
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, house: Housekeeper) -> None:
+        tasks.keep("retention", house.run)
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)

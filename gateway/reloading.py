@@ -13,8 +13,7 @@ import structlog
 from pydantic import BaseModel, JsonValue
 
 from agent.language import escape
-from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
-from agent.transcript import ModelResponded
+from agent.ports import ChatModel
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath
 from gateway.delivery.owner_words import OwnerWords
@@ -76,10 +75,10 @@ class LiveParts:
     house: Housekeeper
     budgets: Budgets
 
-    def reconfigure(self, settings: Settings) -> None:
-        """Rules, limits, caps, how long things are kept, and which secrets are taken out of log and answers."""
+    def reconfigure(self, settings: Settings, model: ChatModel | None) -> None:
+        """Rules, limits, caps, how long things are kept, which secrets are taken out of log and answers; the model."""
         learn_secrets(settings.secret_values())
-        self.runtime.reconfigure(settings)
+        self.runtime.reconfigure(settings, model)
         self.intake.reconfigure(settings.access)
         self.house.reconfigure(settings.retention)
         self.budgets.reconfigure(settings.budgets)
@@ -138,41 +137,3 @@ class Reloader:
         await self._words.say(
             cause, lambda locale: HARNESS.text(locale, "reload.refused", problem=escape(problem[:1000]))
         )
-
-
-class SwappedModel:
-    """The model in force: another may take its place; a call under way ends with the one that it began with."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self.name = model.name
-        self._model = model
-        self._calls: dict[int, int] = {}  # under way, by the model's identity
-
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model's own."""
-        model = self._model
-        self._calls[id(model)] = self._calls.get(id(model), 0) + 1
-        try:
-            return await model.respond(request, on_event)
-        finally:
-            self._calls[id(model)] -= 1
-            await self._close_if_done(model)
-
-    async def swap(self, model: ChatModel) -> None:
-        """Ask this one from now on; the one before is closed when nobody waits for it any more."""
-        before, self._model, self.name = self._model, model, model.name
-        await self._close_if_done(before)
-
-    async def aclose(self) -> None:
-        """Close the model in force."""
-        await self._model.aclose()
-
-    async def _close_if_done(self, model: ChatModel) -> None:
-        if model is not self._model and not self._calls.get(id(model)):
-            self._calls.pop(id(model), None)
-            await model.aclose()

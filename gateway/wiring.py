@@ -109,7 +109,8 @@ class Runtime:
     commands: CommandRunner
     router: Router
     parking: Parking  # its `run` is to be kept running, too
-    reconfigure: Callable[[Settings], None]  # limits, permissions and secrets of these, from the next turn on
+    reconfigure: Callable[[Settings, ChatModel | None], None]  # limits, permissions, secrets of these from the next
+    # turn on, and another model, if one is given
 
 
 def command_table(
@@ -149,10 +150,14 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     return Runtime(delivery, bus, commands, router, parking, partial(_reconfigure, deps, sessions, scrubber))
 
 
-def _reconfigure(deps: RuntimeDeps, sessions: SessionDeps, scrubber: Scrubber, settings: Settings) -> None:
+def _reconfigure(
+    deps: RuntimeDeps, sessions: SessionDeps, scrubber: Scrubber, settings: Settings, model: ChatModel | None
+) -> None:
+    """A turn under way ends with the agent that it began with, its model included."""
     scrubber.learn(settings.secret_values())
-    permissions = _permissions(replace(deps, settings=settings))
-    sessions.agent = replace(sessions.agent, limits=settings.agent, permissions=permissions)
+    asked = model or sessions.agent.model
+    permissions = _permissions(replace(deps, settings=settings, model=asked))
+    sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
 
 
 def _session_deps(
@@ -165,13 +170,13 @@ def _session_deps(
         deps.product.name,
         partial(_replied_to, store),
         partial(_said_in_group, deps),
-        PictureFetcher(settings.pictures, lambda: deps.model.facts.sees_images, partial(_keep_file, deps)),
+        PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     valid = timedelta(seconds=settings.permissions.expires_s)
     questions = Questions(deps.buttons, deps.product.catalogue, valid)
-    return SessionDeps(
+    shared = SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
             store,
@@ -207,6 +212,7 @@ def _session_deps(
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )
+    return shared
 
 
 def _permissions(deps: RuntimeDeps) -> ChainPermissions:

@@ -1,23 +1,19 @@
-"""What of a changed configuration is taken in, and what becomes of models and channels that were replaced."""
+"""What of a changed configuration is taken in, and what becomes of channels that were replaced."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent, SystemPrompt
-from agent.transcript import ModelResponded
 from channels.messages import Address
 from gateway.config.settings import Settings, load
 from gateway.inbound.manager import ChannelAccount
-from gateway.reloading import SwappedModel, changed_keys, waits_for_start
+from gateway.reloading import changed_keys, waits_for_start
 from gateway.store.engine import Store
 from tests.unit.gateway.test_manager import Runs, managed, store
 
 __all__ = ["store"]  # a fixture
 
 PRICES = "[model.prices]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
-ASKED = ModelRequest(SystemPrompt(""), ())
 
 
 def settings(tmp_path: Path, config: str) -> Settings:
@@ -41,47 +37,6 @@ def test_what_is_made_once_waits_for_the_next_start(key: str) -> None:
     """Also inside tables of which the rest is taken in."""
     assert waits_for_start(tuple(key.split(".")))
     assert not waits_for_start((*key.split(".")[:1], "x")) or key.startswith("gateway")
-
-
-class Patient:
-    """A model that answers when it is let, and knows whether it was closed."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.let = asyncio.Event()
-        self.closed = 0
-
-    @property
-    def facts(self) -> ModelFacts:
-        """Nobody asks."""
-        raise NotImplementedError
-
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Nothing, in time."""
-        await self.let.wait()
-        return ModelResponded(0, "", model=self.name)
-
-    async def aclose(self) -> None:
-        """Counted."""
-        self.closed += 1
-
-
-async def test_a_model_is_closed_when_its_last_call_has_ended() -> None:
-    """Calls under way end with the model that they began with; new ones ask the new one."""
-    old, new = Patient("a:old"), Patient("a:new")
-    model = SwappedModel(old)
-    async with asyncio.TaskGroup() as tasks:
-        asked = [tasks.create_task(model.respond(ASKED, lambda _event: None)) for _ in range(2)]
-        await asyncio.sleep(0)
-        await model.swap(new)
-        new.let.set()
-        assert "a:new" == (await model.respond(ASKED, lambda _event: None)).model
-        assert (0, "a:new") == (old.closed, model.name)
-        old.let.set()
-        assert {"a:old"} == {(await call).model for call in asked}
-    assert (1, 0) == (old.closed, new.closed)
-    await model.aclose()
-    assert (1, 1) == (old.closed, new.closed)
 
 
 async def test_accounts_come_go_and_start_anew(store: Store) -> None:
