@@ -156,6 +156,11 @@ class ModelCaller:
     def _has_taken(self, rung: Rung) -> bool:
         return self._journal.recoveries(rung) > 0
 
+    @property
+    def asked(self) -> str:
+        """Who was asked last: of a chain, the link; "" before the first."""
+        return self._recoveries.asked
+
     async def _mend(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
         mended = await self._apply_remedy(failure)

@@ -179,6 +179,7 @@ class Recovering:
 
     rung: Rung
     detail: str = ""  # for an operator: the kind of failure, the next model's name
+    why: str = ""  # which model failed of what, where the next is asked
 
 
 ModelEvent = (
@@ -346,28 +347,22 @@ class TurnPort(Protocol):
         ...
 
     async def finish(
-        self,
-        reason: EndReason,
-        text: str,
-        response: ModelResponded | None,
-        note: str = "",
-        *,
-        busy_s: float | None = None,
-    ) -> bool:
+        self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "", *,
+        busy_s: float | None = None, why: str = "",
+    ) -> bool:  # fmt: skip
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
         Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
-        harness's own words, which never become the assistant's. `busy_s` is when a model that is busy may be asked
-        again.
+        harness's own words. `busy_s` is when a busy model may be asked again; `why` tells an operator what failed.
         """
         ...
 
     def progress(self, event: TurnEvent) -> None:
         """Tell whoever watches; never blocks, never fails.
 
-        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
+        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or asked for tools, and was
+        no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 

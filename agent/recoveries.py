@@ -31,7 +31,7 @@ class Recoveries:
         """The model told this."""
         self._discard_uncounted(self._tries.hear(event))
         if isinstance(event, Recovering):
-            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail))
+            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail, event.why))
 
     def abandon(self) -> None:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""

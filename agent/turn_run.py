@@ -52,6 +52,9 @@ from agent.transcript import (
 log = structlog.get_logger()
 
 
+MAX_WHY_CHARS = 300
+"""Of a model's failure as the journal keeps it."""
+
 MAX_STOPS_DENIED = 3
 """Times a turn goes on because a hook says so."""
 
@@ -219,7 +222,8 @@ class TurnRun:
         note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         busy_s = answers.busy_for_s(failure)
-        return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s) else None
+        why = f"{self.model.asked}: {failure}"[:MAX_WHY_CHARS]
+        return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s, why=why) else None
 
     async def end_over_budget(self, over: OverBudget) -> EndReason | None:
         """End the turn because a cap is reached; what was said before stands, and `/retry` asks again."""
@@ -228,7 +232,8 @@ class TurnRun:
         note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         waits_s = None if over.resets_at is None else max(0.0, (over.resets_at - now).total_seconds())
-        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s) else None
+        why = f"over the cap of {over.scope}"
+        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s, why=why) else None
 
     def _with_findings(self, note: str) -> str:
         """The words of an end without an answer, behind what the tools had found or done until then."""

@@ -44,7 +44,6 @@ from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
-from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -239,7 +238,7 @@ class Gateway:
         standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
+        self.http = http = self._make_http(standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
         tasks.keep("http", http.run)
@@ -297,13 +296,17 @@ class Gateway:
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
 
-    def _make_api(self, operations: AccessOperations, letters: DeadLetters) -> ApiServer | None:
+    def _make_http(
+        self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
+    ) -> HttpServer:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
             frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
-        return build_api(parts, product.name, product.title, product.routes(self._store))
+        api = build_api(parts, product.name, product.title, product.routes(self._store))
+        connected = any(settings.channels.accounts())
+        return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, house: Housekeeper) -> None:
         tasks.keep("retention", house.run)

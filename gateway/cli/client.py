@@ -64,7 +64,7 @@ async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) 
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as store:
-            return await report_calls(store)[name](arguments)
+            return await report_calls(store, _now)[name](arguments)
 
 
 def known_as(person: dict[str, Any]) -> str:

@@ -163,7 +163,8 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     return {
         **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
         **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        **recorded_calls(store, steady_now), **report_calls(store), **letter_calls(deps.letters), "status": status,
+        **recorded_calls(store, steady_now), **report_calls(store, steady_now), **letter_calls(deps.letters),
+        "status": status,
     }  # fmt: skip
 
 

@@ -228,6 +228,7 @@ class JournaledTurn:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -241,7 +242,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
         self._live.show_wait(busy_s)
         return True
 

@@ -161,6 +161,7 @@ EXCUSED: dict[str, str] = {
     "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.command_line": "the command line this process was started with, read once at the start",
+    "gateway.ops.trace": "an operator's own words, beside names of at most 128 characters",
     "gateway.ops.operators": "loops over the accounts of the configuration",
     "gateway.inbound.owner_cards": "loops over a tenant's owners, and where each was heard last",
     "gateway.commands.people": "loops over everybody known, by four short values of each",
