@@ -16,15 +16,7 @@ from agent.errors import FailureKind
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.rungs import ResponseDiscarded, Rung
-from agent.transcript import (
-    EndReason,
-    Item,
-    JournalEvent,
-    ModelResponded,
-    ToolCall,
-    ToolReturned,
-    UserItem,
-)
+from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
 
@@ -93,6 +85,7 @@ class ModelRequest:
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
     who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
+    estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: nobody has measured it
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
@@ -257,7 +250,7 @@ class Prefix:
         """The prompt with the half that was first asked with."""
         if self._latched is None:
             self._latched = prompt.static
-        return replace(prompt, static=self._latched)
+        return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:
         """The next prompt is latched anew."""

@@ -46,7 +46,6 @@ from agent.transcript import (
     ToolReturned,
     TurnStarted,
     answer_text,
-    fold,
 )
 
 log = structlog.get_logger()
@@ -128,7 +127,7 @@ class TurnRun:
             permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
             budget=ResultBudget.of(
-                (*turn.history, *fold(turn.events)), limits.max_results_chars, agent.model.facts.context_window_tokens
+                (*turn.history, *self.journal.items), limits.max_results_chars, agent.model.facts.context_window_tokens
             ),
             principal=turn.principal,
             port=port,
@@ -200,7 +199,7 @@ class TurnRun:
         events = self.journal.events
         if response is self.journal.last:
             return answer_text(events)
-        return answer_text([*events, replace(response, tool_calls=())])  # calls of a last response never run
+        return answer_text([*events, _without_calls(response)])
 
     async def end(self, reason: EndReason, said: str, response: ModelResponded | None = None) -> EndReason | None:
         """End the turn with an answer the person can read; None when it should read on instead."""
@@ -208,7 +207,7 @@ class TurnRun:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
         note = answers.end_note(self._texts, reason, said, self._turn.principal.locale)
         if response is not None:
-            response = None if response is self.journal.last else replace(response, tool_calls=())
+            response = None if response is self.journal.last else _without_calls(response)
         told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
         note = self._with_open_ends(note if told else self._with_findings(note))
         return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
@@ -249,8 +248,13 @@ class TurnRun:
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
             note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        unseen = answers.pictures_text(texts, fold(self.journal.events), self._turn.history, locale)
+        unseen = answers.pictures_text(texts, self.journal.items, self._turn.history, locale)
         return answers.with_note(note, unseen)
+
+
+def _without_calls(response: ModelResponded) -> ModelResponded:
+    """Calls of a last response never run."""
+    return replace(response, tool_calls=()) if response.tool_calls else response
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:

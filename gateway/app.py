@@ -63,6 +63,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    load_people,
     operator_calls,
     show_founding_link,
 )
@@ -73,7 +74,7 @@ from gateway.product import in_force, load_product, load_tools
 from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
-from gateway.store import chats, journal, people
+from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
@@ -182,9 +183,6 @@ class Gateway:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
         await self._budgets.begin()
-        self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
-            self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:
@@ -210,6 +208,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
+        await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
@@ -320,7 +319,7 @@ class Gateway:
         tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
-        does = partial(erase, own_tables=tables)
+        does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 

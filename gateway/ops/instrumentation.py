@@ -57,7 +57,8 @@ class MeasuredModel:
 
     def _compare(self, request: ModelRequest, response: ModelResponded) -> None:
         """How our estimate of a request stands to what the provider counted; said where they begin to drift apart."""
-        counted, estimated = response.usage.input_tokens, self._sizes.estimate(request)
+        counted = response.usage.input_tokens
+        estimated = (request.estimated_tokens or self._sizes.estimate(request)) if counted else 0
         if not counted or not estimated:
             return
         ratio = counted / estimated

@@ -41,7 +41,7 @@ from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
-from gateway.store import outbox, people
+from gateway.store import chats, erasure, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
 
@@ -102,6 +102,14 @@ async def keep_house(store: Store) -> None:
     while True:
         await store.write(job)
         await asyncio.sleep(HOUSEKEEPING_S)
+
+
+async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> None:
+    """Know everybody, the chats that moved, and who was forgotten lately, by this key."""
+    snapshot.replace(await store.read(people.everybody))
+    snapshot.begin(key, await store.read(erasure.lately))
+    for channel, old_chat, new_chat in await store.read(chats.load_moves):
+        snapshot.chat_moved(channel, old_chat, new_chat)
 
 
 class InviteLinks:

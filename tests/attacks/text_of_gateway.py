@@ -123,7 +123,6 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
-    "gateway.sessions.pictures:PictureFetcher.fetch": "loops over the attachments of a message, and waits for each",
     "gateway.sessions.pictures:_unseen": "looks at the first 50 characters of a type that a platform tells",
     "gateway.hook_loading": "names in the operator's configuration, read once at the start",
     "gateway.store.model_rests": "loops over the operator's few models, by their names",
