@@ -67,6 +67,7 @@ from gateway.ops.operators import (
     operator_calls,
     show_founding_link,
 )
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
@@ -241,7 +242,8 @@ class Gateway:
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
+        data = PersonalData(store, utc_now, self._snapshot.drop, runtime.parking.release)
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
         house = Housekeeper(store, settings.retention, utc_now)
         reloader = self._reloader(key, manager, LiveParts(intake, runtime, house, self._budgets))

@@ -144,6 +144,8 @@ EXCUSED: dict[str, str] = {
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",
     "gateway.config.sources": "the operator's own configuration, read once at the start",
     "gateway.config.settings": "the operator's own configuration, read once at the start",
+    "gateway.ops.personal_data": "names of people, as an operator types them",
+    "gateway.store.personal_data": "goes over tables and columns, once at an operator's word",
     "gateway.delivery.owner_words:OwnerWords.parts": "goes over owners, and the gateway's own words for them",
     "gateway.reloading:Reloader.reload": "goes over keys of the operator's own configuration",
     "gateway.telemetry:learn_secrets": "goes over the one redactor there is",
