@@ -245,14 +245,12 @@ class Gateway:
         data = PersonalData(store, utc_now, self._snapshot.drop, runtime.parking.release)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
-        house = Housekeeper(store, settings.retention, utc_now)
-        reloader = self._reloader(key, manager, LiveParts(intake, runtime, house, self._budgets))
+        reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
         calls, private = {**operator_calls(desk), "reload": reloader.reload}, Mounts(manager, private=True)
         tasks.keep("control", ControlServer(settings.control_path, calls, private).run)
-        tasks.keep("reload", reloader.run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime, manager, house)
+        self._keep_chores(tasks, runtime, manager)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -261,13 +259,18 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _reloader(self, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
+    def _keep_reloader(
+        self, tasks: Supervised, key: bytes, manager: ChannelManager, intake: Intake, runtime: Runtime
+    ) -> Reloader:
+        house = Housekeeper(self._store, self._settings.retention, utc_now)
+        tasks.keep("retention", house.run)
         reloader = Reloader(
             self._settings,
             lambda: in_force(self._read_again(), self._product),
-            partial(self._apply, key, manager, parts),
-            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
+            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
+            OwnerWords(self._store, manager, runtime.delivery, utc_now),
         )
+        tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
         return reloader
 
@@ -307,8 +310,7 @@ class Gateway:
         )  # fmt: skip
         return build_api(parts, product.name, product.title, product.routes(self._store))
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, house: Housekeeper) -> None:
-        tasks.keep("retention", house.run)
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)

@@ -54,7 +54,7 @@ class PersonalData:
         self._release(await self._store.write(job))
         if extent == Extent.EVERYTHING:
             self._drop(person.user_id)
-        return _shown(person) | {"extent": extent}
+        return _to_json(person) | {"extent": extent}
 
     async def note_export(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Record that a person's data is given out; who it is.
@@ -65,10 +65,10 @@ class PersonalData:
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
         row = AuditRow(self._clock(), BY_CLI, "data_exported", person.user_id, "")
         await self._store.write(lambda connection: people.record(connection, person.tenant, row))
-        return _shown(person)
+        return _to_json(person)
 
 
-def _shown(person: Person) -> dict[str, JsonValue]:
+def _to_json(person: Person) -> dict[str, JsonValue]:
     return {"user": person.user_id, "name": person.display_name, "senders": [*sorted(person.identities)]}
 
 
