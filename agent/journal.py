@@ -14,8 +14,10 @@ from agent.transcript import (
     SuggestedReply,
     ToolResultRewritten,
     ToolReturned,
+    Transcript,
     TurnEnded,
     Usage,
+    fold,
 )
 
 
@@ -68,6 +70,7 @@ class Journal:
         self.events = list(events)
         self._turn_id = turn_id
         self._port = port
+        self._folded: tuple[int, Transcript] = (0, ())  # of so many events
 
     async def record(self, *events: JournalEvent) -> None:
         """Make these events durable, then part of the turn."""
@@ -94,6 +97,13 @@ class Journal:
     def call_key(self, step: int, index: int) -> str:
         """What a call's effect is known by, the same after a crash; never the provider's call id."""
         return f"{self._turn_id}/{step}/{index}"
+
+    @property
+    def items(self) -> Transcript:
+        """The turn's transcript so far."""
+        if self._folded[0] != len(self.events):
+            self._folded = len(self.events), fold(self.events)
+        return self._folded[1]
 
     @property
     def steps(self) -> int:

@@ -35,7 +35,7 @@ from agent.recoveries import Recoveries
 from agent.responses import at_most, with_own_ids
 from agent.rungs import Rung
 from agent.tools.executor import Executor
-from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator, fold
+from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator
 
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
@@ -122,6 +122,7 @@ class ModelCaller:
             items=self._items(),
             tools=tools,
             max_output_tokens=self._window.output_tokens(self._cap),
+            estimated_tokens=self._window.asked_tokens if with_tools else None,
             retry_budget_s=self._retry_budget_s,
         )
 
@@ -155,6 +156,11 @@ class ModelCaller:
 
     def _has_taken(self, rung: Rung) -> bool:
         return self._journal.recoveries(rung) > 0
+
+    @property
+    def asked(self) -> str:
+        """Who was asked last: of a chain, the link; "" before the first."""
+        return self._recoveries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
@@ -217,7 +223,7 @@ class ModelCaller:
     def _specs(self) -> tuple[ToolSpec, ...]:
         """The tools that are always told of, and those that this conversation has looked for."""
         box = self._executor.tools
-        return box.specs_with(box.names_loaded((*self._window.history, *fold(self._journal.events))))
+        return box.specs_with(box.names_loaded((*self._window.history, *self._journal.items)))
 
     def _items(self) -> list[Item]:
         items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))
@@ -226,7 +232,7 @@ class ModelCaller:
         return items
 
     def _used_ids(self) -> set[str]:
-        items = (*self._window.history, *fold(self._journal.events))
+        items = (*self._window.history, *self._journal.items)
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
 
 

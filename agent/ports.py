@@ -16,15 +16,7 @@ from agent.errors import FailureKind
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.rungs import ResponseDiscarded, Rung
-from agent.transcript import (
-    EndReason,
-    Item,
-    JournalEvent,
-    ModelResponded,
-    ToolCall,
-    ToolReturned,
-    UserItem,
-)
+from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
 
@@ -93,6 +85,7 @@ class ModelRequest:
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
     who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
+    estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: nobody has measured it
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
@@ -179,6 +172,7 @@ class Recovering:
 
     rung: Rung
     detail: str = ""  # for an operator: the kind of failure, the next model's name
+    why: str = ""  # which model failed of what, where the next is asked
 
 
 ModelEvent = (
@@ -256,7 +250,7 @@ class Prefix:
         """The prompt with the half that was first asked with."""
         if self._latched is None:
             self._latched = prompt.static
-        return replace(prompt, static=self._latched)
+        return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:
         """The next prompt is latched anew."""
@@ -346,28 +340,22 @@ class TurnPort(Protocol):
         ...
 
     async def finish(
-        self,
-        reason: EndReason,
-        text: str,
-        response: ModelResponded | None,
-        note: str = "",
-        *,
-        busy_s: float | None = None,
-    ) -> bool:
+        self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "", *,
+        busy_s: float | None = None, why: str = "",
+    ) -> bool:  # fmt: skip
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
         Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
-        harness's own words, which never become the assistant's. `busy_s` is when a model that is busy may be asked
-        again.
+        harness's own words. `busy_s` is when a busy model may be asked again; `why` tells an operator what failed.
         """
         ...
 
     def progress(self, event: TurnEvent) -> None:
         """Tell whoever watches; never blocks, never fails.
 
-        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
+        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or asked for tools, and was
+        no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 

@@ -3,6 +3,7 @@
 Rungs that the wire takes are heard from it; what a thrown-away try cost is `context.tries`' matter.
 """
 
+from agent.context.sizes import said_chars
 from agent.context.tries import Tries, TryCost
 from agent.journal import Journal
 from agent.ports import ChatModel, ModelEvent, ModelRequest, Recovering
@@ -31,7 +32,7 @@ class Recoveries:
         """The model told this."""
         self._discard_uncounted(self._tries.hear(event))
         if isinstance(event, Recovering):
-            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail))
+            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail, event.why))
 
     def abandon(self) -> None:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""
@@ -42,8 +43,7 @@ class Recoveries:
         if response.usage.input_tokens is not None or response.usage.output_tokens is not None:
             self._discard(response.model, response.usage, estimated=False)
         else:
-            said = len(response.text) + sum(len(call.arguments) for call in response.tool_calls)
-            self._discard_uncounted(self._tries.estimate(said, response.model))
+            self._discard_uncounted(self._tries.estimate(said_chars(response), response.model))
 
     def note(self, rung: Rung, detail: str = "") -> None:
         """The turn takes this rung."""

@@ -40,6 +40,7 @@ class Recovered:
     step: int
     rung: Rung
     detail: str = ""  # for an operator: the failure's kind, the next model's name
+    why: str = ""  # for an operator: which model failed of what, where the next one is asked
     kind: Literal["recovered"] = "recovered"
 
 

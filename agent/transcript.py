@@ -232,6 +232,7 @@ class TurnEnded:
     text: str
     note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
     busy_s: float | None = None  # seconds until the model may be asked again; None: it was not busy, or nobody noted it
+    why: str = ""  # for an operator: which model failed of what, which cap was reached; "": neither, or nobody noted it
     kind: Literal["turn_ended"] = "turn_ended"
 
 

@@ -46,11 +46,13 @@ from agent.transcript import (
     ToolReturned,
     TurnStarted,
     answer_text,
-    fold,
 )
 
 log = structlog.get_logger()
 
+
+MAX_WHY_CHARS = 300
+"""Of a model's failure as the journal keeps it."""
 
 MAX_STOPS_DENIED = 3
 """Times a turn goes on because a hook says so."""
@@ -125,7 +127,7 @@ class TurnRun:
             permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
             budget=ResultBudget.of(
-                (*turn.history, *fold(turn.events)), limits.max_results_chars, agent.model.facts.context_window_tokens
+                (*turn.history, *self.journal.items), limits.max_results_chars, agent.model.facts.context_window_tokens
             ),
             principal=turn.principal,
             port=port,
@@ -197,7 +199,7 @@ class TurnRun:
         events = self.journal.events
         if response is self.journal.last:
             return answer_text(events)
-        return answer_text([*events, replace(response, tool_calls=())])  # calls of a last response never run
+        return answer_text([*events, _without_calls(response)])
 
     async def end(self, reason: EndReason, said: str, response: ModelResponded | None = None) -> EndReason | None:
         """End the turn with an answer the person can read; None when it should read on instead."""
@@ -205,7 +207,7 @@ class TurnRun:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
         note = answers.end_note(self._texts, reason, said, self._turn.principal.locale)
         if response is not None:
-            response = None if response is self.journal.last else replace(response, tool_calls=())
+            response = None if response is self.journal.last else _without_calls(response)
         told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
         note = self._with_open_ends(note if told else self._with_findings(note))
         return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
@@ -219,7 +221,8 @@ class TurnRun:
         note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         busy_s = answers.busy_for_s(failure)
-        return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s) else None
+        why = f"{self.model.asked}: {failure}"[:MAX_WHY_CHARS]
+        return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s, why=why) else None
 
     async def end_over_budget(self, over: OverBudget) -> EndReason | None:
         """End the turn because a cap is reached; what was said before stands, and `/retry` asks again."""
@@ -228,7 +231,8 @@ class TurnRun:
         note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         waits_s = None if over.resets_at is None else max(0.0, (over.resets_at - now).total_seconds())
-        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s) else None
+        why = f"over the cap of {over.scope}"
+        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s, why=why) else None
 
     def _with_findings(self, note: str) -> str:
         """The words of an end without an answer, behind what the tools had found or done until then."""
@@ -244,8 +248,13 @@ class TurnRun:
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
             note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        unseen = answers.pictures_text(texts, fold(self.journal.events), self._turn.history, locale)
+        unseen = answers.pictures_text(texts, self.journal.items, self._turn.history, locale)
         return answers.with_note(note, unseen)
+
+
+def _without_calls(response: ModelResponded) -> ModelResponded:
+    """Calls of a last response never run."""
+    return replace(response, tool_calls=()) if response.tool_calls else response
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:

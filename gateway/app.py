@@ -44,7 +44,6 @@ from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
-from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -52,10 +51,11 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import accounts_of, judge_of, model_of
+from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
-from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
@@ -64,6 +64,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    load_people,
     operator_calls,
     show_founding_link,
 )
@@ -75,7 +76,7 @@ from gateway.product import in_force, load_product, load_tools
 from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
-from gateway.store import chats, journal, people
+from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
@@ -156,10 +157,10 @@ class Gateway:
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
-        charge = self._budgets.charge
+        charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
         self._model_deps = ModelDeps(
-            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
-            charge=charge,
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers,
+            measure=partial(MeasuredModel, watch=self._watch), charge=charge,
         )  # fmt: skip
         self._model = model_of(settings, self._product, self._model_deps)
         self._models = [self._model]  # with those that a reload replaced: a turn ends with the one that it began with
@@ -184,9 +185,6 @@ class Gateway:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
         await self._budgets.begin()
-        self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
-            self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:
@@ -212,11 +210,11 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
+        await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
-            channel_of=manager.now_loaded,
+            self._product.name, keys, rotation.vault, command_line.of_process(), self._show, channel_of=manager.now_loaded,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -240,9 +238,9 @@ class Gateway:
         standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, letters))
+        self.http = http = self._make_http(standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        data = PersonalData(store, utc_now, self._snapshot.drop, runtime.parking.release)
+        data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
         reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
@@ -251,6 +249,7 @@ class Gateway:
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -297,18 +296,22 @@ class Gateway:
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
 
-    def _make_api(self, operations: AccessOperations, letters: DeadLetters) -> ApiServer | None:
+    def _make_http(
+        self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
+    ) -> HttpServer:
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
             frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
-        return build_api(parts, product.name, product.title, product.routes(self._store))
+        api = build_api(parts, product.name, product.title, product.routes(self._store))
+        connected = any(settings.channels.accounts())
+        return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
@@ -321,7 +324,7 @@ class Gateway:
         tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
-        does = partial(erase, own_tables=tables)
+        does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 

@@ -245,8 +245,8 @@ async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
 
 
-async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes) -> None:
-    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock()))
+async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, whose: str) -> None:
+    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock(), whose=whose))
 
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:

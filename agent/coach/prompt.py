@@ -49,4 +49,4 @@ def _person(principal: Principal) -> str:
 
 def _date(principal: Principal, now: datetime) -> str:
     local = now.astimezone(zone_of(principal.timezone))
-    return f"Today is {local:%A}, {local:%Y-%m-%d} for them, {local:%H} o'clock ({principal.timezone})."
+    return f"Today is {local:%A}, {local.date()} for them, {local.hour:02} o'clock ({principal.timezone})."

@@ -12,6 +12,7 @@ import structlog
 from agent.bounded import Interrupted
 from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
 from agent.context.tries import Tries, TryCost
+from agent.journal import Journal
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
@@ -86,10 +87,10 @@ def since_step(events: Sequence[JournalEvent], step: int) -> list[JournalEvent]:
     return [event for event in events if not (isinstance(event, done) and event.step < step)]
 
 
-def own_items(turn: Turn, events: Sequence[JournalEvent], summary: Summary | None) -> list[Item]:
+def own_items(turn: Turn, journal: Journal, summary: Summary | None) -> Sequence[Item]:
     """What a turn itself has come to, as far as no summary stands for it."""
     step = summary.step if summary is not None and summary.turn_id == turn.id else 0
-    return list(fold(since_step(events, step)))
+    return fold(since_step(journal.events, step)) if step else journal.items
 
 
 def spans_of(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 
 from agent.context.compaction import since_step, summary_item
+from agent.context.sizes import estimate_tokens
 from agent.ports import Summary
 from agent.transcript import (
     AssistantItem,
@@ -32,17 +34,36 @@ class PastTurn:
         """What of the turn may stand in a prompt of this person."""
         return self.events if self.user_id == user_id else _seen_by_all(self.events)
 
-    def items_for(self, user_id: str) -> Transcript:
-        """The same, folded; worked out once."""
+    def part_for(self, user_id: str) -> "_Part":
+        """The same, folded and measured; worked out once."""
         return self._own if self.user_id == user_id else self._public
 
     @cached_property
-    def _own(self) -> Transcript:
-        return fold(self.events)
+    def _own(self) -> "_Part":
+        return _part_of(fold(self.events))
 
     @cached_property
-    def _public(self) -> Transcript:
-        return fold(_seen_by_all(self.events))
+    def _public(self) -> "_Part":
+        return _part_of(fold(_seen_by_all(self.events)))
+
+    @cached_property
+    def begins(self) -> bool:
+        """Whether it is there from its beginning on."""
+        return bool(self.events) and isinstance(self.events[0], TurnStarted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a turn brings to a prompt."""
+
+    items: Transcript
+    tokens: int  # about
+    call_ids: tuple[str, ...]
+
+
+def _part_of(items: Transcript) -> _Part:
+    calls = (call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls)
+    return _Part(items, estimate_tokens(items), tuple(calls))
 
 
 def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
@@ -51,10 +72,10 @@ def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
     Of another person's turn stay what they said in the chat and the answer that was said there. Calls, results,
     thinking, notes and what was said beside a call are theirs alone.
     """
-    items = tuple(item for turn in past for item in turn.items_for(user_id))
-    ids = [call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls]
-    if len(ids) == len(set(ids)) and all(isinstance(next(iter(turn.events), None), TurnStarted) for turn in past):
-        return items
+    parts = [turn.part_for(user_id) for turn in past]
+    ids = [id_ for part in parts for id_ in part.call_ids]
+    if len(ids) == len(set(ids)) and all(turn.begins for turn in past):
+        return tuple(chain.from_iterable(part.items for part in parts))
     return fold(event for turn in past for event in turn.events_for(user_id))  # turns that do not stand side by side
 
 
@@ -65,6 +86,7 @@ class Remembered:
     history: Transcript
     starts: tuple[tuple[int, str], ...] = ()  # where in it a turn begins, and its id; empty: nobody can tell
     summary: Summary | None = None
+    tokens: int = 0  # about, of all of it
 
 
 def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None, turn_id: str = "") -> Remembered:
@@ -102,12 +124,13 @@ def _since(turn: PastTurn, step: int) -> PastTurn:
 
 def _remember(past: Sequence[PastTurn], user_id: str, head: Transcript) -> Remembered:
     items = history_for(past, user_id)
-    starts, at = [], len(head)
+    starts, at, tokens = [], len(head), estimate_tokens(head)
     for turn in past:
+        part = turn.part_for(user_id)
         starts.append((at, turn.id))
-        at += len(turn.items_for(user_id))
+        at, tokens = at + len(part.items), tokens + part.tokens
     side_by_side = at == len(head) + len(items)
-    return Remembered((*head, *items), tuple(starts) if side_by_side else ())
+    return Remembered((*head, *items), tuple(starts) if side_by_side else (), tokens=tokens)
 
 
 def _seen_by_all(events: Sequence[JournalEvent]) -> Iterator[JournalEvent]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.pictures import visible
 from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, TextDelta, ThinkingDelta, ToolSpec
-from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
+from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, ToolItem, UserItem
 
 BYTES_PER_TOKEN = 3.5
 """An estimate for mixed English, Spanish and JSON."""
@@ -45,6 +45,8 @@ def item_bytes(item: Item) -> int:
     match item:
         case UserItem():
             words = _bytes_of(item.text) + _bytes_of(item.data) + 16
+            if not item.pictures:
+                return words
             return words + int(BYTES_PER_TOKEN * sum(picture.tokens for picture in visible(item.pictures)))
         case NoteItem():
             return _bytes_of(item.text) + 16
@@ -66,6 +68,11 @@ def chars_of(event: ModelEvent) -> int | None:
             return 0
         case _:
             return None
+
+
+def said_chars(response: ModelResponded) -> int:
+    """How many characters a whole response holds."""
+    return len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
 
 
 def _bytes_of(text: str) -> int:

@@ -15,6 +15,7 @@ HEAVY_FROM = 0.35
 RECENT_ITEMS = 10
 """Of the conversation so many items count for the tools that ran lately."""
 
+_SAID = (UserItem, AssistantItem)
 _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 
 
@@ -37,7 +38,7 @@ def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatu
         code=_CODE.search(words) is not None,
         tokens=estimate_text(words),
         recent_tools=sum(isinstance(item, ToolItem) for item in history[-RECENT_ITEMS:]),
-        depth=sum(isinstance(item, UserItem | AssistantItem) for item in history),
+        depth=sum(isinstance(item, _SAID) for item in history),
     )
 
 

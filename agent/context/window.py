@@ -70,8 +70,8 @@ class ContextWindow:
         self._fixed_tokens = calibration.sizes.estimate(fixed)
         self._calibration = calibration
         self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
-        self._asked_tokens = self._fixed_tokens
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
+        self._talk_tokens = 0  # of that
         self._room = room_of(model, limits)
         self.pre_compact: Callable[[], Awaitable[str]] = _keep_nothing_more  # what hooks want kept
 
@@ -90,33 +90,43 @@ class ContextWindow:
         key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor(self._answers))
         if self._made is None or self._made[0] != key:
             self._made = (key, self._fit(with_history=with_history))
-            self._asked_tokens = estimate_tokens(self._made[1]) + self._fixed_tokens
         return self._made[1]
 
+    @property
+    def asked_tokens(self) -> int:
+        """About what `items` gave last, with instructions and tools."""
+        return self._talk_tokens + self._fixed_tokens
+
     def _fit(self, *, with_history: bool) -> list[Item]:
-        own = own_items(self._turn, self._journal.events, self._turn.summary)
+        own = own_items(self._turn, self._journal, self._turn.summary)
         history = self._turn.history if with_history else ()
-        items = fit([*history, *own], self._limit_tokens() - self._overhead(), self._tokens)
-        if self._tokens(estimate_tokens(items)) + self._overhead() > self._room.hard_tokens:
+        items, room = [*history, *own], self._limit_tokens() - self._overhead()
+        size = estimate_tokens(items)
+        if self._tokens(size) > room:
+            items = fit(items, room, self._tokens)
+            size = estimate_tokens(items)
+        if self._tokens(size) + self._overhead() > self._room.hard_tokens:
             most = (self._room.hard_tokens - self._overhead()) / self._calibration.factor(self._answers)
             most -= estimate_tokens(own)
             items = fit([*trim_history(history, len(history), most), *own], 0.0)
+            size = estimate_tokens(items)
+        self._talk_tokens = size
         return items
 
     def output_tokens(self, cap: int) -> int:
         """The output cap beside what `items` gave last."""
         most = min(cap, self._model.facts.max_output_tokens or cap)
-        return self._room.output_tokens(most, self._tokens(self._asked_tokens))
+        return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
     def note_overflow(self, model: str) -> None:
         """What `items` gave last was too long for this model: we held it for too small; of another it says nothing."""
         self._answers = model
-        self._calibration.note_overflow(model, self._asked_tokens, self._room)
+        self._calibration.note_overflow(model, self.asked_tokens, self._room)
 
     def note(self, model: str, response: ModelResponded) -> None:
         """Learn from how this model's provider counted what `items` gave last."""
         self._answers = model
-        self._calibration.note(model, self._asked_tokens, response.usage.input_tokens)
+        self._calibration.note(model, self.asked_tokens, response.usage.input_tokens)
 
     async def make_room(self) -> None:
         """Summarise the older part where no layer brings the conversation below its limit.
@@ -125,10 +135,11 @@ class ContextWindow:
             ModelFailure: what was said last is too long by itself.
             Interrupted: the turn should end.
         """
-        if self._size(self.items()) > self._limit_tokens():
+        self.items()
+        if self._tokens(self._talk_tokens) + self._overhead() > self._limit_tokens():
             await self.compact()
         said = [item for event in self._journal.events if isinstance(event, TurnStarted) for item in event.items]
-        if self._size(said) > TOO_LONG * self._room.window_tokens:
+        if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
 
     async def compact(self) -> bool:
@@ -173,9 +184,6 @@ class ContextWindow:
     def _overhead(self) -> int:
         return self._tokens(self._fixed_tokens)
 
-    def _size(self, items: Sequence[Item]) -> int:
-        return self._tokens(estimate_tokens(items)) + self._overhead()
-
 
 async def _keep_nothing_more() -> str:
     return ""
@@ -189,17 +197,22 @@ def shorten(turn: Turn, summary: Summary) -> Turn:
 
 
 def is_long(
-    turn: Turn, model: ChatModel, limits: AgentConfig, fixed: Callable[[], ModelRequest], calibration: Calibration
+    items: int,
+    talk_tokens: int,
+    model: ChatModel,
+    limits: AgentConfig,
+    fixed: Callable[[], ModelRequest],
+    calibration: Calibration,
 ) -> bool:
-    """Whether a conversation is to be condensed between turns; `turn` begins now, nothing is said in it yet.
+    """Whether a conversation of so many items and, about, tokens is to be condensed between turns.
 
     `fixed` makes a request without a conversation; it is asked for where that may decide.
     """
     if model.name.startswith(UNRECORDED):
         return False
-    if len(turn.history) > limits.history_items:
+    if items > limits.history_items:
         return True
-    most, talk_tokens = room_of(model, limits).turn_tokens, estimate_tokens(turn.history)
+    most = room_of(model, limits).turn_tokens
     if calibration.tokens(model.name, talk_tokens) < most // 2:
         return False
     return calibration.tokens(model.name, talk_tokens + calibration.sizes.estimate(fixed())) > most

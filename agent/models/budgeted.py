@@ -5,7 +5,7 @@ What caps there are, and what is left of them, is the budget's matter.
 
 from agent.budgets import Budget, Spending, most_of, spent_of
 from agent.config import LinkConfig
-from agent.context.sizes import BYTES_PER_TOKEN, Calibration, chars_of
+from agent.context.sizes import BYTES_PER_TOKEN, Calibration, chars_of, said_chars
 from agent.errors import FailureKind
 from agent.ports import (
     ChatModel,
@@ -50,7 +50,7 @@ class BudgetedModel:
         spent = most
         try:
             response = await self._model.respond(request, heard)
-            by_estimate = Usage(asked_tokens, max(heard.tokens, _said_tokens(response)))
+            by_estimate = Usage(asked_tokens, max(heard.tokens, int(said_chars(response) / BYTES_PER_TOKEN)))
             spent = spent_of(prices, response.usage, by_estimate)
             self._calibration.note(self.name, estimated, response.usage.input_tokens)
         except BaseException as problem:
@@ -91,8 +91,3 @@ class _Heard:
     @property
     def tokens(self) -> int:
         return int(self._chars / BYTES_PER_TOKEN)
-
-
-def _said_tokens(response: ModelResponded) -> int:
-    said = len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
-    return int(said / BYTES_PER_TOKEN)

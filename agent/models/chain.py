@@ -117,7 +117,7 @@ class Chain:
 
     def _tell_change(self, problem: ModelFailure, before: str, after: str, on_event: OnModelEvent) -> None:
         log.warning("model_changed", model=before, error=str(problem), next=after)
-        on_event(Recovering(Rung.NEXT_MODEL, after))
+        on_event(Recovering(Rung.NEXT_MODEL, after, f"{before}: {problem.kind.value}"))
 
     async def aclose(self) -> None:
         """Close all of them."""

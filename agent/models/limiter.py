@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.config import LinkConfig
-from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens
+from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, RetryPause
 from agent.transcript import ModelResponded
@@ -33,6 +33,7 @@ class Limited:
         self._requests = config.requests_per_min
         self._tokens = config.tokens_per_min
         self._sleep = sleep
+        self._sizes = RequestSizes()
         self._used: deque[_Use] = deque()
 
     @property
@@ -46,7 +47,7 @@ class Limited:
         Raises:
             ModelFailure: as the model's; or there is no room within `request.retry_budget_s`.
         """
-        tokens = estimate_tokens(request.items) + int(len(str(request.system)) / BYTES_PER_TOKEN)
+        tokens = self._sizes.estimate(request)
         waited_s = 0.0
         while (wait_s := self._wait_s(tokens)) > 0:
             if waited_s + wait_s > request.retry_budget_s:

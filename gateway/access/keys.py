@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AccessKeys:
-    """What signs buttons and what hides invitations."""
+    """What signs buttons, and what hides invitations and people who were forgotten."""
 
     buttons: bytes
     invites: bytes
+    forgotten: bytes
 
     @classmethod
     def derive_from(cls, home_key: bytes) -> "AccessKeys":
         """The same from the same key; one says nothing of another."""
-        return cls(_derive(home_key, b"tenk button v1"), _derive(home_key, b"tenk invite v1"))
+        purposes = (b"tenk button v1", b"tenk invite v1", b"tenk forgotten v1")
+        return cls(*(_derive(home_key, purpose) for purpose in purposes))
 
     @classmethod
     def fresh(cls) -> "AccessKeys":

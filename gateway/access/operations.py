@@ -330,7 +330,7 @@ def _block(connection: Connection, tenant: str, sender: str, name: str, by: str,
     known = people.find_sender(connection, tenant, sender)
     if not ranks.may_touch(connection, by, *([known.role] if known else [])):
         return Why.NOT_BELOW
-    if known is not None and _last_owner(connection, known):
+    if known is not None and people.is_only_owner(connection, known):
         return Why.ONLY_OWNER
     return pairing.block(connection, tenant, sender, name, by, now)
 
@@ -347,7 +347,7 @@ def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: da
     person = people.person_of(connection, user_id)
     if person is None or not ranks.may_touch(connection, by, person.role, role):
         return Why.NOT_BELOW
-    if role is not Role.OWNER and _last_owner(connection, person):
+    if role is not Role.OWNER and people.is_only_owner(connection, person):
         return Why.ONLY_OWNER
     people.set_role(connection, person, role, by, now)
     return people.person_of(connection, user_id) or person
@@ -359,10 +359,6 @@ def _revoke(connection: Connection, person: Person, account: str, by: str, now: 
         return Why.NOT_BELOW
     people.revoke(connection, person, account, by, now)
     return people.person_of(connection, person.user_id) or current
-
-
-def _last_owner(connection: Connection, person: Person) -> bool:
-    return person.role == Role.OWNER and not people.has_owner(connection, person.tenant, beside=person.user_id)
 
 
 def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:

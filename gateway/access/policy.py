@@ -4,8 +4,11 @@ The snapshot is what the store holds about people; it is loaded once and told of
 person may do once inside is a matter of roles and commands.
 """
 
+import hmac
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from agent.ports import Principal
 from channels.messages import (
@@ -18,7 +21,10 @@ from channels.messages import (
 )
 from gateway.access.config import AccessConfig, Policy, Rules
 from gateway.access.roles import Role
+from gateway.store.erasure import Forgotten
 from gateway.store.people import BY_POLICY, Newcomer, Person
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class AccessSnapshot:
@@ -29,6 +35,9 @@ class AccessSnapshot:
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
         self._first_ids: dict[str, str] = {}  # a chat that moved, by its new id: its first one
+        self._key = os.urandom(32)
+        self._forgotten: dict[tuple[str, str], Forgotten] = {}  # by tenant and mark
+        self._last_forgotten_at = _LONG_AGO
         self.replace(people)
 
     def replace(self, people: Iterable[Person]) -> None:
@@ -50,6 +59,37 @@ class AccessSnapshot:
         if person is not None:
             for identity in person.identities:
                 self._by_sender.pop((person.tenant, identity), None)
+
+    def begin(self, key: bytes, forgotten: Iterable[Forgotten]) -> None:
+        """Mark with this key from now on; `forgotten` as `gateway.store.erasure.lately` gives them."""
+        self._key = key
+        self.forget("", forgotten)
+
+    def mark(self, tenant: str, sender_key: str) -> str:
+        """A sender as nobody can read it who has not the home's key."""
+        return hmac.new(self._key, f"{tenant} {sender_key}".encode(), "sha256").hexdigest()
+
+    def forget(self, user_id: str, forgotten: Iterable[Forgotten]) -> None:
+        """Know this person no longer, but that whoever they were was forgotten."""
+        self.drop(user_id)
+        for sender in forgotten:
+            self._forgotten[sender.tenant, sender.mark] = sender
+            self._last_forgotten_at = max(self._last_forgotten_at, sender.at)
+
+    def is_forgotten(self, event: InboundEvent) -> bool:
+        """Whether its sender said it and was forgotten then: a platform's history tells it once more."""
+        if event.received_at > self._last_forgotten_at:  # said since: nothing more is looked up
+            return False
+        found = self._find_forgotten(event.tenant, event.sender_key)
+        return found is not None and event.received_at <= found.at
+
+    def former_id(self, tenant: str, sender_key: str) -> str | None:
+        """The user that a sender was until they were forgotten; None: not lately."""
+        found = self._find_forgotten(tenant, sender_key)
+        return None if found is None else found.former_id
+
+    def _find_forgotten(self, tenant: str, sender_key: str) -> Forgotten | None:
+        return self._forgotten.get((tenant, self.mark(tenant, sender_key))) if self._forgotten else None
 
     def find(self, tenant: str, sender_key: str) -> Person | None:
         """Who this sender is, compared letter by letter."""

@@ -21,6 +21,7 @@ from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.pairing import Approved
+from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
@@ -70,7 +71,7 @@ async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) 
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as store:
-            return await report_calls(store)[name](arguments)
+            return await report_calls(store, _now)[name](arguments)
 
 
 def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
@@ -118,7 +119,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
-            key = load_key(settings.home)
+            key, marking = load_key(settings.home), AccessSnapshot()
+            marking.begin(key, ())
             operations = AccessOperations(
                 store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
             )
@@ -129,7 +131,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 **key_calls(KeyOperations(store, _now)),
                 **recorded_calls(store, _now),
                 **letter_calls(DeadLetters(store, _now, lambda _: None)),
-                **PersonalData(store, _now).calls(),
+                **PersonalData(store, marking, _now).calls(),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
             }
             answer = await calls[name](arguments)

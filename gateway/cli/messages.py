@@ -1,12 +1,14 @@
-"""`tenk inbox` and `tenk outbox`: what came in, what goes out, and what to do with what failed."""
+"""`tenk trace`, `tenk inbox` and `tenk outbox`: what became of messages, and what to do with what failed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gateway.cli.client import ask, look, printable
+from gateway.cli.client import ask, known_as, look, printable
 from gateway.cli.root import config_option
+from gateway.cli.sessions import hop_lines
 from gateway.cli.tables import Columns, Row, json_option, json_text, minute, print_rows, short
 from gateway.command_line import of_process
 
@@ -41,8 +43,40 @@ OUT_COLUMNS: Columns = {
 
 
 def cause_shown(cause: str) -> str:
-    """What a part answers, its id as lists show ids."""
-    return cause if ":" in cause else f"turn {short(cause.partition('.')[0])}"
+    """What a part answers, its id as lists show ids; `dead:` is the apology for a part that could not be delivered."""
+    what, colon, id_ = cause.rpartition(":")
+    return cause if id_.isdecimal() else f"{what}{colon or 'turn '}{short(id_.partition('.')[0])}"
+
+
+@click.command("trace")
+@click.argument("person")
+@click.option(
+    "--at", help='Near this instant, in their time: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".'
+)
+@click.option(
+    "--count", type=click.IntRange(1, 20), default=3, show_default=True, help="Without --at: so many, the last."
+)
+@json_option
+@config_option
+def trace(person: str, at: str | None, count: int, as_json: bool, config_path: Path | None) -> None:
+    """Show what became of the messages of PERSON (a name, a sender such as telegram:42, an id), hop by hop."""
+    found = look(config_path, "trace", {"who": person, "at": at, "count": count})
+    click.echo(json_text(found) if as_json else "\n".join(trace_lines(found)))
+
+
+def trace_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Who it is, then each message: what was decided, how far the answer got, and each hop with its delay."""
+    who = found["person"]
+    yield f"{known_as(who)}, {who['role']}. Times are {who['timezone']}."
+    if not found["messages"]:
+        yield "Nothing of theirs has come in, or it is kept no more."
+    elif not found["near"]:
+        yield "Nothing of theirs came in within 15 minutes of that: it did not arrive here. The nearest:"
+    for message in found["messages"]:
+        at = message["at"][:19].replace("T", " ")
+        yield f"\n{at}  {message['kind']} in {message['account']} {printable(message['chat'])}, row {message['row']}"
+        yield from (f"  {printable(sentence)}" for sentence in message["verdict"])
+        yield from hop_lines(message["hops"])
 
 
 @click.command("inbox")

@@ -71,10 +71,11 @@ async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
     if chosen is None or len(words) > 2:
         return Reply(say(language, "forget.how"))
     if len(words) < 2 or words[1] not in SURELY:
-        return Reply(say(language, f"forget.sure_{chosen}"))
+        wish = None if chosen == PRACTICE else ForgetPerson(Extent(chosen), sure=False)
+        return Reply(say(language, f"forget.sure_{chosen}"), session=wish)
     entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
     said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
     more = "" if chosen == PRACTICE else say(language, f"forget.done_{chosen}")
     changes = () if chosen == TALK else (ForgetPractice(),)
-    wish = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
-    return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=wish)
+    does = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
+    return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=does)

@@ -53,6 +53,7 @@ class ForgetPerson:
     """Stop what runs for the person, then delete what is kept of them, also beyond the agent's own data."""
 
     extent: Extent  # talk | everything
+    sure: bool = True  # False: nothing is done yet, but whether it may be is looked at
 
 
 @dataclass(frozen=True, slots=True)

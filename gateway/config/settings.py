@@ -35,7 +35,7 @@ from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
-from gateway.http.config import HttpConfig
+from gateway.http.config import HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
@@ -173,6 +173,9 @@ class Settings(BaseModel):
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
+            if is_loopback(self.http.host):
+                where = page.rstrip("/") + "/playground" if page.startswith("http") else "`tenk playground`"
+                found.append(f"To try all three without accounts, on simulated platforms, open {where}.")
         if self.model.name == "offline":
             found.append(
                 f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY or ANTHROPIC_API_KEY, "

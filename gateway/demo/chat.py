@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from channels.simulators.shared.person_side import PersonSide, SeenMessage
 from channels.simulators.telegram.checks import JsonObject
 from gateway.demo.stage import StoryBroken
-from gateway.demo.transcript import Entry, Kind, without_marks
+from gateway.demo.transcript import Entry, Kind, as_read
 
 GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
@@ -206,7 +206,7 @@ class Chat:
             self._note_sign(None, now_s)
             if self.open is None:  # else the growing answer says it better
                 self._tell(Kind.SIGN, "", now_s, sign="typing", thread=self._side.types_in_threads)
-        for message in map(_as_read, self._side.messages(self._chat, self._person)):
+        for message in map(as_read, self._side.messages(self._chat, self._person)):
             news = (self._wrote(message, now_s) if message.by_bot else self._note_reaction(message, now_s)) or news
         if news:
             told, self._news = self._news, asyncio.Event()
@@ -262,14 +262,6 @@ class Chat:
     ) -> None:
         where = f"{self.label}, in a thread" if thread else self.label
         self._show(Entry(kind, text, at_s - self._begun_s, who, where, entities, sign, new))
-
-
-def _as_read(message: SeenMessage) -> SeenMessage:
-    """A message as an app shows it, its marks turned into looks."""
-    if message.entities is not None:
-        return message
-    text, entities = without_marks(message.text)
-    return replace(message, text=text, entities=entities)
 
 
 def _as_told(message: SeenMessage) -> str:

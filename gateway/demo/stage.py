@@ -21,7 +21,7 @@ from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.demo.caretaker import Caretaker
 
 DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
-SLACK_ROOM = 7
+SLACK_ROOM = TELEGRAM_ROOM = 7
 FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
 """Environment variables that would change what is shown, or reach the outside."""
 
@@ -30,7 +30,7 @@ COMMAND_S = 30.0
 END_S = 15.0
 TAIL_LINES = 15
 
-_CONFIG = """\
+CONFIG = """\
 [gateway]
 log_format = "console"
 
@@ -55,10 +55,11 @@ class StoryBroken(Exception):
 class Stage:
     """`async with` makes the temporary home and the platforms; the gateway runs between `start` and `end`."""
 
-    def __init__(self) -> None:
-        """Nothing exists yet."""
+    def __init__(self, config: str = CONFIG) -> None:
+        """Nothing exists yet; `config` is the gateway's, its fields filled in as those of `CONFIG` are."""
+        self._template = config
         self.telegram, self.slack, self.discord = TelegramPersonSide(), SlackPersonSide(), DiscordPersonSide()
-        self._platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
+        self.platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
         self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
         self._home = Path(self._directory.name)
@@ -70,7 +71,7 @@ class Stage:
 
     async def __aenter__(self) -> Self:
         self._caretaker = self._open.enter_context(Caretaker(self._home))
-        for platform in self._platforms:
+        for platform in self.platforms:
             await self._open.enter_async_context(platform)
         return self
 
@@ -93,8 +94,9 @@ class Stage:
             StoryBroken: it ended, or does not read.
         """
         self._config.write_text(
-            _CONFIG.format(
+            self._template.format(
                 words_per_s=words_per_s,
+                telegram_room=self.telegram.room(TELEGRAM_ROOM),
                 slack_room=self.slack.room(SLACK_ROOM),
                 discord_room=self.discord.room(DISCORD_ROOM),
                 discord_person=DISCORD_PERSON,
@@ -108,7 +110,7 @@ class Stage:
         async with asyncio.TaskGroup() as tasks:
             ready = {
                 platform.title: tasks.create_task(_time_until_read(platform, platform.arrivals(), begun_s))
-                for platform in self._platforms
+                for platform in self.platforms
             }
         return {name: task.result() for name, task in ready.items()}
 
@@ -153,6 +155,11 @@ class Stage:
             raise StoryBroken(f"the gateway was asked to end and still ran {END_S:.0f} s later") from None
         if status != 0:
             raise StoryBroken(f"the gateway was asked to end and did so with status {status}")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a gateway's process."""
+        return self._gateway is not None and self._gateway.returncode is None
 
     @property
     def pid(self) -> int:
@@ -208,11 +215,11 @@ class Stage:
             "TENK_HOME": str(self._home),
             "TENK_HTTP": "127.0.0.1:0",
             "PYTHONUTF8": "1",
-            **{key: value for platform in self._platforms for key, value in platform.environment().items()},
+            **{key: value for platform in self.platforms for key, value in platform.environment().items()},
         }
 
     def _running(self) -> asyncio.subprocess.Process:
-        if self._gateway is None or self._gateway.returncode is not None:
+        if self._gateway is None or not self.is_running:
             raise StoryBroken("the gateway is not running")
         return self._gateway
 

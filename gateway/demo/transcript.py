@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from channels.simulators.shared.person_side import SeenMessage
 from channels.simulators.telegram.checks import JsonObject, utf16_length
 
 _MARK = re.compile(
@@ -130,3 +131,11 @@ def without_marks(text: str) -> tuple[str, tuple[JsonObject, ...]]:
         offset += utf16_length(seen)
         end = mark.end()
     return "".join([*pieces, text[end:]]), tuple(entities)
+
+
+def as_read(message: SeenMessage) -> SeenMessage:
+    """A message as an app shows it, its marks turned into looks."""
+    if message.entities is not None:
+        return message
+    text, entities = without_marks(message.text)
+    return replace(message, text=text, entities=entities)

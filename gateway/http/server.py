@@ -24,7 +24,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from channels.base import ChannelState
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
-from gateway.http import oauth_page
+from gateway.http import oauth_page, playground
 from gateway.http.api.problems import from_server
 from gateway.http.api.server import BASE as API_BASE
 from gateway.http.api.server import ApiServer
@@ -32,6 +32,7 @@ from gateway.http.config import HttpConfig, is_loopback
 from gateway.http.door import Door, DoorRules
 from gateway.http.forwarded import as_address, client_of, is_trusted
 from gateway.http.mounts import Mounts
+from gateway.http.playground import PlaygroundProcess
 from gateway.telemetry import REGISTRY
 
 MAX_BODY_BYTES = 1_000_000
@@ -107,9 +108,26 @@ class Clients:
 class HttpServer:
     """The gateway's own HTTP server, one address. `run` serves until cancelled."""
 
-    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts, api: ApiServer | None = None) -> None:
-        """Nothing is bound before `run`; `mounts` finds what channels serve, `api` answers under `/v1`."""
+    def __init__(
+        self,
+        config: HttpConfig,
+        health: HealthSource,
+        mounts: Mounts,
+        api: ApiServer | None = None,
+        *,
+        playground: bool = False,
+    ) -> None:
+        """Nothing is bound before `run`.
+
+        Args:
+            config: where to listen, and for whom.
+            health: how every part is doing.
+            mounts: finds what channels serve.
+            api: answers under `/v1`.
+            playground: whether one is opened at `/playground`, for whoever sits at this machine.
+        """
         self._api = api
+        self._playground = PlaygroundProcess() if playground and is_loopback(config.host) else None
         self._config = config
         self._clients = Clients(config)
         self._door = Door(
@@ -133,7 +151,9 @@ class HttpServer:
             GatewayError: the address cannot be bound; the message names it and TENK_HTTP.
         """
         server_logger.addFilter(_is_worth_a_line)
-        with contextlib.ExitStack() as held:
+        async with contextlib.AsyncExitStack() as held:
+            if self._playground is not None:
+                held.push_async_callback(self._playground.aclose)
             listeners = [held.enter_context(listener) for listener in await self._listeners()]
             self.port = listeners[0].getsockname()[1]
             self.started.set()
@@ -177,6 +197,8 @@ class HttpServer:
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get(oauth_page.PATH, oauth_page.show_code)
+        if self._playground is not None:
+            application.router.add_get(playground.PATH, self._play)
         if self._api is not None:
             application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._door))
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
@@ -242,6 +264,11 @@ class HttpServer:
         ready = bool(parts) and all(part.usable for part in parts.values())
         body = {"status": "ready" if ready else "not ready"} | self._details(request, parts)
         return web.json_response(body, status=200 if ready else 503)
+
+    async def _play(self, request: web.Request) -> web.Response:
+        if self._playground is None or request.get(PROXIED, False):
+            raise web.HTTPNotFound(text="there is nothing here\n")
+        return await self._playground.open(request)
 
     async def _metrics(self, request: web.Request) -> web.Response:
         if not self._is_authorized(request):

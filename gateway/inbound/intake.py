@@ -140,10 +140,15 @@ class Intake:
         return self._snapshot.find(event.tenant, event.sender_key)
 
     def plan(self, event: InboundEvent) -> Plan | None:
-        """What becomes of it; None where it is over a stranger's bound."""
+        """What becomes of it; None where it is over a stranger's bound, or its sender had it forgotten."""
+        if self._snapshot.is_forgotten(event):
+            return None
         event = self._seal(event)
         decision = policy.decide(self._snapshot, self._access, event)
-        if decision == policy.Silence(policy.GROUP_NOT_LISTED):
+        if isinstance(decision, policy.Enrol):
+            former_id = self._snapshot.former_id(event.tenant, event.sender_key)
+            decision = policy.Enrol(replace(decision.newcomer, former_id=former_id))
+        elif decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
         flood = isinstance(decision, policy.Pair) and self._flood.count_request(_account(event))
         if not self._strangers.take(event, decision, self._person_of(event)):

@@ -10,6 +10,7 @@ from functools import partial
 
 import structlog
 
+from gateway.errors import StoreUnavailable
 from gateway.store import erasure
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Erasure, Progress
@@ -18,6 +19,9 @@ log = structlog.get_logger()
 
 LOOK_S = 2.0
 PAUSE_S = 0.02
+MOST_LOOKS = 300
+"""Looks between two tries of what breaks again and again."""
+
 CHECKPOINTS = 20
 """Tries to empty the log, which a reader may hold open."""
 
@@ -39,6 +43,7 @@ class Eraser:
         self._forget = forget
         self._clock = clock
         self._sleep = sleep
+        self._broken: dict[str, tuple[int, int]] = {}  # by erasure: looks to let pass, and how often it broke
 
     async def run(self) -> None:
         """Look until cancelled."""
@@ -47,11 +52,21 @@ class Eraser:
             await self._sleep(LOOK_S)
 
     async def look(self) -> None:
-        """Do what can be done now of all that was asked for."""
+        """Do what can be done now of all that was asked for; one that breaks is told, and holds up no other."""
         for wanted in await self._store.read(erasure.pending):
-            if await self._carry_out(wanted):
-                await self._empty_log()
-                log.info("person_forgotten", erasure=wanted.id, extent=wanted.extent)
+            rests, times = self._broken.pop(wanted.id, (0, 0))
+            if rests:
+                self._broken[wanted.id] = (rests - 1, times)
+                continue
+            try:
+                if await self._carry_out(wanted):
+                    await self._empty_log()
+                    log.info("person_forgotten", erasure=wanted.id, extent=wanted.extent)
+            except StoreUnavailable:
+                raise
+            except Exception:  # noqa: BLE001  one erasure: recorded here, for the operator, and tried again
+                log.exception("erasure_broken", erasure=wanted.id, mend="what stands here is a bug: report it")
+                self._broken[wanted.id] = (min(2**times, MOST_LOOKS), times + 1)
 
     async def _carry_out(self, wanted: Erasure) -> bool:
         while (progress := await self._store.write(partial(self._batch, wanted))) is Progress.MORE:

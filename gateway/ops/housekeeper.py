@@ -22,6 +22,9 @@ EVERY_S = 600.0
 PAUSE_S = 0.02
 """Between two batches: whoever else writes goes first."""
 
+UNCLAIMED_DAYS = 1 / 24
+"""A picture is fetched when its turn is about to begin."""
+
 BUDGET_DAYS = 7
 """Caps are of days and of turns: what was used of older ones says nothing that `usage` does not."""
 
@@ -29,7 +32,7 @@ Take = Callable[[Connection, datetime], int]
 """Takes one batch of what was settled before then; how many rows."""
 
 
-def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
+def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
     days = dict.fromkeys(Outcome, config.inbox_days) | {Outcome.REFUSED: config.refused_days}
     return (
         *((outcome.value, days[outcome], partial(_take_ended, outcome)) for outcome in Outcome),
@@ -40,6 +43,8 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
         ("audit", config.audit_days, retention.take_audit),
         ("blobs", config.blobs_days, retention.take_blobs),
         ("pictures", config.pictures_days, retention.take_pictures),
+        ("unclaimed pictures", UNCLAIMED_DAYS, retention.take_unclaimed),
+        ("marks", BUDGET_DAYS, retention.take_forgotten),
     )
 
 

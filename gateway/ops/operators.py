@@ -42,7 +42,7 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
-from gateway.store import outbox, people
+from gateway.store import chats, erasure, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
 
@@ -105,6 +105,14 @@ async def keep_house(store: Store) -> None:
         await asyncio.sleep(HOUSEKEEPING_S)
 
 
+async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> None:
+    """Know everybody, the chats that moved, and who was forgotten lately, by this key."""
+    snapshot.replace(await store.read(people.everybody))
+    snapshot.begin(key, await store.read(erasure.lately))
+    for channel, old_chat, new_chat in await store.read(chats.load_moves):
+        snapshot.chat_moved(channel, old_chat, new_chat)
+
+
 class InviteLinks:
     """Where an invitation leads: a link for each channel that has one."""
 
@@ -165,7 +173,8 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     return {
         **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
         **deps.data.calls(), **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        **recorded_calls(store, steady_now), **report_calls(store), **letter_calls(deps.letters), "status": status,
+        **recorded_calls(store, steady_now), **report_calls(store, steady_now), **letter_calls(deps.letters),
+        "status": status,
     }  # fmt: skip
 
 

@@ -3,16 +3,17 @@
 What goes, and how, is `gateway.store.erasure`'s, the same as for `/forget`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from functools import partial
 
 from pydantic import JsonValue
 
+from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
-from gateway.access.roles import Role
 from gateway.errors import GatewayError
-from gateway.store import erasure, inbox, people
+from gateway.store import erasure, inbox
+from gateway.store import people as rows
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Extent
 from gateway.store.people import AuditRow, Person
@@ -26,14 +27,14 @@ class PersonalData:
     def __init__(
         self,
         store: Store,
+        people: AccessSnapshot,
         clock: Callable[[], datetime],
-        drop: Callable[[str], None] = lambda _user_id: None,
         release: Callable[[Iterable[str]], None] = lambda _turn_ids: None,
     ) -> None:
-        """In a gateway that runs `drop` has it know a person no longer, `release` goes on with turns that waited."""
+        """`people` marks who was forgotten; `release` goes on with turns that waited for their word."""
         self._store = store
+        self._people = people
         self._clock = clock
-        self._drop = drop
         self._release = release
 
     def calls(self) -> dict[str, Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]]:
@@ -50,10 +51,11 @@ class PersonalData:
         if extent not in tuple(Extent):
             raise GatewayError(f"{extent!r} cannot be forgotten; there are: {', '.join(Extent)}")
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
-        job = partial(_forget, person=person, extent=Extent(extent), now=self._clock())
-        self._release(await self._store.write(job))
-        if extent == Extent.EVERYTHING:
-            self._drop(person.user_id)
+        job = partial(_forget, person=person, extent=Extent(extent), now=self._clock(), mark=self._people.mark)
+        asked = await self._store.write(job)
+        self._release(asked.unparked)
+        if asked.forgotten:
+            self._people.forget(person.user_id, asked.forgotten)
         return _to_json(person) | {"extent": extent}
 
     async def note_export(self, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -64,7 +66,7 @@ class PersonalData:
         """
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
         row = AuditRow(self._clock(), BY_CLI, "data_exported", person.user_id, "")
-        await self._store.write(lambda connection: people.record(connection, person.tenant, row))
+        await self._store.write(lambda connection: rows.record(connection, person.tenant, row))
         return _to_json(person)
 
 
@@ -74,7 +76,7 @@ def _to_json(person: Person) -> dict[str, JsonValue]:
 
 def _find(connection: Connection, who: str) -> Person:
     wanted = who.strip().lower()
-    known = people.everybody(connection)
+    known = rows.everybody(connection)
     by_id = [person for person in known if len(wanted) >= LEAST_ID_CHARS and person.user_id.endswith(wanted)]
     found = [person for person in known if who.strip() in person.identities] or by_id
     if len(found) != 1:
@@ -84,16 +86,12 @@ def _find(connection: Connection, who: str) -> Person:
     return found[0]
 
 
-def _forget(connection: Connection, person: Person, extent: Extent, now: datetime) -> Sequence[str]:
+def _forget(
+    connection: Connection, person: Person, extent: Extent, now: datetime, mark: erasure.Mark
+) -> erasure.ErasureAsked:
     """What waits of them is answered no more; all that came in until now goes."""
-    is_owner = person.role == Role.OWNER
-    if (
-        extent is Extent.EVERYTHING
-        and is_owner
-        and not people.has_owner(connection, person.tenant, beside=person.user_id)
-    ):
+    if extent is Extent.EVERYTHING and rows.is_only_owner(connection, person):
         raise GatewayError("that is the only owner: make somebody else one first (`tenk users role WHO owner`)")
     inbox.clear_person(connection, person.user_id, None, now, "tenk users forget", beside_id=0)
-    row = AuditRow(now, BY_CLI, "forget_asked", person.user_id, extent)
-    people.record(connection, person.tenant, row)
-    return erasure.ask(connection, person.tenant, person.user_id, extent, inbox.newest_id(connection), now)
+    rows.record(connection, person.tenant, AuditRow(now, BY_CLI, "forget_asked", person.user_id, extent))
+    return erasure.ask(connection, person, extent, inbox.newest_id(connection), now, now, mark)

@@ -4,6 +4,7 @@ Rows are `gateway.store.reports`'; what is done to a failed part is `gateway.del
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from functools import partial
 
 from pydantic import JsonValue, TypeAdapter
@@ -13,6 +14,7 @@ from gateway.access.ranks import BY_CLI
 from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
+from gateway.ops.trace import trace_calls
 from gateway.store import reports
 from gateway.store.engine import Reader
 from gateway.store.inbox import Outcome
@@ -29,8 +31,11 @@ _LINE: TypeAdapter[OutboxLine] = TypeAdapter(OutboxLine)
 Arguments = dict[str, JsonValue]
 
 
-def report_calls(store: Reader) -> Mapping[str, Handler]:
-    """`inbox.list {outcome, limit}`, `outbox.list {states, limit}` and `outbox.show {id}`; rows come newest first."""
+def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+    """`trace {who, at, count}`, `inbox.list {outcome, limit}`, `outbox.list {states, limit}`, `outbox.show {id}`.
+
+    Rows come newest first.
+    """
 
     async def list_inbox(arguments: Arguments) -> JsonValue:
         given, outcomes = arguments.get("outcome"), (OPEN, *map(str, Outcome))
@@ -55,7 +60,8 @@ def report_calls(store: Reader) -> Mapping[str, Handler]:
             raise GatewayError(f"no part of the outbox has the id {id_}; `tenk outbox list --all` shows them")
         return _WORDS.dump_python(found, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
-    return {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
+    rows = {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
+    return {**rows, **trace_calls(store, clock)}
 
 
 def letter_calls(letters: DeadLetters) -> Mapping[str, Handler]:

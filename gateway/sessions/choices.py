@@ -1,11 +1,17 @@
-"""What people choose for themselves by a command is kept in the command's commit; plain work over a connection."""
+"""What people choose for themselves by a command is kept in the command's commit, and their wish to be forgotten.
 
+Plain work over a connection.
+"""
+
+from dataclasses import replace
 from datetime import datetime
 
-from gateway.commands.base import DropCredential, KeepCredential, SetLanguage, SetTimezone
-from gateway.store import credentials, people
+from agent.catalogue import Catalogue
+from gateway.commands.base import DropCredential, ForgetPerson, KeepCredential, Reply, SetLanguage, SetTimezone
+from gateway.store import credentials, erasure, people
 from gateway.store.credentials import Connected
 from gateway.store.engine import Connection
+from gateway.store.erasure import ErasureAsked, Extent, Mark
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 
@@ -28,3 +34,21 @@ def keep_choice(
         case SetTimezone(timezone):
             people.set_timezone(connection, row.user_id, timezone)
     return people.person_of(connection, row.user_id)
+
+
+def allow_forgetting(connection: Connection, row: InboxRow, reply: Reply, texts: Catalogue) -> Reply:
+    """The reply as it may be carried out: the only owner stays, and is told what to do; who is not sure stays, too."""
+    wish = reply.session
+    if not isinstance(wish, ForgetPerson):
+        return reply
+    person = people.person_of(connection, row.user_id) if wish.extent is Extent.EVERYTHING else None
+    if person is not None and people.is_only_owner(connection, person):
+        return Reply(texts.text(person.locale, "commands.only_owner"))
+    return reply if wish.sure else replace(reply, session=None)
+
+
+def ask_to_forget(connection: Connection, row: InboxRow, extent: Extent, now: datetime, mark: Mark) -> ErasureAsked:
+    """Keep the wish of whoever gave the command; up to then their platform may tell it all once more."""
+    person = people.person_of(connection, row.user_id)
+    assert person is not None, "nobody else deletes a user, and whoever is being forgotten gives no command"
+    return erasure.ask(connection, person, extent, row.id, row.event.received_at, now, mark)

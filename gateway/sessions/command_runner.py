@@ -45,9 +45,10 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.choices import keep_choice
+from gateway.sessions.choices import allow_forgetting, ask_to_forget, keep_choice
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
+from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import (
@@ -65,10 +66,9 @@ from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
 from gateway.store import approvals, erasure, inbox, journal, outbox
 from gateway.store.engine import Connection, Store
-from gateway.store.erasure import Extent
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
-from gateway.store.outbox import MediaRef, OutboxRow
+from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.supervision import care_of
 
@@ -89,7 +89,7 @@ class _Done:
     before: bool = False  # it had been made before
     said: InboxRow | None = None  # what the person has said with it
     unparked: Sequence[str] = ()  # turns that wait no more
-    forgotten: str | None = None  # the person, who is nobody now
+    asked: erasure.ErasureAsked | None = None  # the person is nobody now
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +253,8 @@ class CommandRunner:
             row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
         )  # fmt: skip
         reply = await command.handle(asked)
+        if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it
+            reply = await self._store.read(partial(allow_forgetting, row=row, reply=reply, texts=self._texts))
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
     async def _read_files(self, row: InboxRow) -> Sequence[str]:
@@ -277,19 +279,20 @@ class CommandRunner:
         words = words_of(row.event, self._table.talk)
         return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
-    async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
+    async def _commit(self, session: Session, row: InboxRow, wanted: Reply, outcome: Outcome) -> None:
         channel = await self._channels.when_loaded(row.event.address)
         state = await session.conversation.load()
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
         whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
-        whose = row.user_id if isinstance(reply.session, ForgetPerson) else whose
-        stops = isinstance(reply.session, SessionAction | ForgetPerson)
+        whose = row.user_id if isinstance(wanted.session, ForgetPerson) else whose
+        stops = isinstance(wanted.session, SessionAction | ForgetPerson)
         stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
-                return _Done([], before=True, unparked=unparked_before(connection, reply))
+                return _Done([], before=True, unparked=unparked_before(connection, wanted))
+            reply = allow_forgetting(connection, row, wanted, self._texts)
             results = [
                 self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
                 for index, change in enumerate(reply.changes)
@@ -301,7 +304,7 @@ class CommandRunner:
                 reply_route_of=own_route_id(row), locale=principal.locale,
             )  # fmt: skip
             if isinstance(channel, SendsMedia):
-                said = replace(said, media=_keep_files(connection, row, reply, now))
+                said = replace(said, media=keep_files(connection, row, reply.files, now))
             elif reply.files:
                 said = replace(said, text=f"{text}\n\n{self._texts.text(principal.locale, 'commands.no_files')}")
             parts = to_parts(channel, said)
@@ -310,7 +313,7 @@ class CommandRunner:
             failpoint("command_pre")
             return replace(done, replies=outbox.put(connection, row.tenant, parts, now))
 
-        await self._store.write(job, then=lambda done: self._announce(session, row, reply, done))
+        await self._store.write(job, then=lambda done: self._announce(session, row, wanted, done))
         failpoint("command_post")
 
     def _act(
@@ -342,9 +345,9 @@ class CommandRunner:
                 begun = _begin_anew(connection, session, state, now) if reply.session is SessionAction.NEW else None
                 return _Done([], begun, cleared=tuple(other.id for other in cleared), unparked=unparked)
             case ForgetPerson(extent):
-                unparked = erasure.ask(connection, row.tenant, row.user_id, extent, row.id, now)
-                begun, gone = _begin_anew(connection, session, state, now), extent is Extent.EVERYTHING
-                return _Done([], begun, unparked=unparked, forgotten=row.user_id if gone else None)
+                asked = ask_to_forget(connection, row, extent, now, self._people.mark)
+                begun = _begin_anew(connection, session, state, now)
+                return _Done([], begun, unparked=asked.unparked, asked=asked)
             case SetMode(mode):
                 journal.set_mode(connection, state.id, mode)
                 return _Done([], replace(state, mode=mode))
@@ -371,8 +374,8 @@ class CommandRunner:
         self._parking.release(done.unparked)
         if done.person is not None:
             self._people.put(done.person)
-        if done.forgotten is not None:
-            self._people.drop(done.forgotten)
+        if done.asked is not None and done.asked.forgotten:
+            self._people.forget(row.user_id, done.asked.forgotten)
         self._delivery.publish(done.replies)
 
     async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
@@ -388,13 +391,3 @@ class CommandRunner:
 
 def _begin_anew(connection: Connection, session: Session, state: SessionState, now: datetime) -> SessionState:
     return journal.open_session(connection, session.tenant, session.key, state.mode, state.generation + 1, now)
-
-
-def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:
-    """The files of a reply, in the same commit."""
-    refs = []
-    for index, file in enumerate(reply.files):
-        blob = f"inbox:{row.id}/{index}"
-        outbox.put_file(connection, row.tenant, blob, file.content, now)
-        refs.append(MediaRef(file.kind, file.name, file.mime, blob, file.description))
-    return tuple(refs)

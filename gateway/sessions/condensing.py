@@ -6,7 +6,7 @@ said; the summary holds from the turn on that begins after it. A failure leaves 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
@@ -114,14 +114,11 @@ class Condenser:
         def without_talk() -> ModelRequest:
             return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
 
-        now = self._deps.turns.clock()
-        ended = replace(
-            Turn("", principal, known.history, (), now, hints),
-            starts=known.starts,
-            summary=known.summary,
-        )
-        if is_long(ended, agent.model, agent.limits, without_talk, agent.calibration):
+        items = len(known.history)
+        if is_long(items, known.tokens, agent.model, agent.limits, without_talk, agent.calibration):
             self._is_at_work = True
+            now = self._deps.turns.clock()
+            ended = Turn("", principal, known.history, (), now, hints, known.starts, known.summary)
             keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))
 

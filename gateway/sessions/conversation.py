@@ -34,6 +34,7 @@ class Conversation:
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self._past: tuple[PastTurn, ...] = ()
         self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
+        self._recalled: tuple[object, Remembered] | None = None  # what was recalled last, and of what
         self.prefix = Prefix()
         self.pieces = EncodedPieces()
 
@@ -82,7 +83,11 @@ class Conversation:
         """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
         if not self.is_living(session_id):
             return Remembered(())
-        return remember(self._past, user_id, self._summaries.get(user_id), turn_id)
+        summary = self._summaries.get(user_id)
+        key = (self._past, user_id, summary, turn_id if summary else "")
+        if self._recalled is None or self._recalled[0] != key:
+            self._recalled = key, remember(self._past, user_id, summary, turn_id)
+        return self._recalled[1]
 
     def is_living(self, session_id: str) -> bool:
         """Whether the conversation goes on in this generation."""

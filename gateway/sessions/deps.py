@@ -25,6 +25,7 @@ from gateway.sessions.questions import Questions
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import SessionTurn
 from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Forgotten
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence
 from gateway.store.people import Person
@@ -47,8 +48,12 @@ class PeopleDirectory(Protocol):
         """Know this person as they are now."""
         ...
 
-    def drop(self, user_id: str) -> None:
-        """Know this person no longer."""
+    def mark(self, tenant: str, sender_key: str) -> str:
+        """A sender as nobody can read it."""
+        ...
+
+    def forget(self, user_id: str, forgotten: Iterable[Forgotten]) -> None:
+        """Know this person no longer, but that whoever they were was forgotten."""
         ...
 
 

@@ -28,7 +28,7 @@ from agent.transcript import (
     answer_text,
 )
 from agent.turn_events import TurnEvents
-from agent.turn_figures import turn_figures
+from agent.turn_figures import models_and_tools, turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
@@ -228,6 +228,7 @@ class JournaledTurn:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -241,7 +242,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
         self._live.show_wait(busy_s)
         return True
 
@@ -349,7 +350,11 @@ class JournaledTurn:
         series(TURNS, reason.value).inc()
         duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
-        log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
+        log.info(
+            "turn_ended", kind=self._turn.kind, reason=reason.value, why=ended.why or None,
+            duration_s=round(duration_s, 3), parts=len(parts), **models_and_tools(self.events),
+            **turn_figures(self.events),
+        )  # fmt: skip
 
     def _reserve(self, count: int) -> JournalPlace:
         """Places for the next events, fixed before anything is awaited."""

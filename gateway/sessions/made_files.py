@@ -1,14 +1,18 @@
-"""Finds the files that a turn's tools made, to go with its answer: a tool's result names one, its change kept it.
+"""Files that go with answers: those that a turn's tools made, named by a result and kept by its change; a command's.
 
 What a result claims is believed in its words alone: the content is what was kept under the key of that very call.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from pydantic import BaseModel, Field, ValidationError
 
 from agent.transcript import CallOutcome, JournalEvent, ToolReturned
-from channels.messages import AttachmentKind
+from channels.messages import AttachmentKind, OutboundMedia
+from gateway.store import outbox
+from gateway.store.engine import Connection
+from gateway.store.inbox import InboxRow
 from gateway.store.outbox import MediaRef, file_id
 
 MAX_FILES = 4
@@ -38,6 +42,18 @@ def made_files(events: Sequence[JournalEvent]) -> tuple[MediaRef, ...]:
     """The files named in results of calls that worked, the last ones; whether each is kept is the store's to say."""
     named = (_file_of(event) for event in events if isinstance(event, ToolReturned))
     return tuple([ref for ref in named if ref is not None][-MAX_FILES:])
+
+
+def keep_files(
+    connection: Connection, row: InboxRow, files: Sequence[OutboundMedia], now: datetime
+) -> tuple[MediaRef, ...]:
+    """The files of a command's reply, in the same commit."""
+    refs = []
+    for index, file in enumerate(files):
+        blob = f"inbox:{row.id}/{index}"
+        outbox.put_file(connection, row.tenant, blob, file.content, now)
+        refs.append(MediaRef(file.kind, file.name, file.mime, blob, file.description))
+    return tuple(refs)
 
 
 def _file_of(event: ToolReturned) -> MediaRef | None:

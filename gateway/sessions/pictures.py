@@ -6,6 +6,7 @@ Where a platform's files may come from is its adapter's matter, what the model s
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -25,14 +26,22 @@ MAX_SIDE = 8_000
 
 _IMAGE_TYPE = re.compile(r"image/[a-z0-9.+-]{1,40}\Z")
 
-KeepFile = Callable[[str, str, bytes], Awaitable[None]]
-"""Keeps a file durably: of this tenant, under this id."""
+KeepFile = Callable[[str, str, bytes, str], Awaitable[None]]
+"""Keeps a file durably: of this tenant, under this id, as that of what it came with."""
 
 
 def is_picture(attachment: Attachment) -> bool:
     """Whether the platform says that it is one; what it is its bytes say."""
     is_file = attachment.kind is AttachmentKind.DOCUMENT
     return attachment.kind is AttachmentKind.PHOTO or (is_file and (attachment.mime or "").startswith("image/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose pictures are fetched."""
+
+    tenant: str
+    came_with: str  # see gateway.store.outbox.came_with
 
 
 class PictureFetcher:
@@ -44,7 +53,7 @@ class PictureFetcher:
         self._sees_images = sees_images
         self._keep = keep
 
-    async def fetch(self, channel: Channel, attachments: Sequence[Attachment], tenant: str) -> tuple[Picture, ...]:
+    async def fetch(self, channel: Channel, attachments: Sequence[Attachment], whose: Whose) -> tuple[Picture, ...]:
         """The pictures among these, in order, each with its bytes kept or with why there are none."""
         sent = [attachment for attachment in attachments if is_picture(attachment)]
         until_s = asyncio.get_running_loop().time() + self._config.fetch_s
@@ -55,11 +64,11 @@ class PictureFetcher:
             elif place >= self._config.max_count:
                 picture = _unseen(attachment, Unseen.TOO_MANY)
             else:
-                picture = await self._open(channel, attachment, tenant, until_s)
+                picture = await self._open(channel, attachment, whose, until_s)
             found.append(picture)
         return tuple(found)
 
-    async def _open(self, channel: Channel, attachment: Attachment, tenant: str, until_s: float) -> Picture:
+    async def _open(self, channel: Channel, attachment: Attachment, whose: Whose, until_s: float) -> Picture:
         if (attachment.size_bytes or 0) > self._config.max_bytes:
             return _unseen(attachment, Unseen.TOO_LARGE)
         if not isinstance(channel, FetchesMedia):
@@ -78,7 +87,7 @@ class PictureFetcher:
         if max(facts.width, facts.height) > MAX_SIDE:
             return _unseen(attachment, Unseen.TOO_LARGE)
         picture = Picture(new_id(), facts.mime, len(content), facts.width, facts.height)
-        await self._keep(tenant, picture.id, content)
+        await self._keep(whose.tenant, picture.id, content, whose.came_with)
         failpoint("picture_kept")
         return picture
 
@@ -89,7 +98,7 @@ def _unseen(attachment: Attachment, why: Unseen, error: Exception | None = None)
     return Picture("", mime if _IMAGE_TYPE.match(mime) else "", attachment.size_bytes, unseen=why)
 
 
-async def _keep_nothing(_tenant: str, _id: str, _content: bytes) -> None:
+async def _keep_nothing(_tenant: str, _id: str, _content: bytes, _came_with: str) -> None:
     pass
 
 

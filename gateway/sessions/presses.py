@@ -47,11 +47,12 @@ class SuggestedReplies:
 
     def buttons(self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent]) -> tuple[Button, ...]:
         """What the ended turn suggests, for its person alone; nothing where the channel shows no buttons."""
-        if not isinstance(channel, HasButtons):
+        replies = suggested_replies(events)[:MAX_REPLIES]
+        if not replies or not isinstance(channel, HasButtons):
             return ()
         account, until = f"{turn.address.channel}:{turn.address.account}", self.clock() + HOLDS
         buttons = []
-        for index, reply in enumerate(suggested_replies(events)[:MAX_REPLIES]):
+        for index, reply in enumerate(replies):
             label = self.clean(reply.label).strip()
             if label and reply.words.strip():
                 subject = f"{short_id(turn.id)}.{index}"

@@ -27,7 +27,8 @@ from channels.messages import (
 )
 from gateway.safety.guard import GuardVerdict, InputGuard
 from gateway.sessions.inbox_rules import words_of
-from gateway.sessions.pictures import NO_EYES, PictureFetcher, is_picture
+from gateway.sessions.pictures import NO_EYES, PictureFetcher, Whose, is_picture
+from gateway.store.outbox import came_with
 from gateway.telemetry import GUARD_FINDINGS, series
 
 log = structlog.get_logger()
@@ -105,7 +106,7 @@ class UserItemBuilder:
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        pictures = await self._pictures.fetch(channel, event.attachments, event.tenant)
+        pictures = await self._pictures.fetch(channel, event.attachments, _whose(event))
         return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
 
     def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:
@@ -239,6 +240,11 @@ async def read_text_file(channel: Channel, attachment: Attachment) -> str:
         log.info("file_unread", error=str(failure))
         return ""
     return content.decode("utf-8-sig", "replace").replace("\0", "")
+
+
+def _whose(event: InboundMessage) -> Whose:
+    where = event.address
+    return Whose(event.tenant, came_with(where.channel, where.account, event.event_id))
 
 
 def _is_text(attachment: Attachment) -> bool:

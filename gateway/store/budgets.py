@@ -6,7 +6,7 @@ a process that died nothing has to be found out, its calls count in full.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -111,6 +111,18 @@ def used_of(connection: sa.Connection, cap: Cap) -> Spending:
     """What is used of a cap, with what is set aside."""
     row = connection.execute(sa.select(budget_use.c.tokens, budget_use.c.microusd).where(_is(cap))).first()
     return Spending() if row is None else Spending(row.tokens, row.microusd)
+
+
+def go_on(connection: sa.Connection, former_id: str, user_id: str, now: datetime) -> None:
+    """Who was forgotten and comes back has used of their day's cap what they had used; a newcomer's day is UTC's."""
+    use = budget_use.c
+    was = sa.and_(use.scope == "user", use.key == former_id)
+    left = sa.select(budget_use).where(was, use.resets_at > now).order_by(use.resets_at.desc()).limit(1)
+    row = connection.execute(left).mappings().first()
+    connection.execute(sa.delete(budget_use).where(was))
+    if row is not None:
+        fresh = {"key": user_id, "day": now.astimezone(UTC).date().isoformat(), "told": False}
+        connection.execute(budget_use.insert(), {**row, **fresh})
 
 
 def nearly_used(connection: sa.Connection, now: datetime, percent: int) -> list[CapUse]:

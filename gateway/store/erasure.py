@@ -5,21 +5,26 @@ What an agent keeps stands in tables of its own; of those with a `user_id` the r
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import sqlalchemy as sa
 
+from agent.transcript import EndReason
+from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
-from gateway.store.outbox import IS_OPEN, file_id
-from gateway.store.people import AuditRow, record, senders_of
+from gateway.store.dialect import upsert
+from gateway.store.journal import unpack_address
+from gateway.store.outbox import IS_OPEN, came_with, file_id
+from gateway.store.people import AuditRow, Person, record, senders_of
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
     audit,
     erasures,
+    forgotten_senders,
     grants,
     identities,
     invite_guesses,
@@ -72,13 +77,42 @@ class Erasure:
     asked_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A sender who was forgotten, as nobody can read it."""
+
+    tenant: str
+    mark: str  # keyed hash of the canonical sender
+    former_id: str  # the user they were
+    at: datetime  # what they said up to then is not taken in again
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureAsked:
+    """What asking made."""
+
+    unparked: Sequence[str]  # turns that waited for their word
+    forgotten: Sequence[Forgotten] = ()  # who they were; () where they stay
+
+
+Mark = Callable[[str, str], str]
+"""The keyed hash of a tenant's sender."""
+
+
 def ask(
-    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
-) -> Sequence[str]:
-    """Keep the wish, and let nothing of the person's wait any more; the turns that waited for their word.
+    connection: sa.Connection,
+    person: Person,
+    extent: Extent,
+    inbox_id: int,
+    said_at: datetime,
+    now: datetime,
+    mark: Mark,
+) -> ErasureAsked:
+    """Keep the wish, and let nothing of the person's wait any more.
 
     Who wants everything forgotten is nobody's identity from this commit on.
     """
+    tenant, user_id = person.tenant, person.user_id
     senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
     values = {
         "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
@@ -88,10 +122,18 @@ def ask(
     connection.execute(erasures.insert(), values)
     _clear_waiting(connection, user_id, extent, inbox_id, now)
     unparked = questions.withdraw_person(connection, user_id, now)
-    if extent is Extent.EVERYTHING:
-        for table in (identities, grants):
-            connection.execute(sa.delete(table).where(table.c.user_id == user_id))
-    return unparked
+    for table in (identities, grants) if extent is Extent.EVERYTHING else ():
+        connection.execute(sa.delete(table).where(table.c.user_id == user_id))
+    marked = [Forgotten(tenant, mark(tenant, sender), user_id, said_at) for sender in senders]
+    for sender in marked:
+        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": user_id, "at": said_at}
+        connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
+    return ErasureAsked(unparked, marked)
+
+
+def lately(connection: sa.Connection) -> list[Forgotten]:
+    """Who was forgotten and is still told from others. A system query."""
+    return [Forgotten(*row) for row in connection.execute(sa.select(forgotten_senders))]
 
 
 def pending(connection: sa.Connection) -> list[Erasure]:
@@ -131,8 +173,19 @@ def _keys(connection: sa.Connection, user_id: str) -> set[str]:
     return found
 
 
-def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables: Sequence[sa.Table] = ()) -> Progress:
-    """One batch of it: conversations, then messages, then the rest."""
+def _everywhere(_: Address) -> bool:
+    return True
+
+
+def erase(
+    connection: sa.Connection,
+    erasure: Erasure,
+    now: datetime,
+    own_tables: Sequence[sa.Table] = (),
+    is_configured: Callable[[Address], bool] = _everywhere,
+) -> Progress:
+    """One batch of it: conversations, then messages, then the rest. No account is waited for that is not configured."""
+    _end_left_behind(connection, erasure, is_configured, now)
     if erasure.extent is Extent.EVERYTHING:
         _clear_waiting(connection, erasure.user_id, erasure.extent, erasure.inbox_id, now)
     if _is_under_way(connection, erasure, now):
@@ -149,6 +202,16 @@ def erase(connection: sa.Connection, erasure: Erasure, now: datetime, own_tables
     connection.execute(sa.delete(erasures).where(erasures.c.id == erasure.id))
     record(connection, erasure.tenant, AuditRow(now, "person", "person_forgotten", erasure.id, erasure.extent))
     return Progress.DONE
+
+
+def _end_left_behind(
+    connection: sa.Connection, erasure: Erasure, is_configured: Callable[[Address], bool], now: datetime
+) -> None:
+    """A turn of theirs on an account that is configured no more runs nowhere, and never ends by itself."""
+    running = sa.select(turns.c.id, turns.c.address).where(turns.c.end_reason.is_(None), *_mine(erasure))
+    ids = [row.id for row in connection.execute(running) if not is_configured(unpack_address(row.address))]
+    stopped = {"end_reason": EndReason.STOPPED.value, "ended_at": now}
+    connection.execute(sa.update(turns).where(turns.c.id.in_(ids)).values(stopped))
 
 
 def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) -> bool:
@@ -232,7 +295,8 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     said = sa.and_(theirs, before)
     if erasure.extent is Extent.EVERYTHING:
         said = sa.or_(theirs, sa.and_(inbox.c.sender.in_(erasure.senders), before))
-    query = sa.select(inbox.c.id, inbox.c.chat, inbox.c.event_id).where(said, inbox.c.sender != GONE)
+    came = inbox.c.id, inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.event_id
+    query = sa.select(*came).where(said, inbox.c.sender != GONE)
     found = connection.execute(query.limit(ROWS_BATCH)).all()
     ids = [row.id for row in found]
     if not ids:
@@ -240,6 +304,7 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     causes = [f"inbox:{id_}" for id_ in ids]
     sent = connection.execute(sa.select(outbox.c.media).where(outbox.c.cause.in_(causes), outbox.c.media.is_not(None)))
     _delete_each(connection, blobs.c.id, {blob for row in sent for blob in _BLOB.findall(row.media)})
+    _delete_each(connection, blobs.c.turn_id, {came_with(row.channel, row.account, row.event_id) for row in found})
     _empty_outbox(connection, outbox.c.cause.in_(causes))
     connection.execute(sa.delete(reply_routes).where(reply_routes.c.inbox_id.in_(ids)))
     connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"row:{id_}" for id_ in ids])))
@@ -289,7 +354,7 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     connection.execute(sa.update(audit).where(of).values(subject=GONE))
     nobody = {"user_id": GONE, "session_id": GONE}
     connection.execute(sa.update(usage).where(usage.c.user_id == erasure.user_id).values(nobody))
-    connection.execute(sa.delete(budget_use).where(budget_use.c.key == erasure.user_id))
+    connection.execute(sa.update(budget_use).where(budget_use.c.key == erasure.user_id).values(told=True))  # see go_on
 
 
 _KEPT = {table.name for table in (users, erasures, inbox, turns, usage, chats)}

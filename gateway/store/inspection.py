@@ -20,7 +20,7 @@ class Inspection:
 
     where: str  # without password
     exists: bool = True  # it holds a schema of ours
-    revision: str = ""  # "0021"; "" where nobody knows
+    revision: str = ""  # "0023"; "" where nobody knows
     problem: str = ""  # why it cannot be used; "" where it can
 
     @property

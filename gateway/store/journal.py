@@ -183,7 +183,8 @@ def _pack(address: Address) -> str:
     return "\x1f".join((address.channel, address.account, address.chat, address.thread or ""))
 
 
-def _unpack(text: str) -> Address:
+def unpack_address(text: str) -> Address:
+    """Where a turn answers, as its row has it."""
     channel, account, chat, thread = text.split("\x1f")
     return Address(channel, account, chat, thread or None)
 
@@ -311,7 +312,7 @@ def open_turns(connection: sa.Connection) -> list[OpenTurn]:
 
 def _as_open(row: sa.Row[Any]) -> OpenTurn:
     turn = TurnRow(
-        row.id, row.tenant_id, row.session_id, row.user_id, row.kind, _unpack(row.address), row.reply_to,
+        row.id, row.tenant_id, row.session_id, row.user_id, row.kind, unpack_address(row.address), row.reply_to,
         row.started_at, row.attempts,
     )  # fmt: skip
     return OpenTurn(turn, row.key, row.parked_at is not None)

@@ -242,14 +242,24 @@ def parked_lanes(connection: sa.Connection) -> list[str]:
     return list(connection.execute(sa.select(parked.c.lane)).scalars())
 
 
+CAME = "came:"
+
+
 def file_id(key: str) -> str:
     """The id of the file that the change of this key made."""
     return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
 
 
-def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime) -> None:
-    """Keep a file under an id of the caller's; the same again changes nothing."""
-    row = {"id": id_, "tenant_id": tenant, "content": content, "created_at": now}
+def came_with(channel: str, account: str, event_id: str) -> str:
+    """Whose a picture is until a turn takes it: the event's that brought it."""
+    return file_id(f"{channel}:{account}:{event_id}").replace("made:", CAME)
+
+
+def put_file(
+    connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime, whose: str | None = None
+) -> None:
+    """Keep a file under an id of the caller's; the same again changes nothing. `whose` is `came_with` or nobody's."""
+    row = {"id": id_, "tenant_id": tenant, "content": content, "created_at": now, "turn_id": whose}
     connection.execute(insert_new(connection, blobs), row)
 
 

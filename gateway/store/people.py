@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from agent.ports import Principal
 from gateway.safety import names
 from gateway.safety.redaction import escape_controls
+from gateway.store import budgets
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import audit, grants, identities, users
@@ -69,6 +70,7 @@ class Newcomer:
     role: str  # only for a user that is not there yet
     granted_by: str  # user id, "cli" or BY_POLICY
     locale: str | None = None
+    former_id: str | None = None  # the user they were until they were forgotten; None: not lately
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,11 @@ def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
     return connection.execute(sa.select(users.c.id).where(*owner).limit(1)).first() is not None
 
 
+def is_only_owner(connection: Connection, person: Person) -> bool:
+    """Whether their tenant would have no owner without them."""
+    return person.role == "owner" and not has_owner(connection, person.tenant, beside=person.user_id)
+
+
 def enrol(connection: Connection, newcomer: Newcomer, now: datetime) -> Person:
     """Make the sender a user, or find the one it is, and grant the account. The same again changes nothing.
 
@@ -155,6 +162,8 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
     link(connection, newcomer.tenant, newcomer.sender_key, user_id, now)
     created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
     record(connection, newcomer.tenant, created)
+    if newcomer.former_id is not None:
+        budgets.go_on(connection, newcomer.former_id, user_id, now)
     return user_id
 
 

@@ -3,14 +3,15 @@
 Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from gateway.store.outbox import IS_FAILED, IS_OPEN, PartState
-from gateway.store.tables.people import users
+from gateway.store import people
+from gateway.store.outbox import IS_FAILED, IS_OPEN, Action, PartState
+from gateway.store.tables.people import pairing_requests, users
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
 
@@ -81,9 +82,12 @@ def inbox_lines(
     return read_inbox(connection, where, limit)
 
 
-def read_inbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int) -> list[InboxLine]:
-    """The newest rows of which all this holds, newest first."""
-    found = connection.execute(sa.select(inbox).where(*where).order_by(inbox.c.id.desc()).limit(limit)).all()
+def read_inbox(
+    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int, *, oldest: bool = False
+) -> list[InboxLine]:
+    """The newest rows of which all this holds, newest first; or the `oldest`, those first."""
+    order = inbox.c.id if oldest else inbox.c.id.desc()
+    found = connection.execute(sa.select(inbox).where(*where).order_by(order).limit(limit)).all()
     names = _names(connection, {row.user_id for row in found if row.user_id})
     return [
         InboxLine(
@@ -117,6 +121,12 @@ def read_outbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool
     """The newest parts of which all this holds, newest first."""
     found = connection.execute(sa.select(outbox).where(*where).order_by(outbox.c.id.desc()).limit(limit)).all()
     return _to_lines(connection, found)
+
+
+def outbox_by_id(connection: sa.Connection, tenant: str, ids: Collection[int]) -> list[OutboxLine]:
+    """These parts, in their order."""
+    where = [outbox.c.tenant_id == tenant, outbox.c.id.in_(ids)]
+    return read_outbox(connection, where, len(ids))[::-1]
 
 
 def outbox_words(connection: sa.Connection, tenant: str, id_: int) -> OutboxWords | None:
@@ -164,3 +174,110 @@ def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str
 def _names(connection: sa.Connection, user_ids: set[str]) -> Mapping[str, str]:
     query = sa.select(users.c.id, users.c.display_name).where(users.c.id.in_(user_ids))
     return {row.id: row.display_name for row in connection.execute(query)} if user_ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSender:
+    """Somebody who has written: one who was let in, or a stranger."""
+
+    user_id: str | None  # None: a stranger
+    name: str
+    role: str
+    senders: tuple[str, ...]  # canonical: telegram:42
+    timezone: str
+
+
+def known_senders(connection: sa.Connection, tenant: str) -> list[KnownSender]:
+    """Everybody of a tenant who was let in, then the strangers who asked to be, each once."""
+    found = [
+        KnownSender(person.user_id, person.display_name, person.role, tuple(sorted(person.identities)), person.timezone)
+        for person in people.everybody(connection)
+        if person.tenant == tenant
+    ]
+    inside = {sender for person in found for sender in person.senders}
+    asked = sa.select(pairing_requests.c.sender, pairing_requests.c.display_name).where(
+        pairing_requests.c.tenant_id == tenant
+    )
+    strangers = {row.sender: row.display_name for row in connection.execute(asked.order_by(pairing_requests.c.id))}
+    return found + [
+        KnownSender(None, name, "not let in", (sender,), "UTC")
+        for sender, name in strangers.items()
+        if sender not in inside
+    ]
+
+
+def messages_of(
+    connection: sa.Connection,
+    tenant: str,
+    person: KnownSender,
+    limit: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    oldest: bool = False,
+) -> list[InboxLine]:
+    """What came in from somebody with `since` <= instant < `until`: the newest, newest first, or the `oldest`.
+
+    Rows stand in the order of their admission, so that their ids bound the time, and no index of it is needed.
+    """
+    theirs = sa.or_(inbox.c.sender.in_(person.senders), inbox.c.user_id == person.user_id)
+    where = [inbox.c.tenant_id == tenant, theirs]
+    if since is not None:
+        where.append(inbox.c.id >= _first_id_at(connection, since))
+    if until is not None:
+        where.append(inbox.c.id < _first_id_at(connection, until))
+    return read_inbox(connection, where, limit, oldest=oldest)
+
+
+def _first_id_at(connection: sa.Connection, at: datetime) -> int:
+    """The lowest id of a row that was admitted at this instant or later; beyond the highest where there is none."""
+    ends = sa.select(sa.func.coalesce(sa.func.min(inbox.c.id), 0), sa.func.coalesce(sa.func.max(inbox.c.id), 0))
+    low, high = connection.execute(ends).one()
+    high += 1
+    while low < high:  # the first row from the middle on says which half
+        middle = (low + high) // 2
+        from_there = (
+            sa.select(inbox.c.id, inbox.c.admitted_at).where(inbox.c.id >= middle).order_by(inbox.c.id).limit(1)
+        )
+        row = connection.execute(from_there).first()
+        if row is None or row.admitted_at >= at:
+            high = middle
+        else:
+            low = row.id + 1
+    return int(low)
+
+
+def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str | None:
+    """What became of a stranger's newest request to be let in, in words; None where there is none."""
+    asked = sa.select(pairing_requests).where(
+        pairing_requests.c.tenant_id == tenant, pairing_requests.c.sender == row.sender
+    )
+    found = connection.execute(asked.order_by(pairing_requests.c.id.desc()).limit(1)).first()
+    if found is None:
+        return None
+    if found.state == "pending":
+        return f"their request waits: `tenk pairing approve --request {found.id[-8:]}` lets them in"
+    by = f" by {found.decided_by}" if found.decided_by else ""
+    return f"their last request is {found.state}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLetters:
+    """What could not be delivered, counted; without alerts and apologies that failed themselves."""
+
+    dead: int
+    unknown: int
+    newest_id: int  # 0: none
+    newest_error: str
+
+
+def failed_letters(connection: sa.Connection) -> FailedLetters:
+    """Of every tenant. A system query. A placeholder of unknown fate is none: the answer went without it."""
+    own = [outbox.c.cause.startswith(prefix) for prefix in ("alert:", "dead:")]
+    where = sa.and_(IS_FAILED, outbox.c.action != Action.PLACEHOLDER, ~sa.or_(*own))
+    counted = sa.select(outbox.c.state, sa.func.count(), sa.func.max(outbox.c.id)).where(where)
+    found = {row[0]: (row[1], row[2]) for row in connection.execute(counted.group_by(outbox.c.state))}
+    newest = max((id_ for _, id_ in found.values()), default=0)
+    error = connection.execute(sa.select(outbox.c.error).where(outbox.c.id == newest)).scalar() if newest else None
+    dead, unknown = (found.get(state, (0, 0))[0] for state in (PartState.DEAD, PartState.UNKNOWN))
+    return FailedLetters(dead, unknown, newest, (error or "nobody noted why")[:200])

@@ -10,8 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from gateway.store.outbox import IS_OPEN
-from gateway.store.tables.people import audit
+from gateway.store.outbox import CAME, IS_OPEN
+from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, summaries, turns, usage
 
@@ -127,6 +127,19 @@ def take_pictures(connection: sa.Connection, before: datetime) -> int:
     ids = list(connection.execute(query.order_by(blobs.c.created_at).limit(BATCH)).scalars())
     connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
     return len(ids)
+
+
+def take_unclaimed(connection: sa.Connection, before: datetime) -> int:
+    """Pictures from before then that no turn took: whoever sent them took it back, or the process died."""
+    unclaimed = blobs.c.turn_id.startswith(CAME), blobs.c.created_at < before
+    ids = list(connection.execute(sa.select(blobs.c.id).where(*unclaimed).limit(BATCH)).scalars())
+    connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_forgotten(connection: sa.Connection, before: datetime) -> int:
+    """Marks of people who were forgotten before then."""
+    return connection.execute(sa.delete(forgotten_senders).where(forgotten_senders.c.at < before)).rowcount
 
 
 def give_back(connection: sa.Connection) -> int:

@@ -86,6 +86,7 @@ class PlanPort(FakeTurnPort):
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         """Keep the answer."""
         self.plan = text

@@ -9,7 +9,7 @@ from agent.pictures import Picture, Unseen
 from channels.errors import Permanent
 from channels.messages import INBOUND_EVENT, Attachment, AttachmentKind, InboundMessage
 from gateway.sessions.config import PicturesConfig
-from gateway.sessions.pictures import PictureFetcher
+from gateway.sessions.pictures import PictureFetcher, Whose
 from gateway.store.tables.traffic import inbox
 from tests.contract.platform_rigs import DiscordRig, PlatformRig, SlackRig, TelegramRig
 from tests.fakes.pictures import png
@@ -36,12 +36,12 @@ async def test_a_picture_comes_with_its_words_and_is_kept_until_the_platform_has
     content = png(900, 600, padding=2_000)
     kept: dict[str, bytes] = {}
 
-    async def keep(_tenant: str, id_: str, found: bytes) -> None:
+    async def keep(_tenant: str, id_: str, found: bytes, _came_with: str) -> None:
         kept[id_] = found
 
     async def fetch(**config: int) -> Picture:
         fetcher = PictureFetcher(PicturesConfig.model_validate(config), lambda: True, keep)
-        (picture,) = await fetcher.fetch(rig.channel, [attachment], "t")
+        (picture,) = await fetcher.fetch(rig.channel, [attachment], Whose("t", ""))
         return picture
 
     attachment = await sent(rig, content)

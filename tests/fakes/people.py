@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.store import schema
 from gateway.store.tables.people import pairing_requests
+
+T = TypeVar("T")
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 KEY = bytes(range(32))
@@ -80,3 +83,14 @@ def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[
             _made[make] = plain.serialize()
         yield connection
     engine.dispose()
+
+
+class OnConnection:
+    """A reader over a connection that is open."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """As the port says."""
+        return query(self._connection)

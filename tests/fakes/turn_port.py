@@ -127,13 +127,14 @@ class FakeTurnPort:
         note: str = "",
         *,
         busy_s: float | None = None,
+        why: str = "",
     ) -> bool:
         await asyncio.sleep(0)
         assert text.strip(), "an answer is never empty"
         if self.waiting and reason is EndReason.COMPLETED:
             return False
         assert text.endswith(note)
-        self._commit(*([response] if response else []), TurnEnded(reason, text, note, busy_s))
+        self._commit(*([response] if response else []), TurnEnded(reason, text, note, busy_s, why))
         return True
 
     def progress(self, event: TurnEvent) -> None:

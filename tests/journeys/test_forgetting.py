@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from channels.simulators.slack.person_side import SlackPersonSide
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.house import WAIT_S, House, house, slow
 
@@ -73,6 +74,49 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         here.model.script(Reply("Hello, stranger."))
         here.sim.say(WHO, "hello again")
         await here.told(WHO, "Hello, stranger.")
+
+
+async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Path):
+    """Before they are asked whether they are sure; what else there is to forget they may."""
+    async with house(tmp_path, access="pairing") as here:
+        here.sim.say(WHO, "/start")
+        await here.told(WHO, "private")
+        (request,) = await here.operator("pairing.list")
+        await here.operator("pairing.approve", {"request": request["request"]})
+        await here.told(WHO, "owner")
+        for words in ("everything", "everything yes"):
+            before = len(here.texts(WHO))
+            here.sim.say(WHO, f"/forget {words}")
+            await here.until(lambda before=before: len(here.texts(WHO)) > before, "an answer")
+            assert "You are the only owner here" in here.texts(WHO)[-1]
+        assert not await here.rows("SELECT id FROM erasures")
+        here.sim.say(WHO, "/forget talk yes")
+        await here.told(WHO, "what we said is deleted")
+        await until_done(here)
+        assert [{"role": "owner"}] == await here.rows("SELECT role FROM users")
+
+
+async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path):
+    """A restart reads the last minutes of each chat once more: what was said before the goodbye stays forgotten."""
+    chat = f"D{WHO}"
+    async with SlackPersonSide() as slack:
+        for start in (1, 2):
+            async with house(tmp_path, environ=slack.environment()) as here:
+                await here.until(slack.is_connected, "the socket")
+                if start == 1:
+                    slack.say(chat, f"My word is {CANARY}")
+                    await here.until(lambda: len(slack.answers(chat)) == 1, "an answer")
+                    slack.command(chat, "forget", "everything yes")
+                    await here.until(lambda: "we start as strangers" in slack.answers(chat)[-1].text, "a goodbye")
+                    await until_done(here)
+                    assert [] == await bytes_left(here, CANARY, f"U{WHO}")
+                slack.say(chat, f"hello, start {start}")
+                await here.until(lambda start=start: f"start {start}" in str(here.model.requests[-1:]), "a request")
+                await here.settled()
+                assert CANARY not in str(here.model.requests[-1])
+                assert [] == await bytes_left(here, CANARY)
+        said = [answer for answer in slack.answers(chat) if "strangers" not in answer.text]
+        assert 3 == len(said)
 
 
 async def test_an_operator_has_somebody_forgotten_while_it_runs(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from pydantic import JsonValue
+
 from channels.simulators.discord.checks import JsonObject
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.discord.state import ShownMessage
@@ -43,6 +45,10 @@ class DiscordPersonSide(PersonSide):
         """See `PersonSide`: no session can be resumed."""
         self.simulator.forget_sessions()
 
+    def script_fault(self, **fault: JsonValue) -> None:
+        """See `PersonSide`."""
+        self.simulator.faults.load([fault])
+
     def calls(self, chat: str) -> int:
         """See `PersonSide`."""
         return len(self.simulator.history(int(chat)))
@@ -82,6 +88,11 @@ class DiscordPersonSide(PersonSide):
         """See `PersonSide`; its text is the option of that name."""
         used = self.simulator.command(int(chat), name, {"text": text} if text else None, person=person)
         return lambda: used.acked_at_s is not None
+
+    def has_command(self, name: str, text: str) -> bool:
+        """See `PersonSide`: one that takes these words, as its option `text` or as none at all."""
+        options = next((command.get("options") for command in self.bot.commands if command["name"] == name), None)
+        return not text if not options else any(option.get("name") == "text" for option in _objects(options))
 
     def press(self, chat: str, message_id: str, value: str, *, person: int | None = None) -> None:
         """See `PersonSide`."""

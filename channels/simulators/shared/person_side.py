@@ -5,13 +5,14 @@ one platform has, and the faults by script, are asked of its simulator.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import ClassVar, Self
 
 from pydantic import JsonValue
 
+from channels.simulators.shared.history import Arrived
 from channels.simulators.shared.server import Served
 
 
@@ -116,6 +117,23 @@ class PersonSide(ABC):
     def calls(self, chat: str) -> int:
         """How many calls of the bot's have come in for this chat."""
 
+    def recent_calls(self, most: int) -> Sequence[Arrived[int] | Arrived[str]]:
+        """The newest calls of the bot's, oldest first."""
+        return self._served.history(after=self.newest_seq - most)
+
+    def cut_wire(self, *, mended: bool = False) -> None:
+        """Cut the wire between the gateway and this platform, or mend it."""
+        self._served.cut_wire(mended=mended)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the wire is cut."""
+        return self._served.is_cut
+
+    @abstractmethod
+    def script_fault(self, **fault: JsonValue) -> None:
+        """Let a fault hit a coming call; its fields are those of `ScriptedFault` and of the platform's own kinds."""
+
     # ------------------------------------------------------------ people and chats
 
     @abstractmethod
@@ -159,6 +177,10 @@ class PersonSide(ABC):
     @abstractmethod
     def command(self, chat: str, name: str, text: str = "", *, person: int | None = None) -> Callable[[], bool]:
         """Use a command as the platform has them; what comes back says whether the gateway has taken it."""
+
+    def has_command(self, name: str, text: str) -> bool:
+        """Whether the platform itself takes this for a command; elsewhere it is a message that begins with "/"."""
+        return True
 
     @abstractmethod
     def press(self, chat: str, message_id: str, value: str, *, person: int | None = None) -> None:

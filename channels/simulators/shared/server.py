@@ -70,6 +70,8 @@ class Served(Watched[Id], ABC):
     _host = LOOPBACK
     _port = 0  # 0 takes a free one
     _runner: web.ServerRunner | None = None
+    _server: web.Server | None = None
+    _is_cut = False
     _at_work: asyncio.Task[None] | None = None
 
     @property
@@ -84,6 +86,27 @@ class Served(Watched[Id], ABC):
     async def _work(self) -> None:
         """What goes on beside the answering, from `start` to `aclose`."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether nobody reaches it over the network just now."""
+        return self._is_cut
+
+    def cut_wire(self, *, mended: bool = False) -> None:
+        """Cut every connection, and each that is tried, until the same is called with `mended`; people go on here."""
+        self._is_cut = not mended
+        for connection in self._server.connections if self._server is not None and self._is_cut else ():
+            if connection.transport is not None:
+                connection.transport.abort()
+        self._notify()
+
+    async def _reach(self, request: web.BaseRequest) -> web.StreamResponse:
+        """An answer, where there is a wire."""
+        if self._is_cut:
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=503)
+        return await self._handle(request)
+
     async def start(self) -> None:
         """Listen.
 
@@ -91,8 +114,8 @@ class Served(Watched[Id], ABC):
             OSError: the port is taken.
         """
         # A call that waits must not hold up the end, hence the short shutdown.
-        server = web.Server(self._handle, access_log=None, request_factory=_request)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
+        self._server = web.Server(self._reach, access_log=None, request_factory=_request)
+        self._runner = web.ServerRunner(self._server, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self._port).start()
         self._port = self._runner.addresses[0][1]

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from pydantic import JsonValue
+
 from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import ShownMessage
@@ -41,6 +43,10 @@ class SlackPersonSide(PersonSide):
         """See `PersonSide`: what waits for a socket has waited too long."""
         self.simulator.sockets.lost += self.simulator.sockets.open
         self.simulator.sockets.open.clear()
+
+    def script_fault(self, **fault: JsonValue) -> None:
+        """See `PersonSide`."""
+        self.simulator.faults.load([fault])
 
     def calls(self, chat: str) -> int:
         """See `PersonSide`."""

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
+from pydantic import JsonValue
+
 from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import PersonFile, ShownMessage
@@ -45,6 +47,10 @@ class TelegramPersonSide(PersonSide):
     def forget(self) -> None:
         """Telegram keeps updates for a day."""
 
+    def script_fault(self, **fault: JsonValue) -> None:
+        """See `PersonSide`."""
+        self.simulator.faults.load([fault])
+
     def calls(self, chat: str) -> int:
         """See `PersonSide`."""
         return len(self.simulator.history(int(chat)))
@@ -83,6 +89,10 @@ class TelegramPersonSide(PersonSide):
         """See `PersonSide`; on Telegram it is a message like others, and kept like them."""
         self.say(chat, f"/{name} {text}".strip(), person=person)
         return lambda: True
+
+    def has_command(self, name: str, text: str) -> bool:
+        """See `PersonSide`."""
+        return False
 
     def press(self, chat: str, message_id: str, value: str, *, person: int | None = None) -> None:
         """See `PersonSide`."""

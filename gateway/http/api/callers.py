@@ -41,7 +41,8 @@ class ApiCallers:
             rules = self._access.rules_of(CHANNEL, ACCOUNT)
             if rules.direct is not Policy.OPEN and not rules.lists(sender):
                 raise _not_let_in()
-            newcomer = Newcomer(key.tenant, sender, f"{CHANNEL}:{ACCOUNT}", user, Role.MEMBER, BY_POLICY, locale)
+            account, former_id = f"{CHANNEL}:{ACCOUNT}", self._snapshot.former_id(key.tenant, sender)
+            newcomer = Newcomer(key.tenant, sender, account, user, Role.MEMBER, BY_POLICY, locale, former_id)
             enrol = partial(people.enrol, newcomer=newcomer, now=self._clock())
             person = await self._store.write(enrol, self._snapshot.put)
         if person.role == Role.BLOCKED:

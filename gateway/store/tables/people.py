@@ -147,6 +147,28 @@ erasures = sa.Table(  # people who want to be forgotten, until they are
     sa.Column("asked_at", Instant, nullable=False),
 )
 
+forgotten_senders = sa.Table(  # who was forgotten lately, as nobody can read it: see gateway.access.policy
+    "forgotten_senders",
+    metadata,
+    tenant_column(),
+    sa.Column("mark", sa.String(64), nullable=False),  # keyed hash of the sender
+    sa.Column("former_id", Id, nullable=False),  # the user they were: by it their caps are counted on
+    sa.Column("at", Instant, nullable=False, index=True),  # what they said up to then is not taken in again
+    sa.PrimaryKeyConstraint("tenant_id", "mark"),
+)
+
+oauth_flows = sa.Table(  # links at which people may agree, each until it is used or over
+    "oauth_flows",
+    metadata,
+    sa.Column("state_hash", sa.String(64), primary_key=True),  # SHA-256
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("provider", sa.String(32), nullable=False),
+    sa.Column("sealed", sa.Text, nullable=False),  # JSON of state and verifier, see gateway.safety.vault
+    sa.Column("ends_at", Instant, nullable=False, index=True),
+    sa.UniqueConstraint("tenant_id", "user_id", "provider"),
+)
+
 audit = sa.Table(
     "audit",
     metadata,

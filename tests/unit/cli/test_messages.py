@@ -1,10 +1,16 @@
 """What operators read of messages: the tables of `tenk inbox` and `tenk outbox`, and what they may do."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from gateway.cli.messages import OUT_COLUMNS, part_lines
 from gateway.cli.status import home_of
 from gateway.cli.tables import json_text, table_lines
+from gateway.errors import GatewayError
+from gateway.ops.reports import report_calls
+from tests.fakes.people import NOON, OnConnection, database
 from tests.unit.cli.test_cli import tenk
 
 PART = {
@@ -35,18 +41,29 @@ def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
 
 
 def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:
-    """Looking makes no database; what is no outcome or state is told with those there are."""
-    for command in (["inbox"], ["outbox", "list"], ["outbox", "retry", "--dead"]):
-        done = tenk(*command, home=tmp_path)
-        assert (1, True) == (done.returncode, "no gateway has run on this home" in done.stderr)
+    """Looking makes no database; an empty one has no rows, and what is no outcome is told with those there are."""
+    done = tenk("outbox", "retry", "--dead", home=tmp_path)
+    assert (1, True) == (done.returncode, "no gateway has run on this home" in done.stderr)
     assert not (tmp_path / "var").exists()
     assert 0 == tenk("db", "upgrade", home=tmp_path).returncode
-    assert "Nothing like that came in.\n" == tenk("inbox", home=tmp_path).stdout
     assert "[]\n" == tenk("outbox", "list", "--json", home=tmp_path).stdout
-    assert "there are: open, answered" in tenk("inbox", "--outcome", "lost", home=tmp_path).stderr
-    assert "there are: ready, sending" in tenk("outbox", "list", "--state", "lost", home=tmp_path).stderr
-    assert "no part of the outbox has the id 7" in tenk("outbox", "show", "7", home=tmp_path).stderr
     assert "no part of the outbox has the id 7" in tenk("outbox", "discard", "7", home=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("inbox.list", {"outcome": "lost"}, "there are: open, answered"),
+        ("inbox.list", {"limit": 10_000}, "a number from 1 to 1000"),
+        ("outbox.list", {"states": ["lost"]}, "there are: ready, sending"),
+        ("outbox.show", {"id": 7}, "no part of the outbox has the id 7"),
+        ("outbox.show", {"id": "7"}, "the id is a number"),
+    ],
+)
+async def test_what_cannot_be_asked_is_told_with_what_can(name: str, arguments: Any, words: str) -> None:
+    """Over the control socket as at the command line."""
+    with database() as connection, pytest.raises(GatewayError, match=words):
+        await report_calls(OnConnection(connection), lambda: NOON)[name](arguments)
 
 
 def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:

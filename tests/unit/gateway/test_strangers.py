@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from structlog.testing import capture_logs
 
 from channels.messages import ButtonPressed, ChatKind, MessageDeleted
 from gateway.access import codes
-from gateway.access.config import AccessConfig
+from gateway.access.config import AccessConfig, Policy
 from gateway.access.operations import OperationRefused
+from gateway.access.policy import AccessSnapshot, Enrol
+from gateway.store import people
+from gateway.store.erasure import Forgotten
 from tests.fakes.door import Door, pairing_door
 from tests.fakes.people import KEY, NOON
 
@@ -197,3 +201,27 @@ async def test_presses_count_as_messages_do(door: Door) -> None:
         await door.receive(pressed)
     assert 3 == sum(isinstance(row.event, ButtonPressed) for row in door.rows)
     assert 1 == len(await door.told())
+
+
+# ---------------------------------------------------------------- who was forgotten
+
+
+async def test_what_was_said_before_its_sender_was_forgotten_is_not_taken_in_again(door: Door) -> None:
+    """A platform's history tells it once more; what they say since is a newcomer's, whose caps are counted on."""
+    door.under(AccessConfig(direct=Policy.OPEN))
+    before = await door.say("one")
+    (person,) = await door.spine.store.read(people.everybody)
+    mark = door.snapshot.mark("default", before.sender_key)
+    forgotten = Forgotten("default", mark, person.user_id, before.received_at)
+    door.snapshot.forget(person.user_id, [forgotten])
+    await door.receive(replace(before, event_id="read again"))
+    assert ["one"] == door.taken
+    again = replace(before, event_id="new", received_at=before.received_at + timedelta(seconds=1))
+    plan = door.intake.plan(again)
+    assert plan is not None and isinstance(plan.decision, Enrol)
+    assert person.user_id == plan.decision.newcomer.former_id
+    await door.say("two", "8")
+    assert ["one", "two"] == door.taken
+    later = AccessSnapshot()
+    later.begin(b"the key of another home", [forgotten])
+    assert not later.is_forgotten(before)

@@ -12,7 +12,7 @@ from agent.ports import ModelFacts
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Attachment, AttachmentKind
 from gateway.sessions.config import PicturesConfig
-from gateway.sessions.pictures import PictureFetcher
+from gateway.sessions.pictures import PictureFetcher, Whose
 from tests.fakes.chat import FakeChannel
 from tests.fakes.pictures import png
 from tests.fakes.spine import Spine, quick_store
@@ -44,12 +44,12 @@ async def fetch(
     """What became of them, and what is kept."""
     kept: dict[str, bytes] = {}
 
-    async def keep(tenant: str, id_: str, content: bytes) -> None:
-        assert tenant == "t"
+    async def keep(tenant: str, id_: str, content: bytes, came_with: str) -> None:
+        assert ("t", "came:1") == (tenant, came_with)
         kept[id_] = content
 
     fetcher = PictureFetcher(PicturesConfig.model_validate(config), sees, keep)
-    return await fetcher.fetch(channel, attachments, "t"), kept
+    return await fetcher.fetch(channel, attachments, Whose("t", "came:1")), kept
 
 
 async def test_pictures_are_kept_under_a_name_of_ours_with_what_their_bytes_say():

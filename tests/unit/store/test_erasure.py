@@ -1,81 +1,34 @@
 """An erasure takes what is one person's, in groups what tells of them too, and leaves everybody else theirs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
 
-from gateway.store import erasure
-from gateway.store.erasure import Extent, Progress
-from gateway.store.outbox import file_id
-from gateway.store.people import AuditRow, record
+from agent.budgets import Spending
+from gateway.store import budgets, erasure, people, retention
+from gateway.store.budgets import Cap
+from gateway.store.erasure import Extent, Forgotten, Progress
+from gateway.store.outbox import came_with, file_id, put_file
+from gateway.store.people import BY_POLICY, AuditRow, Newcomer, record
 from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, erasures, identities, pairing_requests, users
-from gateway.store.tables.traffic import chats, inbox, outbox
-from gateway.store.tables.turns import blobs, events, sessions, turns
+from gateway.store.tables.traffic import inbox, outbox
+from gateway.store.tables.turns import blobs, sessions, turns
 from tests.fakes.people import database
 from tests.fakes.spine import NOON
-
-ANA, BEN = "019a0000-0000-7000-8000-00000000000a", "019a0000-0000-7000-8000-00000000000b"
-PICTURE = "019a0000-0000-7000-8000-0000000000ff"
-DIRECT, GROUP = "agent:coach:telegram:main:direct:42", "agent:coach:telegram:main:group:-7"
+from tests.fakes.talks import ANA, BEN, DIRECT, GROUP, add_turn, carried_out, fill
 
 
 @pytest.fixture
 def connection() -> Iterator[sa.Connection]:
     """Ana talks to the bot alone, Ana and Ben in a group, Ben alone."""
     with database(metadata.create_all) as connection:
-        _fill(connection)
+        fill(connection)
         yield connection
-
-
-def _fill(connection: sa.Connection) -> None:
-    for user, sender in ((ANA, "42"), (BEN, "43")):
-        person = {"role": "member", "display_name": sender, "timezone": "UTC", "week_start": 0, "created_at": NOON}
-        connection.execute(users.insert(), {"id": user, "tenant_id": "default", **person})
-        who = {"channel": "telegram", "scope": "", "sender": sender, "user_id": user, "linked_at": NOON}
-        connection.execute(identities.insert(), {"tenant_id": "default", **who})
-    for at, (user, key, chat) in enumerate(
-        ((ANA, DIRECT, "42"), (ANA, GROUP, "-7"), (BEN, GROUP, "-7"), (BEN, "b", "43"))
-    ):
-        _add_turn(connection, at, user, key, chat)
-
-
-def _add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str) -> None:
-    """One message with its answer."""
-    place = {"tenant_id": "default", "channel": "telegram", "account": "main", "chat": chat}
-    known = connection.execute(sa.select(sessions.c.id).where(sessions.c.key == key)).scalar()
-    if known is None:
-        session = {"id": key, "tenant_id": "default", "key": key, "generation": 1, "mode": "steer", "created_at": NOON}
-        connection.execute(sessions.insert(), session)
-        direct = {"thread": "", "direct": key is not GROUP, "user_id": user, "heard_at": NOON}
-        if connection.execute(sa.select(chats.c.chat).where(chats.c.chat == chat)).first() is None:
-            connection.execute(chats.insert(), place | direct)
-    turn = f"turn{at}"
-    began = {
-        "user_id": user,
-        "kind": "chat",
-        "address": "{}",
-        "started_at": NOON,
-        "attempts": 1,
-        "end_reason": "completed",
-    }
-    connection.execute(turns.insert(), {"id": turn, "tenant_id": "default", "session_id": key, **began})
-    payload = f'{{"text":"words of {user[-1]}","picture":"{PICTURE}"}}' if user == ANA else '{"text":"words of b"}'
-    event = {"session_id": key, "seq": at, "turn_id": turn, "step": 0, "kind": "x", "payload": payload, "at": NOON}
-    connection.execute(events.insert(), {"tenant_id": "default", "call_key": f"{turn}/0/0", "version": 1, **event})
-    came = {"event_id": f"update:{at}", "kind": "message", "sender": f"telegram:{'42' if user == ANA else '43'}"}
-    came |= {"user_id": user, "session_key": key, "payload": payload, "received_at": NOON, "admitted_at": NOON}
-    connection.execute(inbox.insert(), place | came | {"attempts": 0, "outcome": "answered", "id": at + 1})
-    said = {"cause": turn, "part": 0, "op": 0, "action": "send", "lane": f"telegram:main:{chat}", "rendered": "r"}
-    said |= {"plain": "p", "idem_key": turn, "state": "sent", "attempts": 1, "marked": False, "created_at": NOON}
-    connection.execute(outbox.insert(), place | said)
-    for id_ in {file_id(f"{turn}/0/0"), PICTURE} if user == ANA else {file_id(f"{turn}/0/0")}:
-        kept = connection.execute(sa.select(blobs.c.id).where(blobs.c.id == id_)).scalar()
-        if kept is None:
-            row = {"id": id_, "tenant_id": "default", "content": b"x", "created_at": NOON}
-            connection.execute(blobs.insert(), row)
 
 
 def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
@@ -99,16 +52,6 @@ def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
         ("cli", "role_changed", BEN, "member to operator"),
     ] == [tuple(row) for row in found[:3]]
     assert ["r2"] == list(connection.execute(sa.select(pairing_requests.c.id)).scalars())  # asked anew, as a stranger
-
-
-def carried_out(connection: sa.Connection, extent: Extent, inbox_id: int = 2) -> list[Progress]:
-    """Ask for Ana, and do it."""
-    erasure.ask(connection, "default", ANA, extent, inbox_id, NOON)
-    (wanted,) = erasure.pending(connection)
-    done = [erasure.erase(connection, wanted, NOON)]
-    while done[-1] is Progress.MORE:
-        done.append(erasure.erase(connection, wanted, NOON))
-    return done
 
 
 def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone(connection: sa.Connection):
@@ -139,10 +82,10 @@ def test_talk_goes_and_the_person_stays(connection: sa.Connection):
 
 def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it(connection: sa.Connection):
     """She never asked there; of another group, whose name only begins alike, and from before she spoke nothing goes."""
-    _add_turn(connection, 4, BEN, "agent:coach:telegram:main:group:-9", "-9")
-    _add_turn(connection, 5, BEN, "agent:coach:telegram:main:group:-9:thread:1", "-9")
-    _add_turn(connection, 6, BEN, "agent:coach:telegram:main:group:-91", "-91")
-    _add_turn(connection, 7, BEN, "agent:coach:telegram:main:group:-9", "-9")
+    add_turn(connection, 4, BEN, "agent:coach:telegram:main:group:-9", "-9")
+    add_turn(connection, 5, BEN, "agent:coach:telegram:main:group:-9:thread:1", "-9")
+    add_turn(connection, 6, BEN, "agent:coach:telegram:main:group:-91", "-91")
+    add_turn(connection, 7, BEN, "agent:coach:telegram:main:group:-9", "-9")
     early = NOON - timedelta(days=1)
     connection.execute(sa.update(turns).where(turns.c.id == "turn7").values(started_at=early))
     heard = {"user_id": ANA, "sender": "telegram:42", "session_key": None, "outcome": "context"}
@@ -153,7 +96,7 @@ def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it(connecti
 
 def test_what_was_let_in_just_then_goes_too(connection: sa.Connection):
     """A message that was taken in before its sender was nobody waits no more; a turn that it began is theirs."""
-    _add_turn(connection, 4, ANA, DIRECT, "42")
+    add_turn(connection, 4, ANA, DIRECT, "42")
     connection.execute(sa.update(inbox).where(inbox.c.id == 5).values(outcome=None))
     later = NOON + timedelta(seconds=1)
     connection.execute(sa.update(turns).where(turns.c.id == "turn4").values(started_at=later))
@@ -207,3 +150,50 @@ def test_every_column_that_names_somebody_is_known():
         ("identities", "sender"), ("pairing_requests", "sender"), ("invite_guesses", "sender"), ("inbox", "sender"),
         ("invites", "used_by"), ("outbox", "lane"), ("parked_lanes", "lane"),
     } == named  # fmt: skip
+
+
+def test_a_turn_on_an_account_that_was_removed_is_not_waited_for(connection: sa.Connection):
+    """Nobody runs it any more: it would never end."""
+    connection.execute(sa.update(turns).where(turns.c.id == "turn0").values(end_reason=None))
+    assert [Progress.WAITS] == carried_out(connection, Extent.EVERYTHING)
+    (wanted,) = erasure.pending(connection)
+    gone = partial(erasure.erase, connection, wanted, NOON, is_configured=lambda address: address.account != "main")
+    while (progress := gone()) is Progress.MORE:
+        pass
+    assert Progress.DONE is progress
+    assert [] == connection.execute(sa.select(turns).where(turns.c.user_id == ANA)).all()
+
+
+def test_a_picture_that_no_turn_took_goes_too(connection: sa.Connection):
+    """It was fetched, and then its message was taken back, or the process died."""
+    for id_, event in (("p1", "update:0"), ("p2", "update:3")):
+        put_file(connection, "default", id_, b"x", NOON, came_with("telegram", "main", event))
+    carried_out(connection, Extent.TALK)
+    left = set(connection.execute(sa.select(blobs.c.id).where(blobs.c.turn_id.is_not(None))).scalars())
+    assert {"p2"} == left
+
+
+def test_who_comes_back_has_used_what_they_had_used(connection: sa.Connection):
+    """Of today's cap, in a newcomer's zone; what they used of earlier days is nobody's matter."""
+    tomorrow = NOON + timedelta(hours=20)
+    used = Cap("default", "user", ANA, "2026-03-05", None, 100, tomorrow)
+    before = replace(used, day="2026-03-03", resets_at=NOON - timedelta(hours=20))
+    for cap, tokens in ((used, 90), (before, 70)):
+        budgets.reserve(connection, cap.day, [cap], Spending(tokens), NOON)
+    carried_out(connection, Extent.EVERYTHING)
+    assert [] == budgets.nearly_used(connection, NOON, 80)  # no owner is told of somebody who is nobody
+    newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", BY_POLICY, former_id=ANA)
+    person = people.enrol(connection, newcomer, NOON)
+    own = replace(used, key=person.user_id, day="2026-03-04")
+    assert Spending(90) == budgets.used_of(connection, own)
+    assert [own] == [use.cap for use in budgets.in_use(connection, NOON, 9)]
+
+
+def test_of_a_sender_a_mark_stays_for_a_week_and_no_name(connection: sa.Connection):
+    """By it what they said before is told from what they say since."""
+    carried_out(connection, Extent.TALK)
+    assert [] == erasure.lately(connection)
+    carried_out(connection, Extent.EVERYTHING)
+    assert [Forgotten("default", "default/telegram:42", ANA, NOON)] == erasure.lately(connection)
+    assert 0 == retention.take_forgotten(connection, NOON)
+    assert 1 == retention.take_forgotten(connection, NOON + timedelta(seconds=1))

@@ -33,7 +33,9 @@ async def test_the_next_model_answers(kind):
     """Whatever the provider fails of; that it changed is told, for the journal."""
     response, events = await ask(chain_of(failing(kind), answering()))
     assert ("ok", "second:m") == (response.text, response.model)
-    assert [Recovering(Rung.NEXT_MODEL, "second:m")] == [one for one in events if isinstance(one, Recovering)]
+    assert [Recovering(Rung.NEXT_MODEL, "second:m", f"first:m: {kind.value}")] == [
+        one for one in events if isinstance(one, Recovering)
+    ]
 
 
 @pytest.mark.parametrize("kind", [K.BAD_REQUEST, K.CONTEXT])

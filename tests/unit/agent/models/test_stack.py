@@ -21,6 +21,7 @@ from agent.ports import (
     RetryPause,
     SystemPrompt,
     TextDelta,
+    ToolSpec,
 )
 from agent.transcript import ToolCall, Usage
 from tests.fakes.model_chain import REQUEST, SPEC, Watch, answering, ask, chain_of, failing
@@ -60,6 +61,19 @@ def test_tokens_a_minute_count_what_the_provider_counted():
         await ask(model, ModelRequest(SystemPrompt("x" * 7000), ()))
         begun.append(loop.time())
         assert [0.0, 60.0, 120.0] == pytest.approx(begun)
+
+    run_virtually(scene)
+
+
+def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
+    """They are sent with every request, and a provider counts them."""
+
+    async def scene(loop):
+        model = Limited(answering(), LinkConfig(tokens_per_min=150))
+        told = ToolSpec("double", "x" * 350, {})
+        for _ in range(2):
+            await ask(model, ModelRequest(SystemPrompt(), (), (told,)))
+        assert 60.0 == pytest.approx(loop.time())
 
     run_virtually(scene)
 

@@ -1,0 +1,71 @@
+"""Starts the playground when somebody first opens it, in a process of its own, and sends them there.
+
+A process of its own, because whoever plays kills the gateway that they play with; this one goes on.
+"""
+
+import asyncio
+import re
+import sys
+from contextlib import suppress
+
+import structlog
+from aiohttp import web
+
+PATH = "/playground"
+START_S = 20.0
+END_S = 10.0
+
+_COMMAND = (sys.executable, "-m", "gateway", "playground", "--port", "0", "--attached")
+_ADDRESS = re.compile(rb"http://\S+")
+
+log = structlog.get_logger()
+
+
+class PlaygroundProcess:
+    """At most one playground; it ends with `aclose`, and by itself where this process is killed."""
+
+    def __init__(self) -> None:
+        """Nothing runs before somebody asks."""
+        self._process: asyncio.subprocess.Process | None = None
+        self._address = ""
+        self._starting = asyncio.Lock()
+
+    async def open(self, request: web.Request) -> web.Response:
+        """Send whoever asks to the playground, started now where it does not run; another site's page starts none."""
+        if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+            raise web.HTTPForbidden(text="open this address yourself: another site's page opens no playground\n")
+        async with self._starting:
+            if self._process is None or self._process.returncode is not None:
+                await self._start()
+        raise web.HTTPTemporaryRedirect(self._address)
+
+    async def aclose(self) -> None:
+        """End it, with the gateway that it started."""
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        assert process.stdin is not None, "it was asked for"
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(END_S):
+                await process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _start(self) -> None:
+        self._process = process = await asyncio.create_subprocess_exec(
+            *_COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True
+        )
+        assert process.stdout is not None, "it was asked for"
+        line = b""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START_S):
+                line = await process.stdout.readline()
+        address = _ADDRESS.search(line)
+        if address is None:
+            await self.aclose()
+            raise web.HTTPServiceUnavailable(text="the playground did not start; `tenk playground` says why\n")
+        self._address = address[0].decode()
+        log.info("playground_started", url=self._address)

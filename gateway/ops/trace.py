@@ -1,0 +1,271 @@
+"""What became of somebody's messages, in words and hop by hop: "mine of yesterday at ten was not answered".
+
+Hops are `gateway.store.timeline`'s, rows `gateway.store.reports`'; what each means is said here. Nothing is changed.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from pydantic import JsonValue
+
+from agent.calendar import zone_of
+from channels.messages import DEFAULT_TENANT
+from gateway.errors import GatewayError
+from gateway.ops.control import Handler
+from gateway.store import reports
+from gateway.store.engine import Connection, Reader
+from gateway.store.reports import KnownSender, OutboxLine
+from gateway.store.timeline import Hop, hops
+
+NEAR = timedelta(minutes=15)
+"""So far around the instant that somebody names their message may be."""
+
+MOST_MESSAGES = 20
+LEAST_ID_CHARS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One message and what became of it."""
+
+    row: reports.InboxLine
+    verdict: tuple[str, ...]  # sentences for an operator
+    hops: tuple[Hop, ...]
+
+
+def trace_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+    """`trace {who, at, count}`: the messages of a person around an instant, or their last ones."""
+
+    async def trace(arguments: dict[str, JsonValue]) -> JsonValue:
+        who, at, count = (arguments.get(name) for name in ("who", "at", "count"))
+        if not isinstance(who, str) or not isinstance(at, str | None) or not isinstance(count, int):
+            raise GatewayError("trace takes who and at as texts, and a count")
+        now = clock()
+
+        def look(connection: Connection) -> JsonValue:
+            person = find_person(who, reports.known_senders(connection, DEFAULT_TENANT))
+            zone = zone_of(person.timezone)
+            instant = None if at is None else instant_of(at, now, zone)
+            rows = _rows(connection, person, instant, max(1, min(count, MOST_MESSAGES)))
+            return {
+                "person": {
+                    "user": person.user_id, "name": person.name, "role": person.role,
+                    "senders": list[JsonValue](person.senders), "timezone": person.timezone,
+                },
+                "at": None if instant is None else instant.isoformat(),
+                "near": instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
+                "messages": [_to_json(_trace_row(connection, row, now), zone) for row in rows],
+            }  # fmt: skip
+
+        return await store.read(look)
+
+    return {"trace": trace}
+
+
+def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
+    """Who is meant: by sender (`telegram:42`, `42`), an id or its end, or a name.
+
+    Raises:
+        GatewayError: nobody, with the nearest names; or more than one, with their ids.
+    """
+    wanted = who.strip().casefold()
+    ways: tuple[Callable[[KnownSender], bool], ...] = (
+        lambda person: wanted in (sender.casefold() for sender in person.senders) or wanted == person.user_id,
+        lambda person: wanted in (sender.rpartition(":")[2].casefold() for sender in person.senders),
+        lambda person: len(wanted) >= LEAST_ID_CHARS and (person.user_id or "").endswith(wanted),
+        lambda person: wanted == person.name.casefold(),
+        lambda person: len(wanted) >= LEAST_ID_CHARS and wanted in person.name.casefold(),
+    )
+    for fits in ways:
+        found = [person for person in known if wanted and fits(person)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(_name_of(person) for person in found[:10])
+            raise GatewayError(f"{who!r} is more than one person: {several}; give a sender or an id")
+    names = {name.casefold(): person for person in known for name in (person.name, *person.senders)}
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    hint = f"; the nearest: {', '.join(_name_of(names[name]) for name in near)}" if near else ""
+    raise GatewayError(f"nobody known is {who!r}{hint}; `tenk users list` and `tenk inbox` show who is")
+
+
+def _name_of(person: KnownSender) -> str:
+    id_ = "" if person.user_id is None else f", id {person.user_id[-8:]}"
+    return f"{person.name} ({', '.join(person.senders)}{id_})"
+
+
+_AGO = re.compile(r"(\d{1,4}) ?(m|min|minutes?|h|hours?|d|days?) ago")
+_DAY_AND_TIME = re.compile(
+    r"(?:(today|yesterday|\d{4}-\d\d-\d\d)[ t]*(?:at )?)?(?:(\d{1,2})(?::(\d\d))?(?::\d\d)? ?(am|pm)?)?"
+)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
+    """The instant that somebody in this zone means: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".
+
+    Raises:
+        GatewayError: it cannot be read.
+    """
+    wanted = " ".join(text.casefold().split())
+    if ago := _AGO.fullmatch(wanted):
+        return now - timedelta(**{_UNITS[ago[2][0]]: int(ago[1])})
+    found = _DAY_AND_TIME.fullmatch(wanted.removesuffix("z").strip() if wanted[:4].isdigit() else wanted)
+    try:
+        if found is None or not any(found.groups()):
+            raise ValueError(text)
+        day, hour, minute, half = found.groups()
+        today = now.astimezone(zone).date()
+        date = {None: today, "today": today, "yesterday": today - timedelta(days=1)}.get(day)
+        date = datetime.fromisoformat(day).date() if date is None else date
+        hours = 12 if hour is None else int(hour) % 12 + 12 * (half == "pm") if half else int(hour)
+        return datetime.combine(date, time(hours, int(minute or 0)), zone).astimezone(UTC)
+    except ValueError:
+        raise GatewayError(
+            f'{text!r} is no time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
+        ) from None
+
+
+def _rows(connection: Connection, person: KnownSender, instant: datetime | None, count: int) -> list[reports.InboxLine]:
+    """Their messages near the instant, oldest first; where there are none the nearest on both sides of it."""
+    if instant is None:
+        return reports.messages_of(connection, DEFAULT_TENANT, person, count)[::-1]
+    behind, before = instant + NEAR, instant - NEAR
+    near = reports.messages_of(connection, DEFAULT_TENANT, person, MOST_MESSAGES, since=before, until=behind)
+    if near:
+        return near[::-1]
+    earlier = reports.messages_of(connection, DEFAULT_TENANT, person, 1, until=before)
+    later = reports.messages_of(connection, DEFAULT_TENANT, person, 1, since=behind, oldest=True)
+    return [*earlier, *later]
+
+
+def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime) -> Traced:
+    way = hops(connection, DEFAULT_TENANT, inbox_ids=[row.id])
+    asked = reports.pairing_state(connection, DEFAULT_TENANT, row) if row.user is None else None
+    ids = {id_ for hop in way if isinstance(id_ := hop.facts.get("outbox_id"), int)}
+    parts = reports.outbox_by_id(connection, DEFAULT_TENANT, ids)
+    return Traced(row, (decision_text(row, way, asked, now), *delivery_texts(parts)), tuple(way))
+
+
+SENTENCES: Mapping[str, str] = {
+    "merged": "Joined the turn of an earlier message{took}: one answer for both.",
+    "refused": "Not answered, refused: {why}.",
+    "cleared": "Not answered, cleared{took}: {why}.",
+    "context": "Kept as context, not meant to be answered: {why}.",
+    "replaced": "Replaced by an edit{took}: the new text stands in its place.",
+    "quarantined": "Not understood, kept aside: {why}.",
+}
+"""By outcome, for those whose row says it all."""
+
+
+def decision_text(row: reports.InboxLine, way: Iterable[Hop], asked: str | None, now: datetime) -> str:
+    """What was decided about a message and why. `asked` is what became of a stranger's request to be let in."""
+    took = "" if row.done_at is None else f" after {_seconds(row.done_at - row.admitted_at)}"
+    why = row.detail or "nobody noted why"
+    ended = next((hop for hop in reversed([*way]) if hop.name == "turn_ended"), None)
+    if row.outcome == reports.OPEN:
+        return _waits(row, way, now)
+    if row.outcome == "answered":
+        return f"Answered{took}{_other_end(ended)}{_stand_in(way)}."
+    if row.outcome == "failed":
+        return f"Failed{took}, and the person was told so: {_failure(way, ended) or why}."
+    if row.detail == "pairing":
+        return f"Not answered: the sender was not let in then ({asked or 'they were asked to pair'})."
+    return SENTENCES.get(row.outcome, "{outcome}{took}: {why}.").format(outcome=row.outcome, took=took, why=why)
+
+
+def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
+    waited = _seconds(now - row.admitted_at)
+    last = [hop for hop in way if hop.turn_id is not None and hop.inbox_id is None]
+    if row.turn is None:
+        return (
+            f"Not answered yet: it has waited for {waited}, no turn has taken it; does a gateway run (`tenk status`)?"
+        )
+    if last and last[-1].name == "parked":
+        return f"Not answered yet: its turn waits for the person's word about {last[-1].facts.get('tool', 'a tool')}."
+    step = f"; the last that happened is {last[-1].name.replace('_', ' ')}" if last else ""
+    return f"Not answered yet: its turn has been at work for {waited}, begun {row.attempts} times{step}."
+
+
+def _other_end(ended: Hop | None) -> str:
+    """Why a turn that answered ended otherwise than by itself."""
+    if ended is None or ended.facts.get("reason") == "completed":
+        return ""
+    why = f": {ended.facts['why']}" if ended.facts.get("why") else ""
+    return f", but the turn was cut short ({ended.facts.get('reason')}{why})"
+
+
+def _stand_in(way: Iterable[Hop]) -> str:
+    """That another model answered than the one that was asked first."""
+    changes = [hop.facts for hop in way if hop.name == "recovered" and hop.facts.get("rung") == "next_model"]
+    if not changes:
+        return ""
+    failed = "; ".join(str(facts.get("why") or "a model failed") for facts in changes)
+    return f" by {changes[-1].get('detail')}, in the place of what failed ({failed})"
+
+
+def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
+    """Which model failed, of what, how often."""
+    tries = sum(hop.name == "recovered" and hop.facts.get("rung") in ("retried", "unstreamed") for hop in way)
+    if ended is None:
+        return ""
+    why = str(ended.facts.get("why") or ended.facts.get("reason") or "")
+    return f"{why}, tried {tries + 1} times" if tries else why
+
+
+def delivery_texts(parts: Sequence[OutboxLine]) -> list[str]:
+    """How far what was said got, a sentence for the parts of each state; none where nothing was said."""
+    of: dict[str, list[OutboxLine]] = {}
+    for part in parts:
+        of.setdefault("parked" if part.parked else part.state, []).append(part)
+    return [_fate(state, found, len(parts)) for state, found in of.items()]
+
+
+def _fate(state: str, parts: Sequence[OutboxLine], all_: int) -> str:
+    part, ids = parts[0], ", ".join(str(part.id) for part in parts)
+    which = f"{len(parts)} of {all_} part{'s' if all_ > 1 else ''} (outbox {ids})"
+    error = f": {part.error}" if part.error else ""
+    match state:
+        case "sent":
+            doubled = "; an earlier try may have arrived, too" if part.maybe_doubled else ""
+            return f"Delivered: {which}, the platform's id {part.platform_id}{doubled}."
+        case "dead":
+            return f"NOT delivered, given up: {which}{error}. `tenk outbox retry {part.id}` says it again."
+        case "unknown":
+            look = f"Look into the chat, then `tenk outbox retry {part.id}`, or `discard`."
+            return f"Nobody knows whether it arrived: {which}{error}. {look}"
+        case "discarded":
+            return f"Discarded by an operator, or not needed: {which}{error}."
+        case "parked":
+            return f"NOT delivered: {which}; the chat takes nothing until its person is heard again: {part.parked}."
+        case _:
+            return f"On its way: {which}{error}; `tenk outbox show {part.id}` tells more."
+
+
+def _seconds(took: timedelta) -> str:
+    seconds = took.total_seconds()
+    return (
+        f"{seconds:.1f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+def _to_json(traced: Traced, zone: tzinfo) -> JsonValue:
+    row = traced.row
+    return {
+        "row": row.id, "at": row.admitted_at.astimezone(zone).isoformat(), "account": row.account, "chat": row.chat,
+        "kind": row.kind, "outcome": row.outcome, "turn": row.turn, "verdict": list[JsonValue](traced.verdict),
+        "hops": [
+            {
+                "at": hop.at.astimezone(zone).isoformat(), "hop": hop.name, "turn": hop.turn_id, "inbox": hop.inbox_id,
+                "facts": dict(hop.facts),
+            }
+            for hop in traced.hops
+        ],
+    }  # fmt: skip

@@ -1,0 +1,42 @@
+"""Whoever wants to be forgotten is, on every engine: the same statements, the same rows left."""
+
+from dataclasses import replace
+
+import sqlalchemy as sa
+
+from agent.budgets import Spending
+from gateway.store import erasure
+from gateway.store.budgets import Cap, reserve, used_of
+from gateway.store.engine import Store
+from gateway.store.erasure import Extent, Progress
+from gateway.store.people import BY_POLICY, Newcomer, enrol
+from gateway.store.tables.people import audit, users
+from gateway.store.tables.traffic import inbox
+from gateway.store.tables.turns import turns
+from tests.fakes.spine import NOON
+from tests.fakes.talks import ANA, BEN, carried_out, fill
+
+CAP = Cap("default", "user", ANA, "2026-03-04", None, 100, NOON.replace(hour=23))
+
+
+async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
+    """Rows, person and record; who comes back has used what they had used."""
+
+    def story(connection: sa.Connection) -> list[object]:
+        fill(connection)
+        reserve(connection, "hold", [CAP], Spending(90), NOON)
+        done = [carried_out(connection, extent)[-1] for extent in (Extent.TALK, Extent.EVERYTHING)]
+        assert [Progress.DONE, Progress.DONE] == done
+        assert 1 == len(erasure.lately(connection)) and not erasure.pending(connection)
+        newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", BY_POLICY, former_id=ANA)
+        again = enrol(connection, newcomer, NOON)
+        own = replace(CAP, key=again.user_id)
+        assert Spending(90) == used_of(connection, own)
+        left = list(connection.execute(sa.select(users.c.id)).scalars())
+        assert {BEN, again.user_id} == set(left)
+        rows = connection.execute(sa.select(inbox.c.sender).order_by(inbox.c.id)).scalars()
+        return [*rows, *connection.execute(sa.select(turns.c.id)).scalars(), connection.execute(told).scalar_one()]
+
+    told = sa.select(audit.c.detail).where(audit.c.action == "person_forgotten").order_by(audit.c.id.desc()).limit(1)
+    left = ["forgotten", "forgotten", "telegram:43", "telegram:43", "turn3", "everything"]
+    assert left == await store.write(story)

@@ -1,0 +1,41 @@
+"""Whoever wants to be forgotten is carried out one after another; what breaks is tried again and holds up nobody."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from gateway.ops.eraser import Eraser
+from gateway.store import erasure
+from gateway.store.erasure import Erasure, Progress
+from gateway.store.tables.people import erasures
+from tests.fakes.spine import quick_store
+
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+
+
+async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path) -> None:
+    """After one look, then after two, four and so on; the writer's transaction of it is undone."""
+    store = await quick_store(tmp_path / "tenk.db")
+    tried: list[str] = []
+
+    def ask(connection: sa.Connection) -> None:
+        for at, id_ in enumerate(("oldest", "newer")):
+            values = {"id": id_, "tenant_id": "default", "user_id": id_, "extent": "talk", "senders": "[]"}
+            values |= {"keys": "[]", "lanes": "[]", "inbox_id": at, "asked_at": NOON.replace(minute=at)}
+            connection.execute(erasures.insert(), values)
+
+    def erase(connection: sa.Connection, wanted: Erasure, _now: datetime) -> Progress:
+        tried.append(wanted.id)
+        connection.execute(sa.delete(erasures).where(erasures.c.id == wanted.id))
+        if wanted.id == "oldest":
+            raise ValueError("a row that nobody foresaw")
+        return Progress.DONE
+
+    await store.write(ask)
+    eraser = Eraser(store, erase, lambda _tenant, _keys: None, lambda: NOON)
+    for _ in range(8):
+        await eraser.look()
+    assert ["oldest", "newer", "oldest", "oldest"] == tried
+    assert ["oldest"] == [wanted.id for wanted in await store.read(erasure.pending)]
+    await store.aclose()

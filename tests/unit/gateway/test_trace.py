@@ -1,0 +1,197 @@
+"""What became of a message is told in words: whom is meant, when, what was decided, how far the answer got."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gateway.errors import GatewayError
+from gateway.ops.trace import decision_text, delivery_texts, find_person, instant_of, trace_calls
+from gateway.store import inbox, people, reports
+from gateway.store.inbox import NewRow, Outcome
+from gateway.store.people import Newcomer
+from gateway.store.reports import InboxLine, KnownSender, OutboxLine
+from gateway.store.timeline import Hop
+from tests.fakes.people import NOON, OnConnection, database, message
+
+ANA = KnownSender("0190-ana-00001111", "Ana", "owner", ("slack:T1:U9", "telegram:42"), "Europe/Madrid")
+ANN = KnownSender("0190-ann-00002222", "ana", "member", ("discord:7",), "UTC")
+KIM = KnownSender(None, "Kim Lee", "not let in", ("telegram:77",), "UTC")
+KNOWN = [ANA, ANN, KIM]
+MADRID = ZoneInfo("Europe/Madrid")
+
+ROW = InboxLine(
+    5, NOON, "telegram:main", "42", "message", "telegram:42", "u", "Ana", "answered", None, "t", 1,
+    NOON + timedelta(seconds=3),
+)  # fmt: skip
+PART = OutboxLine(
+    9, "sent", "telegram:main", "42", None, "Ana", "t", 0, "send", 1, False, "77", None, None, NOON, None, NOON
+)
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [
+        ("telegram:42", ANA),
+        ("SLACK:t1:u9", ANA),
+        ("42", ANA),
+        ("00002222", ANN),
+        ("kim lee", KIM),
+        ("kim ", None),
+        ("Kim L", KIM),
+    ],
+)
+def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender | None) -> None:
+    """Strangers as well; three letters of a name are too few."""
+    if expected is None:
+        with pytest.raises(GatewayError, match="nearest: Kim Lee"):
+            find_person(who, KNOWN)
+    else:
+        assert expected is find_person(who, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("who", "words"),
+    [
+        ("ana", r"more than one person: Ana \(slack:T1:U9, telegram:42, id 00001111\), ana"),
+        ("0190-an", r"nobody known is '0190-an'"),
+        ("Kimberlee", r"the nearest: Kim Lee \(telegram:77\)"),
+        ("", r"nobody known is ''"),
+    ],
+)
+def test_nobody_and_several_are_told_with_who_there_is(who: str, words: str) -> None:
+    """Whoever asks can go on from the error."""
+    with pytest.raises(GatewayError, match=words):
+        find_person(who, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yesterday 10:00", "2026-03-01T09:00:00+00:00"),
+        ("Yesterday at 10 am", "2026-03-01T09:00:00+00:00"),
+        ("12am", "2026-03-01T23:00:00+00:00"),
+        ("10:30 pm", "2026-03-02T21:30:00+00:00"),
+        ("10", "2026-03-02T09:00:00+00:00"),
+        ("2026-02-20 08:15:30", "2026-02-20T07:15:00+00:00"),
+        ("2026-02-20t08:15", "2026-02-20T07:15:00+00:00"),
+        ("yesterday", "2026-03-01T11:00:00+00:00"),
+        ("90 min ago", "2026-03-02T10:30:00+00:00"),
+        ("3 h ago", "2026-03-02T09:00:00+00:00"),
+        ("2 days ago", "2026-02-28T12:00:00+00:00"),
+    ],
+)
+def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
+    """As they would say it."""
+    assert expected == instant_of(text, NOON, MADRID).isoformat()
+
+
+@pytest.mark.parametrize("text", ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²"])
+def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(GatewayError, match='is no time; write "yesterday 10:00"'):
+        instant_of(text, NOON, MADRID)
+
+
+def hop(name: str, **facts: str) -> Hop:
+    """Something that happened in the turn."""
+    return Hop(NOON, name, "t", None, facts)
+
+
+WAITS = replace(ROW, outcome="open", done_at=None)
+STAND_IN = hop("recovered", rung="next_model", detail="offline:rules", why="openai:x: auth")
+CUT = hop("turn_ended", reason="max_steps")
+
+
+@pytest.mark.parametrize(
+    ("row", "way", "words"),
+    [
+        (ROW, [], "Answered after 3.0 s."),
+        (ROW, [STAND_IN], "by offline:rules, in the place of what failed (openai:x: auth)"),
+        (ROW, [CUT], "but the turn was cut short (max_steps)"),
+        (replace(ROW, outcome="refused", detail="over the day bound"), [], "refused: over the day bound"),
+        (replace(ROW, outcome="refused", detail="pairing"), [], "was not let in then (they were asked to pair)"),
+        (replace(ROW, outcome="cleared", detail="/stop"), [], "cleared after 3.0 s: /stop"),
+        (replace(ROW, outcome="merged"), [], "Joined the turn of an earlier message"),
+        (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: nobody noted why"),
+        (
+            replace(ROW, outcome="failed", detail="model_error"),
+            [hop("recovered", rung="retried"), hop("turn_ended", reason="model_error", why="openai:x: server: broke")],
+            "told so: openai:x: server: broke, tried 2 times",
+        ),
+        (replace(ROW, outcome="failed", detail="it could not begin"), [], "told so: it could not begin"),
+        (replace(WAITS, turn=None), [], "no turn has taken it"),
+        (WAITS, [hop("parked", tool="pay")], "waits for the person's word about pay"),
+        (WAITS, [hop("tool_intended")], "at work for 60 min, begun 1 times; the last"),
+    ],
+)  # fmt: skip
+def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
+    """Each outcome, and what waits."""
+    assert words in decision_text(row, way, None, NOON + timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (PART, "Delivered: 1 of 1 part (outbox 9), the platform's id 77."),
+        (replace(PART, maybe_doubled=True), "an earlier try may have arrived"),
+        (replace(PART, state="dead", error="refused"), "NOT delivered, given up: 1 of 1 part (outbox 9): refused."),
+        (replace(PART, state="unknown"), "Nobody knows whether it arrived"),
+        (replace(PART, state="ready", parked="blocked"), "until its person is heard again: blocked"),
+        (replace(PART, state="ready"), "On its way"),
+        (replace(PART, state="discarded"), "Discarded"),
+    ],
+)
+def test_how_far_an_answer_got_is_said(part: OutboxLine, words: str) -> None:
+    """A dead one comes with what says it again."""
+    (sentence,) = delivery_texts([part])
+    assert words in sentence
+
+
+async def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
+    """By the order of their admission; a stranger's as well, and nobody else's."""
+    with database() as connection:
+        person = people.enrol(
+            connection, Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli"), NOON
+        )
+        for minute in (0, 10, 60):
+            event = replace(message(), event_id=f"msg:{minute}")
+            inbox.admit(connection, NewRow(event, person.user_id, "key"), NOON + timedelta(minutes=minute))
+            other = replace(message("43"), event_id=f"other:{minute}")
+            stranger = NewRow(other, outcome=Outcome.REFUSED, detail="pairing")
+            inbox.admit(connection, stranger, NOON + timedelta(minutes=minute))
+        asked = OnConnection(connection)
+        trace = trace_calls(asked, lambda: NOON + timedelta(minutes=90))["trace"]
+
+        async def rows(at: str | None) -> tuple[list[int], bool]:
+            found = await trace({"who": "ana", "at": at, "count": 2})
+            assert isinstance(found, dict)
+            return [each["row"] for each in found["messages"]], found["near"]  # type: ignore[index,union-attr,call-overload]  # JSON
+
+        assert ([3, 5], True) == await rows(None)
+        assert ([1, 3], True) == await rows("12:05")
+        assert ([3, 5], False) == await rows("12:35")
+        assert ([5], False) == await rows("15:00")
+        assert ([1], False) == await rows("yesterday")
+        with pytest.raises(GatewayError, match="as texts"):
+            await trace({"who": 3, "at": None, "count": 2})
+
+
+def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
+    """Rows that retention took leave gaps; an empty inbox has none."""
+    with database() as connection:
+        nobody = KnownSender(None, "x", "", ("telegram:1",), "UTC")
+        assert [] == reports.messages_of(connection, "default", nobody, 5, since=NOON)
+        for number in range(40):
+            event = replace(message("1"), event_id=f"msg:{number}")
+            inbox.admit(connection, NewRow(event), at(number))
+        connection.exec_driver_sql("DELETE FROM inbox WHERE id % 3 = 0")
+        for number in range(-1, 41):
+            found = reports.messages_of(connection, "default", nobody, 50, since=at(number))
+            assert [id_ + 1 for id_ in range(max(number, 0), 40) if (id_ + 1) % 3] == sorted(row.id for row in found)
+
+
+def at(number: int) -> datetime:
+    """The instant of a row."""
+    return NOON + timedelta(minutes=number)
