@@ -25,13 +25,13 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
-from gateway import command_line
 from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.command_line import of_process
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.commands.people import OperatorDesk
@@ -214,7 +214,7 @@ class Gateway:
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, command_line.of_process(), self._show, channel_of=manager.now_loaded,
+            self._product.name, keys, rotation.vault, of_process(), self._show, channel_of=manager.now_loaded,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
