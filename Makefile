@@ -65,7 +65,7 @@ format: install  ## write the code as check wants it
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
 
-bench: install  ## figures beside a bare bot in the same run
+bench: install  ## figures beside a bare bot in the same run; where its time goes: make bench ARGS=profile
 	$(BIN)/python -m tests.bench $(ARGS)
 
 torture: install  ## hundreds of kills, power loss, seeded bugs

@@ -51,3 +51,11 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
     for seconds in ("model_s", "tools_s"):
         figures[seconds] = round(figures[seconds], 3)
     return figures
+
+
+def models_and_tools(events: Iterable[JournalEvent]) -> dict[str, str]:
+    """Who answered and what was called, each once, in the order of the first time."""
+    happened = [*events]
+    models = dict.fromkeys(event.model for event in happened if isinstance(event, ModelResponded) and event.model)
+    tools = dict.fromkeys(event.name for event in happened if isinstance(event, ToolReturned))
+    return {"model": ",".join(models), "tools": ",".join(tools)}

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 Clock = Callable[[], datetime]
 """Gives aware UTC."""
@@ -23,15 +24,13 @@ FOLLOWED_AT_ONCE = timedelta(days=3)
 """A clock set by more had been wrong: machines without a battery begin in another year until they ask the network."""
 
 
-def wall_now() -> datetime:
-    """The machine's clock."""
-    return datetime.now(UTC)
+wall_now: Callable[[], datetime] = partial(datetime.now, UTC)
+"""The machine's clock."""
 
-
-def since_boot_s() -> float:
-    """Seconds that nobody can set; they pass while the machine sleeps, where the system can tell."""
-    boot = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot is None else time.clock_gettime(boot)
+since_boot_s: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
+"""Seconds that nobody can set; they pass while the machine sleeps, where the system can tell."""
 
 
 class SteadyClock:

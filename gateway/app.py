@@ -25,13 +25,13 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
-from gateway import command_line
 from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.command_line import of_process
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.commands.people import OperatorDesk
@@ -51,10 +51,11 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import accounts_of, judge_of, model_of
+from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
-from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
@@ -67,6 +68,7 @@ from gateway.ops.operators import (
     operator_calls,
     show_founding_link,
 )
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
@@ -155,10 +157,10 @@ class Gateway:
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
-        charge = self._budgets.charge
+        charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
         self._model_deps = ModelDeps(
-            board=self._rests.board, sources=self._levels.sources, servers=self._servers, measure=MeasuredModel,
-            charge=charge,
+            board=self._rests.board, sources=self._levels.sources, servers=self._servers,
+            measure=partial(MeasuredModel, watch=self._watch), charge=charge,
         )  # fmt: skip
         self._model = model_of(settings, self._product, self._model_deps)
         self._models = [self._model]  # with those that a reload replaced: a turn ends with the one that it began with
@@ -212,8 +214,7 @@ class Gateway:
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
-            channel_of=manager.now_loaded,
+            self._product.name, keys, rotation.vault, of_process(), self._show, channel_of=manager.now_loaded,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -239,16 +240,16 @@ class Gateway:
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
+        data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
-        house = Housekeeper(store, settings.retention, utc_now)
-        reloader = self._reloader(key, manager, LiveParts(intake, runtime, house, self._budgets))
+        reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
         calls, private = {**operator_calls(desk), "reload": reloader.reload}, Mounts(manager, private=True)
         tasks.keep("control", ControlServer(settings.control_path, calls, private).run)
-        tasks.keep("reload", reloader.run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime, manager, house)
+        self._keep_chores(tasks, runtime, manager)
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -257,13 +258,18 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _reloader(self, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
+    def _keep_reloader(
+        self, tasks: Supervised, key: bytes, manager: ChannelManager, intake: Intake, runtime: Runtime
+    ) -> Reloader:
+        house = Housekeeper(self._store, self._settings.retention, utc_now)
+        tasks.keep("retention", house.run)
         reloader = Reloader(
             self._settings,
             lambda: in_force(self._read_again(), self._product),
-            partial(self._apply, key, manager, parts),
-            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
+            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
+            OwnerWords(self._store, manager, runtime.delivery, utc_now),
         )
+        tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
         return reloader
 
@@ -290,7 +296,7 @@ class Gateway:
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
@@ -307,8 +313,7 @@ class Gateway:
         connected = any(settings.channels.accounts())
         return HttpServer(settings.http, standing, Mounts(manager), api, playground=not connected)
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, house: Housekeeper) -> None:
-        tasks.keep("retention", house.run)
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)

@@ -36,10 +36,22 @@ OUTBOUND = Counter(
 OUTBOX_WAITING = Gauge(
     "tenk_outbox_waiting", "Parts without an end, those of parked chats included.", registry=REGISTRY
 )
+OUTBOX_FAILED = Gauge(
+    "tenk_outbox_failed", "Parts that an operator may look into: dead, unknown.", ["state"], registry=REGISTRY
+)
 MODEL_SECONDS = Histogram(
     "tenk_model_response_seconds", "A model response, asked to whole.", ["model"], buckets=_SLOW_S, registry=REGISTRY
 )
 MODEL_FAILURES = Counter("tenk_model_failures", "Model calls without a response.", ["model", "kind"], registry=REGISTRY)
+MODEL_FAILING = Gauge(
+    "tenk_model_failing", "1 from a model's failure on until it answers again.", ["model"], registry=REGISTRY
+)
+MODEL_TOKENS = Counter(
+    "tenk_model_tokens", "Tokens of models' responses, all input and output.", ["model", "kind"], registry=REGISTRY
+)
+MODEL_COST_USD = Counter(
+    "tenk_model_cost_usd", "What models' responses cost, where their price is known.", ["model"], registry=REGISTRY
+)
 RECOVERIES = Counter(
     "tenk_recoveries", "Steps of turns down the recovery ladder, by their names.", ["rung"], registry=REGISTRY
 )

@@ -79,7 +79,8 @@ _PLAN = _whole(
 )  # fmt: skip
 _CREATE = _pattern(
     r"[\W_]{0,9}(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
-    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*+(?:called|named|llamada|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
+    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*+(?:called|named|llamada"
+    r"|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
 )
 _YES = _whole(
     "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did",
@@ -93,13 +94,16 @@ _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b"
-                                 r"|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
-                                 r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
+                                 r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
+                                 r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
+                                 r"|mi)\s+[uú]ltim")),
     (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|hazme|dame|arma\w*)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:weekly\s+schedule|routine|cronograma|rutina)\b"
                                  r"|\bwhat\s+should\s+i\s+practi[cs]e"
+                                 r"|\bqu[eé]\s+(?:deber[ií]a|debo|puedo|me\s+conviene"
+                                 r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"
                              r"(?:all|everything|todos?|toda|mis\s+datos|my\s+data)\b")),
@@ -107,16 +111,25 @@ _WORDS = (
                              r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
+                             r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
+                             r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
+                             r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n|sorry|oh)\W+){1,3}(?:it\s+"
+                             r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
+                             r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"
                              r"|\bc[aá]mbi[ae]l[oa]s?\b")),
     (Intent.JOKE, JOKE),
     (Intent.MOOD, MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
     (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
-                              r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
+                              r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
+                              r"|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
-                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
-                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
+                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
+                            r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
+                            r"|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
+                            r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
+                            r"|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\binstrument(?:s|os)\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
@@ -124,14 +137,19 @@ _WORDS = (
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
-    (Intent.HELP, _pattern(r"(?<!send )\bhelp\b"
+    (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\s+(?:me\b|please|pls|page|menu|i\b)"
+                           r"|\b(?:need|want|get|some)\s+help\b"
                            r"|\b(?:what\s+is\s+this|qu[eé]\s+es\s+esto|i['’]?m\s+new|soy\s+nuev[oa])\b"
                            r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
-                           r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send|put)\s+to\s+)?(?:log|record|add)\b"
-                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
-                           r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b|\bc[oó]mo\s+usar\b"
-                           r"|\b(?:commands?|comandos?|ayuda)\b"
-                           r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it|you)\s+(?:\w+\s+)?work\b"
+                           r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send"
+                           r"|put)\s+to\s+)?(?:log|record|add)\b"
+                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
+                           r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
+                           r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
+                           r"|\bc[oó]mo\s+usar\b"
+                           r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
+                           r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
+                           r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.SMALL_TALK, SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
@@ -139,7 +157,8 @@ _WORDS = (
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
-                               r"|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup|morning|good\s+(?:morning|evening|day|afternoon))\b")),
+                               r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"
+                               r"|morning|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 

@@ -121,6 +121,7 @@ _CORRECTION = re.compile(
 _OBLIGED = re.compile(r"\b(?:was|were) (?:supposed|meant|going|gonna)\b", re.IGNORECASE)
 _LAST_ONE = re.compile(
     r"\b(?:last|latest|previous) (?:entry|log|session|one|record)\b.{0,20}\b(?:should|is|was|has to|needs to)\b"
+    r"|\b(?:that|it|this) should(?: have|'ve|’ve)? (?:been|be|said)\b|\bdeb\w+ (?:haber sido|ser)\b"
     r"|[uú]ltim[ao](?: (?:entrada|sesi[oó]n|anotaci[oó]n|registro))?\b"
     r".{0,20}\b(?:deb\w+|es|era|son|eran|fueron|ten[ií]a)",
     re.IGNORECASE,

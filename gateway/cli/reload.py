@@ -1,14 +1,17 @@
 """`tenk reload`: the running gateway reads its configuration again; SIGHUP does the same."""
 
-import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.cli.status import home_of
 from gateway.ops import control_client
+from gateway.safety.private_files import check_home
+
+DEFAULT_HOME = Path("var")
 
 
 @click.command("reload")
@@ -18,8 +21,9 @@ def command(config_path: Path | None) -> None:
 
     Where the file cannot be used, what is in force stays so, and owners are told in their chats.
     """
-    settings = prepare(config_path)
-    answer = asyncio.run(control_client.call(settings.control_path, "reload", {}))
+    home = home_of(config_path, os.environ) or DEFAULT_HOME  # the gateway says what is wrong with the file, and to whom
+    check_home(home)
+    answer = control_client.ask(home / "control.sock", "reload", {})
     for line in lines_of(answer):
         click.echo(line)
 

@@ -1,19 +1,25 @@
 """What the agent does, in figures: wrappers and listeners around its model and its tools. Nothing is decided here."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import structlog
 
 from agent.context.sizes import RequestSizes
+from agent.errors import FailureKind
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
-from agent.transcript import JournalEvent, ModelResponded, ToolReturned
+from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
 from agent.turn_figures import rung_of
 from agent.turn_progress import ToolEnded
 from gateway.telemetry import (
     ESTIMATE_RATIO,
+    MODEL_COST_USD,
+    MODEL_FAILING,
     MODEL_FAILURES,
     MODEL_SECONDS,
+    MODEL_TOKENS,
     RECOVERIES,
     TOOL_CALLS,
     TOOL_SECONDS,
@@ -25,16 +31,62 @@ log = structlog.get_logger()
 OTHER = "other"
 """Stands for the names of tools that a model made up: a label must not grow with what it says."""
 
+MAX_FAILURE_CHARS = 200
+"""Of what a model failed of, as operators read it."""
+
 DRIFT = (2 / 3, 3 / 2)
 """A provider may count so much less, or more, than our estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A model that gave no response the last times it was asked."""
+
+    since: datetime  # the first of these
+    times: int
+    kind: FailureKind  # of the last
+    words: str
+
+    def __str__(self) -> str:
+        times = "" if self.times == 1 else f", {self.times} times in a row"
+        return f"fails since {self.since:%Y-%m-%d %H:%M:%S} UTC{times}: {self.words}"
+
+
+class ModelWatch:
+    """Which models answer and which fail, by what they did when they were asked last. Nothing is kept of it."""
+
+    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self.failing: dict[str, Failing] = {}
+        self.answered: set[str] = set()
+        """Those that have answered, and not failed since."""
+
+    def note_failure(self, model: str, failure: ModelFailure) -> None:
+        """It gave no response; what was too long for its window was the request's own fault."""
+        if failure.kind is FailureKind.CONTEXT:
+            return
+        before = self.failing.get(model)
+        since, times = (self._clock(), 0) if before is None else (before.since, before.times)
+        self.failing[model] = Failing(since, times + 1, failure.kind, str(failure)[:MAX_FAILURE_CHARS])
+        self.answered.discard(model)
+        MODEL_FAILING.labels(model).set(1)
+
+    def note_response(self, model: str) -> None:
+        """It answered."""
+        if model not in self.answered:
+            self.answered.add(model)
+            self.failing.pop(model, None)
+            MODEL_FAILING.labels(model).set(0)
 
 
 class MeasuredModel:
     """A model whose responses are timed and whose failures are counted, its own retries included."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, watch: ModelWatch | None = None) -> None:
+        """`watch` is told how each call ended."""
         self.name = model.name
         self._model = model
+        self._watch = watch or ModelWatch()
         self._sizes = RequestSizes()
         self._has_drifted = False
 
@@ -50,10 +102,20 @@ class MeasuredModel:
             response = await self._model.respond(request, on_event)
         except ModelFailure as failure:
             series(MODEL_FAILURES, self.name, failure.kind.value).inc()
+            self._watch.note_failure(self.name, failure)
             raise
         series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
+        self._watch.note_response(self.name)
+        self._count(response.usage)
         self._compare(request, response)
         return response
+
+    def _count(self, used: Usage) -> None:
+        """What it used, as far as somebody counted it and knows what it costs."""
+        series(MODEL_TOKENS, self.name, "input").inc(used.input_tokens or 0)
+        series(MODEL_TOKENS, self.name, "output").inc(used.output_tokens or 0)
+        if used.cost_microusd:
+            series(MODEL_COST_USD, self.name).inc(used.cost_microusd / 1_000_000)
 
     def _compare(self, request: ModelRequest, response: ModelResponded) -> None:
         """How our estimate of a request stands to what the provider counted; said where they begin to drift apart."""

@@ -3,12 +3,13 @@
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 from pydantic import JsonValue
 
+from agent.errors import FailureKind
 from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
 from gateway.access.policy import AccessSnapshot
@@ -17,13 +18,15 @@ from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
+from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.route_report import route_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
+from gateway.store.reports import failed_letters
 from gateway.store.usage import usage_sums
 from gateway.supervision import Faults
-from gateway.telemetry import OUTBOX_WAITING
+from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,49 @@ class ModelStanding:
     """The model that answers."""
 
     name: str  # provider:name
-    states: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and how it is
+    board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
+    watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
     caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: no cap
+
+    def troubles(self) -> "list[Trouble]":
+        """The models that do not get over it by themselves, or failed time and again."""
+        kinds = {model: failing.kind in REFUSED for model, failing in self.watch.failing.items()}
+        return [
+            Trouble("key" if kinds[model] else "model", model, str(failing), at_once=kinds[model])
+            for model, failing in self.watch.failing.items()
+            if kinds[model] or failing.times >= FEW
+        ]
+
+    def states(self) -> Mapping[str, str]:
+        """Each model, and how it is; one that fails is never called ready."""
+        words = dict(self.board())
+        for name, failing in self.watch.failing.items():
+            rest = words.get(name, "ready")
+            words[name] = str(failing) if rest == "ready" else f"{failing}; {rest}"
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that needs an operator."""
+
+    kind: str  # channel | key | model | letters
+    name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
+    why: str  # what is known of it
+    at_once: bool = False  # it does not go away by itself
+    level: int = 0  # how much of it there is, where it can grow
+
+    @property
+    def key(self) -> str:
+        """What it is known by."""
+        return f"{self.kind} {self.name}".strip()
+
+
+REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
+"""What no model gets over by itself."""
+
+FEW = 3
+"""Times in a row that a model may fail before somebody is told."""
 
 
 class GatewayStatus:
@@ -67,7 +111,12 @@ class GatewayStatus:
         return {"store": PartHealth(state, detail), **channels, **self._broken_parts()}
 
     def _broken_parts(self) -> Mapping[str, PartHealth]:
-        """What rests after an unexpected error; nothing as long as all goes well."""
+        """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
+        fail = [f"{trouble.name} {trouble.why}" for trouble in self._model.troubles()]
+        models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
+        return {**models, **self._resting_parts()}
+
+    def _resting_parts(self) -> Mapping[str, PartHealth]:
         resting = self._faults.resting()
         if not resting:
             return {}
@@ -79,8 +128,28 @@ class GatewayStatus:
         """Count what waits; where the store does not answer nobody knows."""
         try:
             OUTBOX_WAITING.set(await self._store.read(outbox.open_count))
+            depths = await self._store.read(outbox.depths)
         except StoreUnavailable:
             OUTBOX_WAITING.set(math.nan)
+            depths = None
+        for state in outbox.FAILED:
+            OUTBOX_FAILED.labels(state).set(math.nan if depths is None else depths.get(state, 0))
+
+    async def troubles(self) -> dict[str, Trouble | None]:
+        """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
+        found: dict[str, Trouble | None] = {}
+        for name, (state, detail, _) in self._manager.states().items():
+            down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
+            if state is not ChannelState.STARTING:
+                found[down.key] = None if state is ChannelState.READY else down
+        for model in self._model.watch.answered:
+            found |= {f"key {model}": None, f"model {model}": None}
+        found |= {trouble.key: trouble for trouble in self._model.troubles()}
+        failed = await self._store.read(failed_letters)
+        why = f"{failed.dead} dead, {failed.unknown} unknown; the newest: {failed.newest_error}"
+        letters = Trouble("letters", "", why, at_once=True, level=failed.newest_id)
+        found[letters.key] = letters if failed.dead + failed.unknown else None
+        return found
 
     async def status(self, now: datetime) -> JsonValue:
         """What `tenk status` shows."""
@@ -88,7 +157,9 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+        needed: dict[str, JsonValue] = {key: each.why for key, each in (await self.troubles()).items() if each}
         return {
+            **({"needs_you": needed} if needed else {}),
             "process": os.getpid(),
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
             "model": self._model.name,

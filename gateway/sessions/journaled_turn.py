@@ -28,7 +28,7 @@ from agent.transcript import (
     answer_text,
 )
 from agent.turn_events import TurnEvents
-from agent.turn_figures import turn_figures
+from agent.turn_figures import models_and_tools, turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
@@ -350,7 +350,11 @@ class JournaledTurn:
         series(TURNS, reason.value).inc()
         duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
-        log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
+        log.info(
+            "turn_ended", kind=self._turn.kind, reason=reason.value, why=ended.why or None,
+            duration_s=round(duration_s, 3), parts=len(parts), **models_and_tools(self.events),
+            **turn_figures(self.events),
+        )  # fmt: skip
 
     def _reserve(self, count: int) -> JournalPlace:
         """Places for the next events, fixed before anything is awaited."""

@@ -54,8 +54,8 @@ GATHER_EVERY_S = 0.1
 
 
 def _named_in_log(turn: TurnRow) -> AbstractContextManager[None]:
-    """Whatever is logged within names this turn and its session, however deep it is logged."""
-    return structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id)
+    """Whatever is logged within names this turn, its session and its person, however deep it is logged."""
+    return structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id)
 
 
 class Session:

@@ -114,7 +114,7 @@ class TurnRunner:
         note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
         live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
-        log.info("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
+        log.debug("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
         try:
             live.start(claimed.message_id, await self._standing(claimed))

@@ -10,7 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from gateway.store import people
-from gateway.store.outbox import IS_FAILED, IS_OPEN, PartState
+from gateway.store.outbox import IS_FAILED, IS_OPEN, Action, PartState
 from gateway.store.tables.people import pairing_requests, users
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
@@ -259,3 +259,25 @@ def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str
         return f"their request waits: `tenk pairing approve --request {found.id[-8:]}` lets them in"
     by = f" by {found.decided_by}" if found.decided_by else ""
     return f"their last request is {found.state}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLetters:
+    """What could not be delivered, counted; without alerts and apologies that failed themselves."""
+
+    dead: int
+    unknown: int
+    newest_id: int  # 0: none
+    newest_error: str
+
+
+def failed_letters(connection: sa.Connection) -> FailedLetters:
+    """Of every tenant. A system query. A placeholder of unknown fate is none: the answer went without it."""
+    own = [outbox.c.cause.startswith(prefix) for prefix in ("alert:", "dead:")]
+    where = sa.and_(IS_FAILED, outbox.c.action != Action.PLACEHOLDER, ~sa.or_(*own))
+    counted = sa.select(outbox.c.state, sa.func.count(), sa.func.max(outbox.c.id)).where(where)
+    found = {row[0]: (row[1], row[2]) for row in connection.execute(counted.group_by(outbox.c.state))}
+    newest = max((id_ for _, id_ in found.values()), default=0)
+    error = connection.execute(sa.select(outbox.c.error).where(outbox.c.id == newest)).scalar() if newest else None
+    dead, unknown = (found.get(state, (0, 0))[0] for state in (PartState.DEAD, PartState.UNKNOWN))
+    return FailedLetters(dead, unknown, newest, (error or "nobody noted why")[:200])

@@ -161,7 +161,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.reminders:next_slot": "walks over the dates of ten days at most",
     "agent.coach.offline_work:Work.change_each": "leaves out what a few calls, of five arguments at most, do not say",
     "agent.coach.offline_work:Work.tell_each": "puts together the words on the few entries of one message",
-    "agent.coach.understanding.phrases:phrases_by_first_word": "our own tables, put together once at the start",
+    "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:_forms": "our own tables, put together once at the start",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import acks, boot, context, encoding, ingest, loads, plan, ratelimit, streams, tools
+from tests.bench import acks, boot, context, encoding, ingest, loads, plan, profile, ratelimit, streams, tools
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 
@@ -32,6 +32,7 @@ class Asked:
 
 ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "loads": lambda asked: loads.run(asked.loads),
+    "profile": lambda asked: profile.run(asked.loads),
     "ingest": lambda _asked: ingest.run(),
     "acks": lambda asked: acks.together(asked.per_s, asked.seconds),
     "acks-each": lambda asked: acks.each(asked.per_s, asked.seconds),
@@ -43,7 +44,8 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "encoding": lambda _asked: encoding.run(),
     "boot": lambda _asked: boot.run(),
 }
-USUAL = tuple(row for row in ROWS if row != "acks-each")
+ASKED_FOR = ("acks-each", "profile")
+USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
 async def _run(rows: Sequence[str], asked: Asked) -> dict[str, object]:
@@ -54,11 +56,15 @@ async def _run(rows: Sequence[str], asked: Asked) -> dict[str, object]:
 def _parser() -> argparse.ArgumentParser:
     usual = Loads()
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but acks-each")
-    parser.add_argument("--messages", type=int, default=usual.messages_each, help="messages each chat writes (loads)")
-    parser.add_argument("--chats", type=int, default=usual.chats, help="chats at once (loads)")
     parser.add_argument(
-        "--platform", action="append", choices=list(PLATFORMS), help="only this one (loads); may be repeated"
+        "rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but {' and '.join(ASKED_FOR)}"
+    )
+    parser.add_argument(
+        "--messages", type=int, default=usual.messages_each, help="messages each chat writes (loads, profile)"
+    )
+    parser.add_argument("--chats", type=int, default=usual.chats, help="chats at once (loads, profile)")
+    parser.add_argument(
+        "--platform", action="append", choices=list(PLATFORMS), help="only this one (loads, profile); may be repeated"
     )
     parser.add_argument("--per-second", type=int, default=500, help="events a second (acks)")
     parser.add_argument("--seconds", type=float, default=20.0, help="for how long (acks)")

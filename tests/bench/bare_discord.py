@@ -1,7 +1,7 @@
 """A bare discord.py bot, the yardstick of `make bench`: it listens, asks a model where told to, and replies.
 
-Run as `python -m tests.bench.bare_discord`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and, for an answer from
-a model, OPENAI_BASE_URL; without that it says back what it heard. No promises.
+Run as `python -m tests.bench.bare_discord`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and what `bare_model`
+reads. No promises.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from tests.bench.bare_model import BareModel
+
 
 class Bare(discord.Client):
     """A client with discord.py's own defaults, and leave to read what people write."""
@@ -22,18 +24,13 @@ class Bare(discord.Client):
         intents = discord.Intents.default()
         intents.message_content = True
         super().__init__(intents=intents)
-        self._model = http
-        self._model_url = os.environ.get("OPENAI_BASE_URL")
+        self._model = BareModel(http)
 
     async def on_message(self, message: discord.Message) -> None:
         """Answer a person."""
         if message.author == self.user:
             return
-        text = message.content
-        if self._model_url is not None:
-            ask = {"model": "bench", "messages": [{"role": "user", "content": text}]}
-            async with self._model.post(f"{self._model_url}/chat/completions", json=ask) as response:
-                text = (await response.json())["choices"][0]["message"]["content"]
+        text = await self._model.answer(str(message.channel.id), message.content)
         await message.channel.send(text, suppress_embeds=True)
 
 

@@ -20,6 +20,9 @@ Start = Callable[[Path, Mapping[str, str]], Subject]
 WARM_UP = 3
 """Messages of each person before the clock starts."""
 
+LONG_HISTORY = 30
+"""The same where a conversation is to be long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loads:
@@ -40,12 +43,15 @@ class Case:
     alone: bool = False  # one person
     echo: bool = False  # the bare bot says back what it heard, and asks no model
     only: str = ""  # one platform
+    warm_up: int = WARM_UP
+    chunks: int = 0  # in which the model streams its answer; the bare bot, too, sends the whole talk and reads a stream
 
 
 CASES = (
     Case("short answer; the bare bot asks the same model"),
     Case("long Markdown answer; the bare bot asks the same model", LONG_ANSWER),
     Case("short answer; the bare bot only echoes", echo=True, only="telegram"),
+    Case("long history, streamed in ten chunks; so does the bare bot", warm_up=LONG_HISTORY, chunks=10),
     Case("short answer; p50 less the bare bot's is what the gateway adds", alone=True),
 )
 
@@ -76,14 +82,16 @@ async def measure(start: Start, platform: PersonSide, case: Case, loads: Loads, 
     chats = 1 if case.alone else loads.chats
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with platform, ModelServer() as server:
-            server.answer = case.answer
+            server.answer, server.chunks = case.answer, case.chunks
             environment = dict(platform.environment())
             if model:
                 environment |= {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:bench"}
+            if case.chunks:
+                environment["BENCH_STREAMED"] = "1"
             async with start(Path(directory), environment) as subject:
                 await until(lambda: subject.pid > 0 and platform.is_connected(), 60)  # a dead process says why
                 people = People(platform, case.answer[-12:] if model else ")")
-                await people.closed_loop(chats, WARM_UP)
-                before_s = subject.cpu_s()
+                await people.closed_loop(chats, case.warm_up)
+                subject.begin()
                 load = await people.closed_loop(chats, loads.alone if case.alone else loads.messages_each)
-                return Figures.of(load, subject.cpu_s() - before_s, subject.rss_mb())
+                return Figures.of(load, await subject.spent_s(), subject.rss_mb())

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
 """Environment variables that would change what is measured, or reach the outside."""
+
+S = TypeVar("S", bound="Subject")
 
 
 class Subject:
@@ -23,6 +25,7 @@ class Subject:
         self._environment = {**inherited, **environment}
         self._log = log
         self._process: asyncio.subprocess.Process | None = None
+        self._begun_s = 0.0
 
     async def __aenter__(self) -> Self:
         with self._log.open("ab") as log:
@@ -58,6 +61,14 @@ class Subject:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def begin(self) -> None:
+        """The load begins."""
+        self._begun_s = self.cpu_s()
+
+    async def spent_s(self) -> float:
+        """CPU seconds since then: the load is over."""
+        return self.cpu_s() - self._begun_s
+
     def rss_mb(self) -> float:
         """Resident memory, MiB."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
@@ -66,6 +77,11 @@ class Subject:
 
 def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
     """The gateway as `tenk run` starts it, open to everybody and without personal limits."""
+    return gateway_by(Subject, ["-m", "gateway"], home, environment)
+
+
+def gateway_by(kind: type[S], arguments: list[str], home: Path, environment: Mapping[str, str]) -> S:
+    """The same by another way of starting it."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = home / "gateway.toml"
     config.write_text(
@@ -73,7 +89,7 @@ def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
         "messages_per_min = 6000\nburst_messages = 6000\nwaiting_messages = 1000\n"
     )
     ours = {"TENK_HOME": str(home), "TENK_HTTP": "127.0.0.1:0"}
-    return Subject(["-m", "gateway", "run", "--config", str(config)], {**ours, **environment}, home / "gateway.log")
+    return kind([*arguments, "run", "--config", str(config)], {**ours, **environment}, home / "gateway.log")
 
 
 def bare_bot(platform: str, home: Path, environment: Mapping[str, str]) -> Subject:

@@ -18,6 +18,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from tests.bench.figures import Load
 
 FIRST_PERSON = 1000
+USAGE = {"prompt_tokens": 500, "completion_tokens": 60}
 ANSWER_S = 60.0
 """Nobody waits longer."""
 
@@ -78,6 +79,8 @@ class ModelServer:
         """`answer` may be changed between loads; a delay of infinity stalls every request."""
         self.delay_s = delay_s
         self.answer = SHORT_ANSWER
+        self.chunks = 0
+        """In so many pieces a streamed answer comes, over the time of the delay; 0: at once, after it."""
         self.requests = 0
         self.refused = 0
         self._refusals: tuple[bytes, Iterator[int]] | None = None
@@ -108,13 +111,26 @@ class ModelServer:
             return web.Response(status=429, headers={"Retry-After": str(next(self._refusals[1]))})
         asked = orjson.loads(body)
         self.requests += 1
+        if asked.get("stream") and self.chunks:
+            return await self._stream(request)
         await asyncio.sleep(self.delay_s)
-        usage = {"prompt_tokens": 500, "completion_tokens": 60}
         if not asked.get("stream"):
             choice = {"message": {"role": "assistant", "content": self.answer}, "finish_reason": "stop"}
-            body = orjson.dumps({"choices": [choice], "usage": usage})
+            body = orjson.dumps({"choices": [choice], "usage": USAGE})
             return web.Response(body=body, content_type="application/json")
-        return web.Response(body=_streamed(self.answer, usage), content_type="text/event-stream")
+        return web.Response(body=_streamed(self.answer, USAGE), content_type="text/event-stream")
+
+    async def _stream(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Piece by piece."""
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        size = -(-len(self.answer) // self.chunks)
+        for start in range(0, len(self.answer), size):
+            await asyncio.sleep(self.delay_s / self.chunks)
+            chunk = {"choices": [{"index": 0, "delta": {"content": self.answer[start : start + size]}}]}
+            await response.write(b"data: " + orjson.dumps(chunk) + b"\n\n")
+        await response.write(_streamed("", USAGE))
+        return response
 
 
 def _streamed(answer: str, usage: dict[str, int]) -> bytes:

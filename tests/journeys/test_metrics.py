@@ -26,6 +26,12 @@ OF_CONNECTIONS = {"tenk_http_connections_cut"}
 """They move when connections are too many or too slow: `tests/contract/test_http_connections.py`."""
 
 
+OF_OPERATING = {"tenk_outbox_failed"}
+"""They move when a letter is dead: `tests/journeys/test_operating.py`."""
+
+OF_PRICES = {"tenk_model_cost_usd"}
+"""They move when a model's price is known: `tests/unit/telemetry/test_model_watch.py`."""
+
 OF_LONG_CONVERSATIONS = {"tenk_context_summaries"}
 """They move when one outgrows its window: `tests/journeys/test_long_conversations.py`."""
 
@@ -67,13 +73,14 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 5 == grown("tenk_turn_seconds_count")
     assert 5 == grown('tenk_inbound_events_total{channel="telegram",kind="message"}')
     assert 7 == grown('tenk_model_response_seconds_count{model="openai:journey"}')
+    assert 700 == grown('tenk_model_tokens_total{kind="input",model="openai:journey"}')
     assert 1 == grown('tenk_outbound_attempts_total{channel="telegram",outcome="retryable"}')
     assert 1 == grown('tenk_faults_total{kind="control"}')
     assert (1, 0) == (during["tenk_turns_running"], after["tenk_turns_running"])
     assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
     moved = {name.partition("{")[0] for name in after if grown(name) > 0}
     moved |= {name.partition("{")[0] for seen in (during, waiting) for name, value in seen.items() if value > 0}
-    expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS
+    expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS - OF_OPERATING - OF_PRICES
     assert expected <= {name.removesuffix("_total").removesuffix("_count") for name in moved}
 
 

@@ -99,11 +99,18 @@ async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
             here.sim.say(1, "30 minutes of guitar")
             await here.told(1, "Noted.")
             await here.settled()
-            (turn,) = await here.rows("SELECT id, session_id FROM turns")
+            (turn,) = await here.rows("SELECT id, session_id, user_id FROM turns")
     begun, ended = (line for line in logs if str(line["event"]).startswith("turn_"))
     for line in (begun, ended):
-        assert (turn["id"], turn["session_id"]) == (line["turn_id"], line["session_id"])
-    assert ("turn_started", "turn_ended", "completed") == (begun["event"], ended["event"], ended["reason"])
+        assert (turn["id"], turn["session_id"], turn["user_id"]) == (
+            line["turn_id"],
+            line["session_id"],
+            line["user_id"],
+        )
+    assert ("turn_started", "debug", "turn_ended", "info") == (
+        begun["event"], begun["log_level"], ended["event"], ended["log_level"]
+    )  # fmt: skip
+    assert ("completed", "openai:journey", "log_practice") == (ended["reason"], ended["model"], ended["tools"])
     assert (2, 1, 250, 30) == tuple(ended[key] for key in ("steps", "calls", "input_tokens", "output_tokens"))
     assert 0 <= ended["model_s"] + ended["tools_s"] <= ended["duration_s"]
     assert not [line for line in logs if "turn_id" in line and line["turn_id"] != turn["id"]]

@@ -30,7 +30,25 @@ _FRACTIONS = {"1/2": Fraction(30), "1/4": Fraction(15), "3/4": Fraction(45)}
 _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
-_EMPHASIS = frozenset({"more", "whole", "full", "solid", "good", "long", "entire", "straight"})
+_EMPHASIS = frozenset(
+    {
+        "more",
+        "whole",
+        "full",
+        "solid",
+        "good",
+        "long",
+        "entire",
+        "straight",
+        "buena",
+        "buen",
+        "linda",
+        "rica",
+        "larga",
+        "decent",
+    }
+)
+_ONE_HOUR = frozenset({"hour", "hora", "horita"})
 MAX_DIGITS = 7
 
 
@@ -158,7 +176,7 @@ def _of_an_hour(words: Sequence[Word], at: int) -> int:
 def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     """A number and its unit."""
     number = read_number(words, at)
-    if number is None and _plain(words, at) in _ONES:
+    if number is None and (_plain(words, at) in _ONES or _is_one_hour(words, at)):
         number = Fraction(1), at + 1
     if number is None:
         return None
@@ -172,6 +190,11 @@ def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     if _plain(words, end) in _HOURS:
         return _hours(words, value, end, words[end].plain in _SHORT_UNITS and words[at].is_number)
     return None
+
+
+def _is_one_hour(words: Sequence[Word], at: int) -> bool:
+    """As "good hour of tennis", "buena horita de tenis"."""
+    return _plain(words, at) in _EMPHASIS and _plain(words, at + 1) in _ONE_HOUR
 
 
 def _and_a_half(words: Sequence[Word], value: Fraction, end: int) -> Amount | None:
@@ -224,8 +247,8 @@ def _vague(words: Sequence[Word], end: int, at: int) -> Amount | None:
 
 
 def _bare_hour(words: Sequence[Word], at: int) -> Amount | None:
-    """As "hora y media", without a number before it."""
-    if _plain(words, at) not in {"hora", "horita"}:
+    """As "hora y media", "hour and a half", without a number before it."""
+    if _plain(words, at) not in _ONE_HOUR:
         return None
     found = _hours(words, Fraction(1), at, False)
     return found if found.end > at + 1 else None

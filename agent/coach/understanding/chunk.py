@@ -19,6 +19,7 @@ class Chunk:
     skill: str = ""
     twist: Twist | None = None
     until: int = 0  # of a time, or an amount between two: the last minute of the day that may be meant
+    from_minute: int | None = None  # of a time: the minute of the day that is said
     is_new: bool = False  # of a skill: it is none of theirs yet
     is_first_person: bool = False  # the form of the verb says that the speaker did it
     plain: str = ""  # its words, without accents

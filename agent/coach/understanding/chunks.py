@@ -14,11 +14,10 @@ from agent.coach.understanding.clocks import read_clock, read_clock_range
 from agent.coach.understanding.contexts import in_context
 from agent.coach.understanding.days import read_day
 from agent.coach.understanding.english import ENGLISH
-from agent.coach.understanding.phrases import Phrases, phrase_end, phrases_by_first_word
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
-from agent.coach.understanding.words import Word, plain_of
+from agent.coach.understanding.words import Phrases, Word, mend_words, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
     **dict.fromkeys(",:;()-–—|[]*•·+_=", WordRole.COMMA),
@@ -27,10 +26,21 @@ _MARKS = {
     **dict.fromkeys("?¿", WordRole.QUESTION),
     "¡": WordRole.OPENING,
 }
-_AT = frozenset({"at", "a", "las", "la", "around", "sobre"})
+_AT = frozenset({"at", "a", "las", "la", "around", "sobre", "until", "till", "til", "hasta"})
+_UNTIL = frozenset({"until", "till", "til", "hasta"})
 _COUNTED = frozenset([
     "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "minutos", "minuto", "horas", "hora", "dias",
     "days", "weeks"
+])  # fmt: skip
+_ADVERBS = ("ly", "mente", "arme", "erme", "irme")
+"""Of words that no table has: "quietly", "tranquilamente", "(al) levantarme"."""
+
+LEAST_ADVERB = 4
+LEAST_VERB = 5
+_SHALL = ("are", "ere", "ire")
+_PAST_IN_R = frozenset([
+    "compare", "prepare", "repare", "separe", "pare", "dispare", "mire", "tire", "gire", "retire", "estire", "respire",
+    "suspire", "espere", "supere", "altere", "genere", "opere", "admire", "inspire"
 ])  # fmt: skip
 _WOULD = ("rian", "riamos")
 NEWLINE = "⏎"
@@ -91,6 +101,7 @@ class Circumstances:
 
 def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk]:
     """What the words mean, in order."""
+    words = mend_words(words, circumstances.skills.words)
     reader = _ChunkReader(words, circumstances)
     found: list[Chunk] = []
     at = 0
@@ -125,7 +136,10 @@ class _ChunkReader:
 
     def _mark(self, at: int) -> Chunk:
         text = self._words[at].text
-        if self._is_glued(at) and (text == "-" or (text == "/" and self._words[at - 1].text == "w")):
+        slash = (
+            text == "/" and at > 0 and self._words[at - 1].text == "w" and self._words[at].follows(self._words[at - 1])
+        )
+        if slash or (text == "-" and self._is_glued(at)):  # "w/ friends", "half-hour"
             return Chunk(WordRole.ADVERB, at, at + 1)
         if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
             return Chunk(WordRole.CONTENT, at, at + 1)
@@ -160,12 +174,18 @@ class _ChunkReader:
     def _time_of_day(self, at: int) -> Chunk | None:
         """As "at 7", "a las siete"; a bare number behind "a" is none."""
         clock = read_clock(self._words, at + 1)
+        if clock is not None and self._words[at].plain in _UNTIL:
+            return (
+                Chunk(WordRole.TIME, at, clock.end, from_minute=clock.minute)
+                if clock.is_time or clock.end > at + 2 or at + 2 == len(self._words)
+                else None
+            )
         if clock is None or (clock.end < len(self._words) and self._words[clock.end].plain in _COUNTED):
             return None
         behind = self._words[at + 1].plain
         is_time = clock.is_time or self._words[at].plain in {"at", "las"} or behind == "las"
         latest = clock.minute if clock.is_certain or clock.minute >= 720 else clock.minute + 720
-        return Chunk(WordRole.TIME, at, clock.end, until=latest) if is_time else None
+        return Chunk(WordRole.TIME, at, clock.end, until=latest, from_minute=clock.minute) if is_time else None
 
     def _amount(self, at: int) -> Chunk | None:
         found = read_amount(self._words, at)
@@ -236,10 +256,21 @@ class _ChunkReader:
             return self._number(at)
         if word.plain.endswith(_WOULD):
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
+        if word.plain.endswith(_ADVERBS) and len(word.plain) > LEAST_ADVERB:
+            return Chunk(WordRole.ADVERB, at, at + 1)
         new = new_skill_of(word.plain)
         if new is None:
-            return Chunk(WordRole.CONTENT, at, at + 1)
+            return self._unknown_verb(at) or Chunk(WordRole.CONTENT, at, at + 1)
         return Chunk(WordRole.ACT, at, at + 1, skill=new, is_new=True, is_first_person=self._first_is_spanish)
+
+    def _unknown_verb(self, at: int) -> Chunk | None:
+        """A verb that no table has, by its ending: "clavé", "lograré"; `contexts` says whether it tells of practice."""
+        word = self._words[at]
+        if not self._first_is_spanish or len(word.text) < LEAST_VERB or word.text[-1] not in "éí":
+            return None
+        if word.plain.endswith(_SHALL) and word.plain not in _PAST_IN_R:
+            return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.FUTURE)
+        return Chunk(WordRole.CONTENT, at, at + 1, is_first_person=True)
 
     def _number(self, at: int) -> Chunk:
         """A number of which no unit is said."""

@@ -29,7 +29,20 @@ SOFT = frozenset({Twist.DOUBT, Twist.UNCLEAR})
 _PRONOUNS = frozenset({"he", "she", "we", "you", "they", "el", "ella", "ellos", "ellas", "tu", "usted"})
 _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
+_NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_WITH = frozenset({"with", "w", "con"})
+_WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
+_WAS_THERE = frozenset([
+    "i was", "i was out", "i was busy", "i was at home", "went", "estuve", "yo estuve", "he estado", "fui a",
+    "me fui a", "estuve en", "anduve en"
+])  # fmt: skip
+_PLACES = frozenset([
+    "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
+    "vuelo", "viaje", "pausa", "descanso", "clase"
+])  # fmt: skip
+_TURNS_BACK = frozenset({"fewer", "less", "than", "under", "among", "when", "cuando", "was", "were", "lasted", "lasts"})
+_TOLD = frozenset({Twist.WISH, Twist.GOAL, Twist.UNCLEAR, Twist.QUESTION, Twist.OTHERS, Twist.LASTS})
 _BESIDE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
 """What may be spoken of behind "in", "with" or "while", where only more is told."""
 
@@ -79,8 +92,17 @@ class Clause:
 
     @cached_property
     def is_bare(self) -> bool:
-        """Whether it holds an amount, a skill or a day, and nothing else that says something."""
-        return all(chunk.role in _SAYS_LITTLE | AMOUNTS | SKILLS | DAYS for chunk in self.chunks)
+        """Whether it holds an amount, a skill or a day, and nothing else that says something but where it was."""
+        return all(
+            chunk.role in _SAYS_LITTLE | AMOUNTS | SKILLS | DAYS
+            or (chunk.role is WordRole.CONTENT and self.is_place(at))
+            for at, chunk in enumerate(self.chunks)
+        )
+
+    def is_place(self, at: int) -> bool:
+        """Whether a word only tells where: "at the bench"."""
+        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.CONTENT)]
+        return bool(before) and before[-1].role in _PREPOSITIONS and before[-1].plain not in _NO_PLACE
 
     @cached_property
     def verb(self) -> int | None:
@@ -119,6 +141,28 @@ class Clause:
     def _is_beside(self, at: int) -> bool:
         return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
 
+    def _is_told(self, at: int, last: int) -> bool:
+        """Whether it is only told behind a whole statement: "I did 40 minutes of guitar nothing fancy"."""
+        if not (self.has_subject and 0 <= (self.verb or 0) < last < at and self.amounts and self.skills):
+            return False
+        chunk, rest = self.chunks[at], self.chunks[at + 1 :]
+        if chunk.twist is Twist.NEGATED:
+            return any(each.role not in (WordRole.ADVERB, WordRole.OPENING) for each in rest)
+        apart = at > last + 1 or self.chunks[last].role not in SKILLS  # "guitar lessons" are none
+        return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
+
+    def _is_there(self, at: int) -> bool:
+        """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
+        before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
+        verb = self.verb
+        if verb is None or verb > at or not before:
+            return False
+        if self.chunks[at].twist is Twist.OTHERS:
+            return before[0].plain in _WITH
+        if self.chunks[at].plain not in _PLACES:
+            return False
+        return before[0].plain in _WHERE and self.chunks[verb].plain not in _WAS_THERE
+
     def _is_whose(self, at: int) -> bool:
         """As "for my son", "of the neighbour's": whose it was."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-2:]
@@ -146,7 +190,8 @@ class Clause:
             beside = released or (at < subject and self.is_led(subject))
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
-            if chunk.twist not in (None, Twist.SELF) and not (beside and chunk.twist in _BESIDE):
+            beside = (beside and chunk.twist in _BESIDE) or self._is_told(at, last) or self._is_there(at)
+            if chunk.twist not in (None, Twist.SELF) and not beside:
                 if chunk.twist not in SOFT:
                     return chunk.twist
                 soft = soft or chunk.twist
@@ -171,11 +216,12 @@ def clauses_of(chunks: Sequence[Chunk]) -> list[Clause]:
 
 
 def _asked_sentences(chunks: Sequence[Chunk]) -> set[int]:
-    asked, sentence = set(), 0
+    asked, sentence, ended = set(), 0, False
     for chunk in chunks:
         if chunk.role is WordRole.QUESTION:
             asked.add(sentence if chunk.plain == "?" else sentence + 1)
-        sentence += chunk.role in _ENDS_SENTENCE
+        sentence += chunk.role in _ENDS_SENTENCE and not (ended and chunk.role is WordRole.STOP)
+        ended = chunk.role in _ENDS_SENTENCE
     return asked
 
 
@@ -184,6 +230,7 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
     mark: WordRole | None = None
     sentence, aside = 0, False
     inside: list[Chunk] = []
+    ended = False  # the last chunk ended a sentence: "!!" ends one
     for chunk in chunks:
         pause = chunk.role in _PAUSES
         begins_aside = chunk.role is WordRole.WHILE
@@ -198,6 +245,7 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
             and not pause
         )
         ends_line = ends_line or (chunk.plain == "it" and _is_complete(inside))
+        ends_line = ends_line or _begins_day(chunk, inside)
         complete = _is_complete(inside)
         if pause or begins_aside or ends_aside or ends_line:
             if inside:
@@ -205,11 +253,22 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
                 inside, mark = [], WordRole.COMMA if ends_line else None
             aside = begins_aside and not (chunk.plain in _THAT and complete)
             mark = _stronger(mark, chunk.role) if pause else (mark or WordRole.COMMA)
-            sentence += chunk.role in _ENDS_SENTENCE
+            sentence += chunk.role in _ENDS_SENTENCE and not (ended and chunk.role is WordRole.STOP)
+        ended = chunk.role in _ENDS_SENTENCE
         if not pause and not begins_aside:
             inside.append(chunk)
     if inside:
         yield mark, sentence, aside, inside
+
+
+def _begins_day(chunk: Chunk, inside: Sequence[Chunk]) -> bool:
+    """As the second of "mon 30 min tue 45 min", "30 min mon 45 min tue"."""
+    days, amounts = ([each.start for each in inside if each.role in roles] for roles in (DAYS, AMOUNTS))
+    if len(days) != 1 or len(amounts) != 1:
+        return False
+    if chunk.role in DAYS:
+        return days < amounts and inside[-1].role in AMOUNTS
+    return chunk.role in AMOUNTS and amounts < days and inside[-1].role in DAYS
 
 
 def _is_complete(inside: Sequence[Chunk]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.clocks import LONGEST
 from agent.coach.understanding.tables import Twist, WordRole
 
 MOST_BARE_HOURS = 4
@@ -17,6 +18,16 @@ _PAUSES = frozenset(",.cCBOYy")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
 _WAKING = frozenset({"woke", "desperte", "me"})
+_STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
+_STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
+_LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
+_THAT = frozenset({"que", "q"})
+LEAST_PAST = 5
+_HAD = re.compile("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)")  # "had a two hour chess session"
+_SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
+_OWN_BEFORE = ",.cCBOYyIAJ"
+_PUTS = frozenset({"pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete"})
+_BEING_SO = frozenset({"i'm", "im"})
 _NOBODY = frozenset({"nadie", "nobody", "anyone", "anybody", "anything"})
 _ENDS_CLAUSE = frozenset(",.cCB")
 _ADDRESSED = frozenset([
@@ -60,6 +71,29 @@ def _bare_numbers(chunks: list[Chunk]) -> None:
         trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
         if counts and (re.match("PT?S", _letters(chunks, at + 1, at + 4)) or (trails and said)):
             chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
+
+
+def _from_start_to_stop(chunks: list[Chunk]) -> None:
+    """As "started algebra at 6pm and stopped at 7:15": what lies between."""
+    at = next((at for at, chunk in enumerate(chunks) if chunk.plain in _STARTED), None)
+    stop = next((to for to, chunk in enumerate(chunks) if at is not None and to > at and chunk.plain in _STOPPED), None)
+    if at is None or stop is None:
+        return
+    first, last = (
+        [chunk for chunk in part if chunk.role is WordRole.TIME and chunk.from_minute is not None]
+        for part in (chunks[at:stop], chunks[stop:])
+    )
+    if len(first) != 1 or len(last) != 1:
+        return
+    minutes = ((last[0].from_minute or 0) - (first[0].from_minute or 0)) % 720
+    if 0 < minutes <= LONGEST:
+        chunks[at] = replace(chunks[at], role=WordRole.DID, twist=None)
+        chunks[stop] = replace(chunks[stop], role=WordRole.ADVERB, twist=None)
+        place = chunks.index(first[0])
+        chunks[place] = replace(first[0], role=WordRole.AMOUNT_CLOCK, minutes=minutes, until=last[0].until)
+        for number in range(at + 1, stop):
+            if chunks[number].role is WordRole.AND or chunks[number].role is WordRole.COMMA:
+                chunks[number] = replace(chunks[number], role=WordRole.ADVERB)
 
 
 def _instead(chunks: list[Chunk]) -> None:
@@ -117,16 +151,58 @@ def _all_but(chunks: list[Chunk]) -> None:
 
 
 def _small_words(chunks: list[Chunk]) -> None:
-    """As "pero si hice", "has left the house", "wrote go": not if, not what remains, not what others wrote."""
+    """As "pero si hice", "hoy si estudie", "has left the house", "wrote go": no if, no rest, no report."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
         affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"H"}
-        if plain == "si" and before is not None and before.role is WordRole.BUT and affirms:
+        if plain == "si" and before is not None and before.role.value in "BYJI" and affirms:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-        elif plain == "left" and before is not None and behind.role is WordRole.THE:
-            chunks[at] = replace(chunk, twist=Twist.UNCLEAR)
+        elif plain == "left" and (behind.plain in _LEFT_BEHIND or (before is not None and behind.role is WordRole.THE)):
+            chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
         elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role is WordRole.SKILL:
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None, is_first_person=plain == "escribi")
+
+
+def _anyway(chunks: list[Chunk]) -> None:
+    """As "... al francés igual": all the same; "igual ..." is maybe. And "was at the pottery studio": practice."""
+    for at, chunk in enumerate(chunks):
+        ends = at > 0 and (at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES)
+        if chunk.plain == "igual" and ends:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+        starts = at == 0 or chunks[at - 1].role.value in _PAUSES
+        if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+        if chunk.plain in _PUTS and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
+            chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
+
+
+def _spoken_short(chunks: list[Chunk]) -> None:
+    """As "I'm cooked", "had a good hour of tennis", "anota que hice"."""
+    for at, chunk in enumerate(chunks[:-1]):
+        plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
+        if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
+        elif plain == "had" and chunk.role is WordRole.CONTENT and _HAD.match(_letters(chunks, at + 1, at + 8)):
+            chunks[at] = replace(chunk, role=WordRole.DID)
+        elif plain in _THAT and before is not None and before.role is WordRole.LOG:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+
+
+def _unknown_pasts(chunks: list[Chunk]) -> None:
+    """As "I grinded python", "clavé 90 min de crossfit": a verb of no table, with time or a bare skill behind it."""
+    for at, chunk in enumerate(chunks):
+        if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or _is_past(chunk.plain)):
+            continue
+        own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
+        own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
+        behind = _letters(chunks, at + 1, at + 8)
+        if own and re.match("J*F?(?:[Dd]F?PT?S|[Dd]F?S|S|P?p?PS)", behind):
+            chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
+
+
+def _is_past(plain: str) -> bool:
+    """By its ending an English verb of the past."""
+    return len(plain) >= LEAST_PAST and plain.endswith("ed") and not plain.endswith("eed") and "'" not in plain
 
 
 def _done_by_others(chunks: list[Chunk]) -> None:
@@ -146,7 +222,7 @@ def _done_by_others(chunks: list[Chunk]) -> None:
         whose = behind.role is WordRole.THE and any(each.twist is Twist.OTHERS for each in chunks[at + 2 : at + 3])
         if plain == "by" and behind.role is WordRole.CONTENT:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.UNCLEAR)
-        if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
+        if chunk.plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
@@ -169,9 +245,13 @@ _READINGS = (
     _requests,
     _all_but,
     _bare_numbers,
+    _from_start_to_stop,
     _instead,
     _told_of_while,
     _small_words,
+    _spoken_short,
+    _anyway,
+    _unknown_pasts,
     _done_by_others,
     _questions,
     _under_way,

@@ -9,10 +9,9 @@ from datetime import date, timedelta
 
 from agent.coach.understanding.amounts import read_number
 from agent.coach.understanding.english import ENGLISH
-from agent.coach.understanding.phrases import phrase_end, phrases_by_first_word
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.words import Word, plain_of
+from agent.coach.understanding.words import Word, phrase_end, phrases_by_first_word, plain_of
 
 _TABLES = (ENGLISH, SPANISH)
 
@@ -253,7 +252,10 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
 def _short_weekday(words: Sequence[Word], start: int, before: set[str], today: date) -> Day | None:
     """As "sat" and "sun" are other words too: only behind "on" or "last"."""
     short = {"sat": 5, "sun": 6}.get(words[start].plain) if start < len(words) else None
-    spoken = start + 1 < len(words) and words[start + 1].plain == "i"
+    behind = words[start + 1] if start + 1 < len(words) else None
+    unit = start > 0 and words[start - 1].plain in _COUNTED and words[start - 1].is_name  # "1 hr sat"
+    spoken = behind is not None and (behind.plain == "i" or (start == 0 and behind.is_number))
+    spoken = spoken or (unit and (behind is None or not behind.is_name or behind.plain in {"and", "n"}))
     if short is None or not (spoken or before & {"on", "last"}) or "the" in before:
         return None
     return Day(

@@ -44,7 +44,10 @@ ENGLISH = LanguageTable(
     },
     times=(
         "in the morning; in the afternoon; in the evening; at night; at noon; at lunch; at lunchtime; at midnight; "
-        "over lunch; during lunch"
+        "over lunch; during lunch; lunch break; my lunch break; my whole lunch break; coffee break; first thing; "
+        "before bed; after dinner; before dinner; after lunch; before lunch; before school; after school; before "
+        "work; after work; before breakfast; after breakfast; between classes; after class; late at night; early in "
+        "the morning"
     ),
     periods=(
         "last week; this week; last month; this month; last year; this year; the other day; last weekend; this "
@@ -55,41 +58,60 @@ ENGLISH = LanguageTable(
         "a bit; a little; a little bit; a while; some time; a few minutes; several minutes; some minutes; a few "
         "hours; several hours; hours; hours and hours; ages; all day; all morning; all afternoon; all evening; all "
         "night; the whole day; the whole afternoon; the whole morning; the whole evening; the entire day; the entire "
-        "afternoon; a few mins; for a while; forever"
+        "afternoon; a few mins; for a while; forever; no idea how long; not sure how long; don't know how long; dunno "
+        "how long; forgot how long; can't remember how long; don't remember how long; didn't time it; for ages; for a "
+        "bit; for a little while; for some time; for hours; quite a while; a good while"
     ),
     phrases={
         "O": (
             "by the way; fyi; good morning; good evening; good afternoon; dear coach; hey coach; forgot to say; "
             "forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i forgot to mention; i "
-            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no "
-            "problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to "
-            "put it in; i forgot to put it in; forgot to add it; please add it; log it please; please log it; can "
-            "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
-            "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
-            "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
-            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
-            "it; as agreed"
+            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no problem; "
+            "better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to put it in; "
+            "i forgot to put it in; forgot to add it; please add it; log it please; please log it; can you log it; no "
+            "excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; i am proud; on "
+            "my own; lets go; let's go; no less; of course; good news; guess what; you know what; to be honest; no "
+            "cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on the bright "
+            "side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at it; as "
+            "agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing too "
+            "crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
+            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
             "you; forgot to log; forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 "
-            "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; "
-            "i forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it"
+            "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; i "
+            "forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it; in the "
+            "bag; in the books; done and dusted; under my belt; in the bank; in the can; out of the way; checked off; "
+            "ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
-        "L": "note down; write down; jot down",
+        "L": (
+            "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
+            "me up for; log me; put in the log; stick down; throw in; count me in for"
+        ),
         "c": "followed by; as well as; and also; and another; plus another",
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
         "R": "without; instead of; rather than",
         "w": "to warm up; as a warm up; for fun; next door",
-        "P": "out of",
+        "P": (
+            "out of; in front of; on top of; next to; at the end of; at the start of"
+        ),
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
-            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
-            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
-            "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
-            "home; pushed through; ground out; cranked out"
+            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got in; "
+            "put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; rattled "
+            "off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at home; "
+            "pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat in; "
+            "clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered away "
+            "at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went at; "
+            "played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in to; "
+            "churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed up; "
+            "caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to fit in; "
+            "managed to squeeze in; managed to get in; managed to play; managed to practice; managed to practise; was "
+            "able to do; got around to; got round to; got to do; managed to put in; managed to sneak in; managed to "
+            "finish; went for"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
@@ -113,10 +135,10 @@ ENGLISH = LanguageTable(
         ),
         "joke": (
             "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
-            "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; "
-            "pulling your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; "
-            "it was not me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat "
-            "chance; in minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
+            "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; pulling "
+            "your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; it was not "
+            "me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat chance; in "
+            "minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
         ),
         "wish": "had planned; meant to; up for; in the mood for",
         "doubt": (
@@ -125,14 +147,16 @@ ENGLISH = LanguageTable(
             "my old apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both "
             "days; morning and evening; morning and night; half of it; half of that; half of which; most of it; more "
             "or less than; not sure; no idea; i think; or so they; or something; don't remember; do not remember; "
-            "can't remember; or was it; or maybe; who knows; during lockdown; during the lockdown; during uni; "
-            "during college; back at uni; back at school"
+            "can't remember; or was it; or maybe; who knows; during lockdown; during the lockdown; during uni; during "
+            "college; back at uni; back at school"
         ),
         "goal": "my goal; my target; aim for; get to",
         "reported": "according to; my teacher says; my coach says",
         "others": "my friend; little one",
         "lasts": (
-            "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video"
+            "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
+            "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
+            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic"
         ),
         "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
         "unclear": "more than; less than; at most; up to; or more; or less",
@@ -145,21 +169,22 @@ ENGLISH = LanguageTable(
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
             "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down"
+            "down easy flat tops super pretty quite mostly"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
             "great cool nice coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew "
-            "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
-            "honestly folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear "
-            "kindly aye welp morning evening afternoon noon lunchtime"
+            "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
+            "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye "
+            "welp morning evening afternoon noon lunchtime"
         ),
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
-            "revised reviewed polished tackled grinded ground hit picked shredded spent devoted dedicated invested "
-            "went squeezed crammed snuck smashed nailed crushed"
+            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt revised "
+            "reviewed polished tackled grinded ground hit picked shredded spent devoted dedicated invested went "
+            "squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
+            "geeked nerded tinkered noodled banged"
         ),
         "g": "got put",
         "G": (
@@ -174,13 +199,21 @@ ENGLISH = LanguageTable(
         "p": (
             "practice practise session sessions exercises exercise drills workout drill studies training work scale "
             "scales chord chords arpeggio arpeggios puzzle puzzles opening openings endgame endgames tactics warmup "
-            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines"
+            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines flashcards "
+            "flashcard paradiddles rudiments etude etudes riffs riff licks lick laps sprints intervals sparring "
+            "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
+            "sightreading improvisation improv voicings fingerpicking strumming barre studio gym dojo rink court "
+            "range pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets "
+            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
             "out off between"
         ),
-        "T": "the my some an a this that more actual real proper pure focused all",
+        "T": (
+            "the my some an a this that more actual real proper pure focused all own decent quick short long lovely "
+            "brief intense hard tough"
+        ),
         "c": "and plus & + n nd /",
         "C": "then afterwards",
         "B": "but so because cause cuz coz as although however yet therefore hence",
@@ -192,7 +225,8 @@ ENGLISH = LanguageTable(
             "no not never none nothing without nor neither don't dont didn't didnt doesn't doesnt haven't havent "
             "hasn't hadn't isn't wasn't weren't aren't won't wont can't cant cannot couldn't couldnt shouldn't "
             "wouldn't ain't nope nah skipped skip skipping missed miss cancelled canceled failed forgot forgotten "
-            "postponed undone nobody neglected refused avoided quit stopped instead zero barely ❌ 🚫 ✖ ✗ ✘"
+            "postponed undone nobody neglected refused avoided quit stopped instead zero barely ❌ 🚫 ✖ ✗ ✘ faked "
+            "dodged shirked ditched"
         ),
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
@@ -200,9 +234,9 @@ ENGLISH = LanguageTable(
             "scheduled schedule agenda we'll let let's lets begin beginning calendar ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
-            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
-            "needs needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've "
-            "would've could've intend intended rather fancy feel-like dying tempted thinking considering"
+            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need needs "
+            "needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've would've "
+            "could've intend intended rather fancy feel-like dying tempted thinking considering"
         ),
         "goal": "goal goals aim aiming target targets objective challenge",
         "habit": (
@@ -234,12 +268,12 @@ ENGLISH = LanguageTable(
             "export import set start accidentally mistakenly"
         ),
         "others": (
-            "he she we they you us them him her his hers its our your their he's she's they're we're someone "
-            "somebody everyone everybody anyone people who whom whose which brother sister son daughter wife husband "
-            "mother father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
+            "he she we they you us them him her his hers its our your their he's she's they're we're someone somebody "
+            "everyone everybody anyone people who whom whose which brother sister son daughter wife husband mother "
+            "father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
             "neighbor neighbours neighbors cat dog grandson granddaughter grandma grandpa uncle aunt cousin coworker "
-            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys "
-            "class grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
+            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys class "
+            "grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
             "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
@@ -248,22 +282,28 @@ ENGLISH = LanguageTable(
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
             "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
             "early watching watch listen listened listening read reading app shop store shopping closes opens song "
-            "songs documentary show meetup lecture gig recital audition walk price euros dollars pounds costing "
-            "slept sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
+            "songs documentary show meetup lecture gig recital audition walk price euros dollars pounds costing slept "
+            "sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
             "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
             "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
-            "finals"
+            "finals wasted lost stood napped commuted travelled traveled queued stared cried complained ranted argued "
+            "chatted scrolled dusted packed unpacked lugged hauled shipped delivered assembled borrowed lent rented "
+            "broke filmed paid owed charged saved overslept stuck traffic dinner seasons season livestream stream "
+            "streams vlog reel reels audiobook soundtrack lyrics sushi groceries laundry dishes hated served survived "
+            "endured visited called emailed ordered returned washed ironed vacuumed mowed parked installed downloaded "
+            "uploaded liked followed subscribed"
         ),
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
             "needed less fewer least most enough many lot lots limit max maximum minimum streak total half quarter "
             "twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned cleaning cleaned "
-            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away "
-            "happen happens happened happening waiting waited carrying carried talking talked among under upto "
-            "within than was it's it there's here there talk research researched researching browsing browsed "
-            "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
-            "count become became theory homework maintenance repair sick ill watched"
+            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away happen "
+            "happens happened happening waiting waited carrying carried talking talked among under upto within than "
+            "was it's it there's here there talk research researched researching browsing browsed searching searched "
+            "ago sounds seems looks feels sound seem look sucks rocks kills means mean counts count become became "
+            "theory homework maintenance repair sick ill watched recorded organised organized sorted tidied "
+            "rearranged discussed explained taught coached graded hosted attended joined signed"
         ),
     },
     acts={

@@ -70,6 +70,8 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         return False
     if clause.verb is not None and clause.verb <= core[-1]:
         return _is_said_of(clause, core, clause.verb)
+    if entry.first < entry.last and entry.skill.start in at:
+        return True  # "finally got my violin out again, 20 minutes"
     open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
     if open_verb or _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
         return False
@@ -78,11 +80,13 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
 
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
     """Whether the verb of a clause is that of its amount and skill."""
-    if clause.chunks[0].role is WordRole.CONTENT and verb and not clause.is_led(verb):
+    if clause.chunks[0].role is WordRole.CONTENT and verb and not clause.is_led(verb) and not clause.has_subject:
         return False
     if clause.chunks[verb].is_new and _is_beside(clause, core, verb):
         return False
-    return all(_is_place(clause, number) for number in _contents(clause, verb + 1, core[0])) and _is_of(clause, core)
+    practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
+    places = practised or all(clause.is_place(number) for number in _contents(clause, verb + 1, core[0]))
+    return places and _is_of(clause, core)
 
 
 def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
@@ -100,7 +104,8 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     if WordRole.INFINITIVE in said[: core[0] + 1] or said[:2] == [WordRole.PRACTICE, WordRole.SKILL]:
         return True
     more = any(chunk.plain in _MORE or "more" in chunk.plain for chunk in clause.chunks[: core[-1] + 1])
-    if more and not clause.days and not clause.has(WordRole.DONE):
+    first = clause.mark not in (WordRole.AND, WordRole.COMMA)
+    if more and first and not clause.days and not clause.has(WordRole.DONE):
         return True
     doing = doing and entry.amount.role is not WordRole.AMOUNT_CLOCK
     return doing or (clause.mark is WordRole.THEN and entry.first == 0)
@@ -124,12 +129,6 @@ def _contents(clause: Clause, first: int, last: int = 0) -> list[int]:
     ]
 
 
-def _is_place(clause: Clause, number: int) -> bool:
-    """Whether a word only tells where: "at the bench"."""
-    before = [chunk for chunk in clause.chunks[:number] if chunk.role not in (WordRole.THE, WordRole.CONTENT)]
-    return bool(before) and before[-1].role in (WordRole.OF, WordRole.IN) and before[-1].plain not in {"of", "de"}
-
-
 def _is_of(clause: Clause, core: Sequence[int]) -> bool:
     """Whether what stands between amount and skill only says more of the skill: "of slow metronome work on the"."""
     first, last = clause.chunks[core[0]], core[-1]
@@ -137,8 +136,10 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
     contents = [chunk for chunk in between if chunk.role is WordRole.CONTENT]
     if not contents or first.role not in AMOUNTS:
         return True
+    if len(contents) == 1 and between[0] is contents[0] and between[1:2] and between[1].plain in {"of", "de"}:
+        return True  # "una hora justa de kárate"
     if between[0].plain not in {"of", "de"}:
-        places = all(_is_place(clause, number) for number in _contents(clause, core[0], last))
+        places = all(clause.is_place(number) for number in _contents(clause, core[0], last))
         last_role = [chunk.role for chunk in between if chunk.role not in (WordRole.THE, WordRole.OF)][-1]
         return places and last_role in _PRACTISING | {WordRole.PRACTICE}
     return len(contents) <= 2 and (

@@ -54,6 +54,15 @@ _OF_ONESELF = re.compile(
     r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b(?! que)|^\W*total (?:de|of|for)\b|\bensename\b|\bmuestrame\b"
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
+_NOT_ASKED = re.compile(
+    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
+    r"|much)\b"
+    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
+    r"|\bcuanto antes\b"
+    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
+)
+"""Where "how long" stands and nothing is asked of us."""
+
 _ABOUT_OTHERS = re.compile(
     r"\b(?:takes?|person|people|hacen? falta|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
     r"|hay que|necesito|a day|al dia|per day|por dia|every|cada|enough|if|si)\b"
@@ -83,6 +92,9 @@ _WHAT_DONE = re.compile(
     r"\bwhat (?:all )?(?:did|have) i\b|\bwhat i did\b|\bwhen did i\b|\bdid i (?:do|practi\w+|play|log|study|train)\b"
     r"|\bhave i (?:\w{1,9} )?(?:done|practi\w+|played|logged)\b"
     r"|(?:^|[¿.,;!]\s?)(?:y )?que (?:hice|practique|toque|estudie|he (?:hecho|practicado|tocado)|tengo anotado)\b"
+    r"|\b(?:the )?last time i\b[^.!]{0,60}\?|\bwhen (?:was|is) the last time\b|\bcuando fue la ultima vez\b"
+    r"|\bwhich skill\b[^.]{0,40}\b(?:most|least)\b"
+    r"|\ben que (?:habilidad|skill)\b"
     r"|\bcuando (?:practique|toque|hice)\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
@@ -107,6 +119,8 @@ _EDIT = re.compile(
     r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
+_GOAL = re.compile(r"\b(?:goals?|target|metas?|objetivos?|recordatorio|reminder|alarma?|timer|temporizador)\b")
+_NEW_MINUTES = re.compile(r"\b(?:to|by|for|with|por|a|en|con)\s+(\d{1,3})\s*(?:min\w*)?[\s.!]*$")
 _WAS_ON = re.compile(
     r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?\b(?:not?|no)\b (?:(?:on|el|the|last|and) )*"
     r"(?:\d|to?day|yesterday|[a-z]{3,6}day|hoy|ayer|lunes|martes|miercoles|jueves|viernes|sabado|domingo)"
@@ -138,13 +152,16 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     for pattern, number in _NUMBERS:
         if pattern.search(plain) and not re.search(r"\d", plain):
             return Lookup(Wanted.NUMBER, number=number)
+    if _NOT_ASKED.search(plain):
+        return None
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))
     if _WHAT_DONE.search(plain) or _ONLY_DAYS.fullmatch(plain):
         return Lookup(Wanted.ENTRIES)
     if _DELETE.search(plain):
         return Lookup(Wanted.DELETE)
-    return Lookup(Wanted.EDIT) if _EDIT.search(plain) or _WAS_ON.search(plain) else None
+    edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain))
+    return Lookup(Wanted.EDIT) if edits else None
 
 
 def _number_of(plain: str) -> Number:
@@ -173,7 +190,9 @@ def _with_slots(wanted: Lookup, plain: str, chunks: Sequence[Chunk], today: date
 
 def _with_change(found: Lookup, plain: str, days: Sequence[date], amounts: Sequence[int]) -> Lookup:
     """What is to be changed to what: "the french was on tuesday, not today"."""
-    found = replace(found, minutes=amounts[-1] if len(amounts) == 1 else None)
+    new = _NEW_MINUTES.search(plain)
+    only = amounts[-1] if len(amounts) == 1 else None
+    found = replace(found, minutes=only if new is None else int(new[1]))
     if found.minutes is None and len(days) == 2:
         wrong_last = re.search(r"(?:not|no)\b", plain) is not None
         right, wrong = (days[0], days[1]) if wrong_last else (days[1], days[0])

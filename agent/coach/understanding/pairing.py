@@ -52,7 +52,7 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     """The entry of an amount whose clause names no skill."""
     clause = clauses[at]
     amount = clause.amounts[0]
-    says_more = clause.has(WordRole.CONTENT)
+    says_more = clause.has(WordRole.CONTENT) and not clause.is_bare
     before = _skill_before(clauses, at)
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)
@@ -79,7 +79,10 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
     """The clause before, of the same sentence, that names one skill and no amount."""
     for number in range(at - 1, -1, -1):
         clause = clauses[number]
-        if clause.sentence != clauses[at].sentence or clauses[number + 1].mark is WordRole.BUT:
+        called = (
+            number == at - 1 and clause.is_bare and clauses[at].is_bare and not clauses[at].days
+        )  # "Drums! 35 minutes!"
+        if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
             return None
         if clause.skills:
             alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)

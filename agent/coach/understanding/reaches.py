@@ -166,7 +166,7 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     """What a clause behind an entry makes of it."""
     clause, own = clauses[at], clauses[entry.last]
     twists, soft = clause.twists, clause.twists & {Twist.HYPOTHETICAL, Twist.DOUBT}
-    if clause.sentence == own.sentence and soft and not clause.skills:
+    if clause.sentence == own.sentence and soft and not clause.skills and not _is_of_others(clause):
         return _first(soft)
     regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
     if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets:
@@ -183,15 +183,25 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     return Twist.DOUBT if _is_odd(clause, own, entry, is_next=at == entry.last + 1) else None
 
 
+def _is_of_others(clause: Clause) -> bool:
+    """As "neighbours probably think ...": what others do, or may do, says nothing of it."""
+    return clause.chunks[0].twist is Twist.OTHERS and not clause.is_fragment
+
+
 def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> bool:
     """As "... right?", "..., sure", "30 min guitar then bed", "... and cello"."""
-    asked = clause.is_asked and (clause.is_fragment or bool(clause.amounts) or clause.has(WordRole.NUMBER))
+    asked = (
+        clause.is_asked
+        and not (_is_request(own) and clause.sentence == own.sentence)
+        and (clause.is_fragment or bool(clause.amounts) or clause.has(WordRole.NUMBER))
+    )
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
     numbers = {chunk.minutes for chunk in clause.chunks if chunk.role is WordRole.NUMBER and chunk.minutes >= LEAST}
     corrects = clause.is_fragment and bool(numbers - {entry.amount.minutes}) and Twist.OTHERS not in clause.twists
-    corrects = corrects or any(chunk.plain in _MEANS for chunk in clause.chunks)
+    says_more = bool(numbers or clause.amounts or clause.skills) or clause.has(WordRole.CONTENT)
+    corrects = corrects or (says_more and any(chunk.plain in _MEANS for chunk in clause.chunks))
     return asked or planned or says_so or corrects or (is_next and _is_more(clause, own, entry))
 
 

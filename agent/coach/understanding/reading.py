@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
+from agent.coach.practice import DAY_MINUTES
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
@@ -86,6 +87,8 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     clauses = clauses_of(chunks)
     found = weigh(clauses, now)
     standing = found.standing
+    if any(entry.amount.minutes > DAY_MINUTES for entry in standing):
+        return Heard(Certainty.NOTHING, twist=Twist.TOO_LONG)
     if standing and found.is_clear and all(entry.is_sure for entry in standing):
         return _sure(message, found)
     if found.entries and not standing:

@@ -19,12 +19,31 @@ MAX_CHARS = 300
 EARLIEST_HOUR = 7
 """An hour before this one, with no word on which half of the day, is meant in the afternoon."""
 
+_ASKED = (
+    r"\b(?:remind me|(?:ping|nudge|poke|alert|notify) me|(?:send|give|set) me an? (?:reminder|nudge|ping|alert)"
+    r"|set an? reminder"
+    r"|recu[eé]rd[ae]me|rec[oó]rdame|recordarme|recordar|record[aá]me|av[ií]s[ae]me|avisarme"
+    r"|m[aá]nd[ae]me un (?:aviso|recordatorio)"
+    r"|pon(?:me)? un recordatorio|crea un recordatorio)\b"
+)
 _LEAD = re.compile(
     r"^(?:\W|please|hey|hi|ok|and|can you|could you|would you|will you"
     r"|por favor|porfa|oye|hola|y|puedes|podr[ií]as|me){0,20}"
-    r"\b(?:remind me|recu[eé]rd[ae]me|rec[oó]rdame|recordarme|recordar|record[aá]me|av[ií]same)\b\s*",
+    rf"{_ASKED}\s*",
     re.IGNORECASE,
 )
+_BEHIND_TIME = re.compile(
+    r"^(?:[\W\d]|every|each|day|days|morning|mornings|evening|evenings|night|nights|at|on|in|the|am|pm|daily"
+    r"|tomorrow|today|tonight|next|this"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|please|hey|can you|could you|todos|todas|los|las|el|la"
+    r"|d[ií]as?|cada|a|de|por"
+    r"|ma[nñ]anas?|tardes?|noches?|hoy|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bados?|domingos?|me puedes"
+    r"|puedes|porfa|por favor){1,30}?"
+    rf"{_ASKED}",
+    re.IGNORECASE,
+)
+"""As "every morning at 7 ping me": the time first."""
+
 _LINKS = re.compile(r"^(?:to|that|about|of|que|de|para|con)\s+|\s+(?:to|that|about|of|que|de|para)$", re.IGNORECASE)
 _ONE_DAY = re.compile(
     r"\b(?:(?:on|this|next)\s+(?:mon|tues?|wednes|thurs|fri|satur|sun)day"
@@ -47,10 +66,13 @@ class RemindWish:
 
 def read_remind_wish(text: str, now: datetime) -> RemindWish | None:
     """The wish; None where a message is none, or names no time."""
-    lead = _LEAD.match(text[:MAX_CHARS])
-    if lead is None:
+    lead, behind = _LEAD.match(text[:MAX_CHARS]), _BEHIND_TIME.match(text[:MAX_CHARS])
+    if lead is None and behind is None:
         return None
-    said = clean(text[lead.end() : MAX_CHARS])
+    if lead is not None:
+        said = clean(text[lead.end() : MAX_CHARS])
+    else:
+        said = clean(re.sub(_ASKED, " ", text[:MAX_CHARS], count=1, flags=re.IGNORECASE))
     words = words_of(said)
     for at in range(len(words)):
         found = _soon(words, at, now) or _time(words, at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent.coach.practice import name_key
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.spanish import SPANISH
-from agent.coach.understanding.words import Word, plain_of, words_of
+from agent.coach.understanding.words import Word, letters_between, plain_of, words_of
 
 _TABLES = (ENGLISH, SPANISH)
 MAX_SKILLS = 200
@@ -16,20 +16,20 @@ MIN_STEM_CHARS = 3
 
 
 _ENDINGS = (
-    ("ando", r"(?:ar|acion|ado|ada|aje)$", ("e", "ado")),
-    ("iendo", r"(?:er|ir|ido|ida)$", ("i", "ido")),
+    ("ando", r"(?:ar|acion|ado|ada|aje)$", ("e", "ado"), "ar"),
+    ("iendo", r"(?:er|ir|ido|ida)$", ("i", "ido"), "ir"),
 )
-"""Of Spanish names of skills: the gerund's ending, what the name ends in, the endings of "I did" and "I have done"."""
+"""Of Spanish names of skills: the ending of the gerund, of the name, of "I did" and "I have done", of "to do"."""
 
 
 def _derive(name: str) -> tuple[list[str], list[str]]:
     """The past forms and the gerund that the name itself tells: "dancing" is danced, "dibujar" dibujé and dibujando."""
     if name.endswith("ing"):
         return [f"{name[:-3]}ed"], []
-    for gerund, ending, past in _ENDINGS:
+    for gerund, ending, past, infinitive in _ENDINGS:
         stem, found = re.subn(ending, "", name)
         if found and len(stem) >= MIN_STEM_CHARS:
-            return [stem + end for end in past], [stem + gerund]
+            return [stem + end for end in past], [stem + gerund, stem + infinitive]
     return [], []
 
 
@@ -58,6 +58,7 @@ class KnownSkills:
     acts: Mapping[str, str]  # from "ran" to the skill it is
     acting: Mapping[str, str]
     names: tuple[tuple[str, str], ...]  # without accents, and as the person spells it
+    words: frozenset[str]  # that are in a name
 
     def find(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:
         """The longest skill whose name begins here, and where it ends."""
@@ -93,7 +94,13 @@ def know(skills: Sequence[str]) -> KnownSkills:
             acts.setdefault(form, skill)
         for form in (*_ACTING.get(joined, ()), *doing):
             acting.setdefault(form, skill)
-    return KnownSkills({first: tuple(found) for first, found in by_first.items()}, acts, acting, tuple(names))
+    return KnownSkills(
+        {first: tuple(found) for first, found in by_first.items()},
+        acts,
+        acting,
+        tuple(names),
+        frozenset(word for name, _ in names for word in name.split()),
+    )
 
 
 def new_skill_of(word: str) -> str | None:
@@ -124,19 +131,4 @@ def _is_near(word: str, name: str) -> bool:
     ):
         return True
     allowed = 1 if len(name) < 8 else 2
-    return abs(len(word) - len(name)) <= allowed and name[:1] == word[:1] and _distance(word, name) <= allowed
-
-
-def _distance(word: str, other: str) -> int:
-    """How many letters are to be added, left out, changed or swapped with the next to get to the other."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(word, 1):
-        following = [at]
-        for to, wanted in enumerate(other, 1):
-            cost = min(row[to] + 1, following[to - 1] + 1, row[to - 1] + (letter != wanted))
-            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
-                cost = min(cost, before[to - 2] + 1)
-            following.append(cost)
-        before, row = row, following
-    return row[-1]
+    return abs(len(word) - len(name)) <= allowed and name[:1] == word[:1] and letters_between(word, name) <= allowed

@@ -20,15 +20,15 @@ SPANISH = LanguageTable(
     conjunctions=frozenset(["con", "y"]),
     days={
         "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
-        "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1, "anteayer": 2, "antier": 2,
-        "antes de ayer": 2, "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
+        "hace rato": 0, "hace poco": 0, "hace nada": 0, "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1,
+        "ayr": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2, "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
     },
     open_days={
         "esta noche": 0,
     },
     parts=(
-        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; "
-        "en la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
+        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; en "
+        "la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
         "noche; noche; tarde; tempranito; mismo"
     ),
     weekdays={
@@ -46,34 +46,44 @@ SPANISH = LanguageTable(
         "cenar; antes de comer; antes de dormir; después del trabajo; antes del trabajo; después de desayunar; antes "
         "de desayunar; después del desayuno; antes de trabajar; al salir del trabajo; después de clase; antes de "
         "almorzar; a la hora de comer; después de la cena; después de la comida; antes de la cena; antes de la "
-        "comida; antes de acostarme; de noche"
+        "comida; antes de acostarme; de noche; toda la comida; al mediodia; nada más levantarme; al levantarme; al "
+        "despertarme; al llegar a casa; al volver del trabajo; al salir de clase; saliendo del trabajo; saliendo de "
+        "clase; a primera hora; antes del curro; después del curro; saliendo del curro; al salir del curro; antes del "
+        "desayuno; en el recreo; antes del trabajo"
     ),
     periods=(
-        "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; "
-        "el finde; el fin de semana; este fin de semana; el finde pasado; el fin de semana pasado; hace unos días; "
+        "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; el "
+        "finde; el fin de semana; este fin de semana; el finde pasado; el fin de semana pasado; hace unos días; "
         "últimamente; estos días; toda la semana; la otra vez; un día; una vez; el verano pasado; hace tiempo"
     ),
     vague=(
         "un poco; un poquito; un rato; un ratito; un buen rato; algo de; unos minutos; varios minutos; algunos "
         "minutos; unas horas; varias horas; todo el día; toda la tarde; toda la mañana; toda la noche; un montón; "
-        "horas y horas; unos minutitos; mucho tiempo; poco tiempo; un toque; un cachito; horas"
+        "horas y horas; unos minutitos; mucho tiempo; poco tiempo; un toque; un cachito; horas; ni idea de cuánto; ni "
+        "idea de cuánto tiempo; no sé cuánto; no sé cuánto tiempo; no recuerdo cuánto; no me acuerdo cuánto; no medí "
+        "cuánto; no conté cuánto; no me fijé cuánto; un rato largo; un ratico; un rato bueno; un buen tiempo; "
+        "bastante rato; bastante tiempo; un poquitín; un pelín; un tiempito"
     ),
     phrases={
         "O": (
             "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
             "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
-            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; "
-            "quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues "
-            "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
-            "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
-            "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
-            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
-            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto"
+            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; quería "
+            "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
+            "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
+            "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
+            "dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me olvidó contarte "
+            "que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; poca cosa; no fue "
+            "mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro mundo; nada "
+            "especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni tan mal; no "
+            "me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al toque"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
-            "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos "
-            "hechas; ambas hechas; ambos hechos"
+            "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos hechas; "
+            "ambas hechas; ambos hechos; al saco; al bote; a la saca; en el bolsillo; para el cuerpo; pal cuerpo; pa "
+            "el cuerpo; listo el pollo; y listo; lista la tarea; en la mochila; en el saco; en la bolsa; a la bolsa; "
+            "ya quedó; ya quedo; ya está; ya estuvo; esa fue mi tarde; eso es todo por; eso fue todo por"
         ),
         "c": (
             "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
@@ -92,42 +102,51 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
-            "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
-            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
-            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
-            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
-            "puesto a"
+            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me puse "
+            "con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me "
+            "marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me casqué; me "
+            "chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le "
+            "eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he puesto a; "
+            "aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui sacar; logré "
+            "sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí duro al; le "
+            "metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; me puse; me "
+            "puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me encerré con; me "
+            "la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le estuve dando a; "
+            "le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; me saqué; "
+            "conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; me eché "
+            "unos; me mandé unos"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
             "libre; tuve un rato"
         ),
         "R": "sin; en vez de; en lugar de",
+        "P": "enfrente de; delante de; al lado de; frente a; frente al; encima de; junto a; junto al",
     },
     twisted_phrases={
         "habit": (
-            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las "
-            "mañanas; todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los "
-            "miércoles; los jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las "
-            "mañanas; por las tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; "
-            "de chico; hace años; en la uni; los findes"
+            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las mañanas; "
+            "todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los miércoles; los "
+            "jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las mañanas; por las "
+            "tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; de chico; hace "
+            "años; en la uni; los findes"
         ),
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
             "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo para; "
-            "lista para; listos para; listas para; hecho para; para hoy; vamos con; a por"
+            "lista para; listos para; listas para; hecho para; para hoy; vamos con; a por; en cuanto; apenas pueda; "
+            "cuando pueda; en un rato; en un ratito; al rato; más al rato; luego me pongo; ahora me pongo"
         ),
         "negated": (
-            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
-            "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
+            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; casi "
+            "practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
         "joke": (
             "me desperté; desperté; es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era "
             "broma; sí claro; si claro; no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es "
-            "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; "
-            "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; "
-            "ya te digo que no; ni por asomo"
+            "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; en "
+            "un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; ya "
+            "te digo que no; ni por asomo"
         ),
         "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
@@ -149,7 +168,8 @@ SPANISH = LanguageTable(
         "I": "yo",
         "J": (
             "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
-            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le"
+            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy medio tranqui "
+            "tranquilamente"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
@@ -185,7 +205,11 @@ SPANISH = LanguageTable(
             "calentamiento"
         ),
         "P": "de del con a al en para d contra entre",
-        "T": "el la los las mi un una mis lo este nuestra",
+        "T": (
+            "el la los las mi un una mis lo este nuestra buena buen rica intensa linda larga corta justa escasa "
+            "completa enterita entera enteras enteros completos completas justos justas intensos intenso largos "
+            "largas escasos limpios limpias cortos propia propio propios nuestro"
+        ),
         "c": "y e más + &",
         "C": "luego después entonces",
         "B": "pero porque aunque pues mas sino",
@@ -197,13 +221,13 @@ SPANISH = LanguageTable(
         "negated": (
             "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
             "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
-            "suspendido suspendida ❌ 🚫 ✖ ✗ ✘"
+            "suspendido suspendida ❌ 🚫 ✖ ✗ ✘ ahorré libré"
         ),
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
-            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
+            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban íbamos "
+            "haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
@@ -213,13 +237,14 @@ SPANISH = LanguageTable(
         "goal": "meta metas objetivo objetivos reto desafío propósito",
         "habit": (
             "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
-            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía estudiaba "
-            "jugaba dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo "
-            "llevaba sigo frecuentemente regularmente dedico paso"
+            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía estudiaba jugaba "
+            "dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo llevaba "
+            "sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
-            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador "
-            "avísame avisar despiértame llámame cronómetro"
+            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador avísame "
+            "avisar despiértame llámame cronómetro recuérdeme avíseme avísenme avisame avisa aviso avisos recuérdalo "
+            "recordá recordatelo"
         ),
         "hypothetical": "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo",
         "doubt": (
@@ -232,40 +257,44 @@ SPANISH = LanguageTable(
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
-            "ficción virtual mentiroso hero"
+            "ficción virtual mentiroso hero inventé inventado"
         ),
         "command": (
-            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
-            "olvida cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva "
-            "renombra pon ponme muéstrame enséñame exporta"
+            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar olvida "
+            "cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva renombra pon "
+            "ponme muéstrame enséñame exporta"
         ),
         "others": (
             "lleva llevan practica toca estudia ensaya juega entrena tú usted ustedes vos él ella ellos ellas "
             "nosotros nosotras les su sus se te alguien hermano hermana hijo hija hijos esposa esposo mujer marido "
             "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
             "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
-            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos "
-            "estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos "
-            "nietos cuñado cuñada yerno nuera colega colegas abuelos"
+            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos estudiamos "
+            "ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos nietos cuñado "
+            "cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
-            "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones "
-            "episodio podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo "
-            "torneos ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento "
-            "partida partidas"
+            "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones episodio "
+            "podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo torneos "
+            "ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida "
+            "partidas grabé filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé "
+            "almorcé llegué llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré "
+            "subí bajé aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué "
+            "publiqué vendimos asistí charlé debatí"
         ),
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
         "unclear": (
             "menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha segundo segundos afinar "
             "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
-            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
-            "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
-            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo"
+            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta desde "
+            "sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa aburro "
+            "pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué corregí "
+            "organicé impartí"
         ),
     },
     acts={

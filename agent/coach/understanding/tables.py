@@ -72,6 +72,7 @@ class Twist(StrEnum):
     LASTS = "lasts"  # a video, a lesson, a bus
     QUESTION = "question"
     SELF = "self"  # me, myself: no more than that
+    TOO_LONG = "too_long"  # more than a day has
     UNCLEAR = "unclear"  # none of these, and no word of a log either
 
 

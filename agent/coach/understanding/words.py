@@ -1,8 +1,12 @@
-"""Cuts a message into words, in one walk. Pure; what a word means is the tables'."""
+"""Cuts a message into words, mends slips in ordinary ones, finds phrases. Pure; what a word means is the tables'."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from agent.coach.understanding.english import ENGLISH
+from agent.coach.understanding.spanish import SPANISH
+from agent.coach.understanding.tables import LanguageTable
 from agent.wellformed import normalize
 
 _SHORTHAND = {
@@ -57,3 +61,160 @@ def words_of(text: str) -> list[Word]:
             folded = _SHORTHAND.get(said.lower()) or (_fold(said) if said[0].isalpha() else said)
             found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
     return found
+
+
+# ---------------------------------------------------------------- phrases
+
+Phrases = Mapping[str, Sequence[tuple[tuple[str, ...], int]]]
+"""From a first word to the phrases that begin with it, the longest first, each with its value."""
+
+
+def phrases_by_first_word(values: Mapping[str, int]) -> Phrases:
+    """These phrases, ready to be found."""
+    found: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+    for phrase, value in sorted(values.items(), key=lambda item: -len(item[0].split())):
+        words = tuple(plain_of(phrase).split())
+        found.setdefault(words[0], []).append((words, value))
+    return found
+
+
+def phrase_end(phrases: Phrases, words: Sequence[Word], at: int) -> tuple[int, int] | None:
+    """The value of the longest phrase that begins here, and where it ends."""
+    if at >= len(words):
+        return None
+    for phrase, value in phrases.get(words[at].plain, ()):
+        end = at + len(phrase)
+        if end <= len(words) and all(word.plain == said for word, said in zip(words[at:end], phrase, strict=True)):
+            return value, end
+    return None
+
+
+# ---------------------------------------------------------------- slips in ordinary words
+
+LEAST_MENDED = 5
+"""Letters; a shorter word is too near too many."""
+
+_MENDED = (
+    "today yesterday tomorrow tonight morning afternoon evening minute minutes hours practice practiced "
+    "practised "
+    "practicing practising rehearsed forgot forty fifty sixty seventy eighty ninety twenty thirty fifteen twelve "
+    "eleven "
+    "thirteen fourteen sixteen seventeen eighteen nineteen quarter "
+    "minuto minutos practique practicando practicado estuve estudie estudiando treinta cuarenta cincuenta sesenta "
+    "setenta ochenta "
+    "noventa veinte quince veinticinco anteayer"
+)
+"""Beside the weekdays: ordinary words of a message about practice in which slips are common."""
+
+_REAL = frozenset(
+    [
+        "thirsty",
+        "forth",
+        "forte",
+        "forts",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "sundae",
+        "sundry",
+        "mourning",
+        "minuet",
+        "minuets",
+        "toady",
+        "toddy",
+        "practices",
+        "practical",
+        "vienes",
+        "mates",
+        "mares",
+        "martas",
+        "partes",
+        "lunas",
+        "sabido",
+        "saldado",
+        "estudio",
+        "estudios",
+        "studios",
+        "jueces",
+        "nueves",
+        "minutas",
+        "quinto",
+        "quinces",
+        "quartet",
+        "quarters",
+        "eventing",
+        "ninetieth",
+        "evenings",
+        "mornings",
+        "frida",
+        "practicas",
+        "practica",
+        "practico",
+        "horns",
+        "house",
+        "practicar",
+    ]
+)
+"""Words of their own that are one letter away from one of those."""
+
+
+def _said_in(table: LanguageTable) -> Iterator[str]:
+    """Every word of a table."""
+    texts = (*table.phrases.values(), *table.twisted_phrases.values(), *table.roles.values(), *table.twists.values())
+    words = (*table.numbers, *table.hours, *table.minutes, *table.half, *table.quarter, *table.weekdays, *table.months)
+    named = (*table.days, *table.open_days, table.parts, table.times, table.periods, table.vague, *texts, *words)
+    acts = (*table.acts, *table.acts.values(), *table.acting, *table.acting.values())
+    for text in (*named, *acts):
+        yield from plain_of(text).replace(";", " ").split()
+
+
+_KNOWN = frozenset(word for table in (ENGLISH, SPANISH) for word in _said_in(table)) | _REAL
+
+
+def _shorter(word: str) -> Iterator[str]:
+    """The word, and the word without each of its letters."""
+    yield word
+    for at in range(len(word)):
+        yield word[:at] + word[at + 1 :]
+
+
+def _slips() -> dict[str, frozenset[str]]:
+    """From each word with a letter less to the words that it may be."""
+    weekdays = (plain_of(day) for table in (ENGLISH, SPANISH) for day in table.weekdays if len(day) > LEAST_MENDED)
+    found: dict[str, set[str]] = {}
+    for word in (*_MENDED.split(), *weekdays):
+        for shorter in _shorter(word):
+            found.setdefault(shorter, set()).add(word)
+    return {shorter: frozenset(words) for shorter, words in found.items()}
+
+
+_SLIPS = _slips()
+
+
+def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
+    """The words, those with one slip in an ordinary word mended; `own` are words of the person's skills."""
+    return [word if word.plain in _KNOWN or len(word.plain) < LEAST_MENDED else _mend(word, own) for word in words]
+
+
+def _mend(word: Word, own: frozenset[str]) -> Word:
+    if word.plain in own or not word.is_name:
+        return word
+    meant = {right for shorter in _shorter(word.plain) for right in _SLIPS.get(shorter, ())}
+    right = [each for each in meant if each[0] == word.plain[0] and letters_between(word.plain, each) == 1]
+    return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
+
+
+def letters_between(word: str, other: str) -> int:
+    """How many letters are to be added, left out, changed or swapped with the next to get to the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(word, 1):
+        following = [at]
+        for to, wanted in enumerate(other, 1):
+            cost = min(row[to] + 1, following[to - 1] + 1, row[to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
+                cost = min(cost, before[to - 2] + 1)
+            following.append(cost)
+        before, row = row, following
+    return row[-1]

@@ -199,3 +199,13 @@ remembered_tools = sa.Table(
     sa.Column("since", Instant, nullable=False),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "tool"),
 )
+
+alerts = sa.Table(  # what owners were told of troubles; a trouble is the installation's, no tenant's
+    "alerts",
+    metadata,
+    sa.Column("key", sa.String(160), primary_key=True),  # what is in trouble: "channel telegram:main"
+    sa.Column("began_at", Instant, nullable=False),
+    sa.Column("told_at", Instant),  # when owners were told of it last; NULL: never
+    sa.Column("over_at", Instant),  # NULL: it lasts
+    sa.Column("level", sa.BigInteger, nullable=False),  # how much of it was told
+)

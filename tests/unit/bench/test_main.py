@@ -25,5 +25,5 @@ class TestCommandLine:
         assert "error: " in capsys.readouterr().err
 
     def test_the_usual_rows_leave_out_the_long_one(self):
-        """`acks-each` is for who asks."""
-        assert set(ROWS) == {*USUAL, "acks-each"}
+        """`acks-each` and `profile` are for who asks."""
+        assert set(ROWS) == {*USUAL, "acks-each", "profile"}

@@ -1,0 +1,164 @@
+"""Tells owners in their own chats what needs them: a channel that is down, a model that fails, answers nobody got.
+
+Each trouble is told once, and once that it is over; one that comes and goes is told once an hour at most. What was told
+is kept, so that a restart repeats nothing. What is wrong is looked up by `status`; budgets have a watch of their own.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+
+from agent.language import escape
+from channels.base import Channel
+from channels.clocks import Clock
+from channels.messages import DEFAULT_TENANT, Address
+from gateway.access.roles import Role
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.lane_worker import ChannelDirectory
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.ops.status import Trouble
+from gateway.store import chats, outbox, people
+from gateway.store.alerts import Alert, keep_alerts, known_alerts
+from gateway.store.engine import Connection, Store
+from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.people import Person
+from gateway.texts import HARNESS
+
+LOOK_S = 5.0
+LOADS_S = 30.0
+GRACE = timedelta(seconds=60)
+"""What is well again by then was never worth a message."""
+
+QUIET = timedelta(hours=1)
+"""Between two tellings of one trouble."""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One message to owners."""
+
+    alert: Alert  # as it is from then on
+    trouble: Trouble | None  # None: it is over
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What follows of one look."""
+
+    kept: Sequence[Alert]
+    gone: Sequence[str]
+    tellings: Sequence[Telling]
+
+
+def review(looked: Mapping[str, Trouble | None], known: Mapping[str, Alert], now: datetime) -> Review:
+    """What to keep, forget and tell. A key with None is known to be well; of one that is missing nobody knows. Pure."""
+    kept: list[Alert] = []
+    gone: list[str] = []
+    tellings: list[Telling] = []
+    for key, trouble in looked.items():
+        before = known.get(key)
+        if trouble is not None:
+            alert = _as_it_lasts(trouble, before, now)
+            if alert.told_at == now:
+                tellings.append(Telling(alert, trouble))
+            if alert != before:
+                kept.append(alert)
+        elif before is not None and before.over_at is None:
+            kept.append(replace(before, over_at=now))
+            if before.is_told:
+                tellings.append(Telling(kept[-1], None))
+        elif before is not None and (before.told_at is None or now - before.told_at >= QUIET):
+            gone.append(key)
+    return Review(kept, gone, tellings)
+
+
+def _as_it_lasts(trouble: Trouble, before: Alert | None, now: datetime) -> Alert:
+    if before is None:
+        alert = Alert(trouble.key, now)
+    elif before.over_at is not None:  # it is back
+        alert = replace(before, began_at=now, over_at=None)
+    else:
+        alert = before
+    due = trouble.at_once or now - alert.began_at >= GRACE
+    is_news = not alert.is_told or trouble.level > alert.level
+    quiet = alert.told_at is not None and now - alert.told_at < QUIET
+    return replace(alert, told_at=now, level=trouble.level) if due and is_news and not quiet else alert
+
+
+class OwnerAlerts:
+    """Looks at what is wrong now and then, and tells."""
+
+    def __init__(
+        self, store: Store, look: Callable[[], Awaitable[Mapping[str, Trouble | None]]], channels: ChannelDirectory,
+        delivery: Delivery, clock: Clock,
+    ) -> None:  # fmt: skip
+        """`look` finds what is wrong now, `GatewayStatus.troubles`."""
+        self._store = store
+        self._look = look
+        self._channels = channels
+        self._delivery = delivery
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look every few seconds until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Tell of what is new, and of what is over; in one commit with what is kept of it."""
+        found, known = await self._look(), await self._store.read(known_alerts, lasting=True)
+        result = review(found, known, now := self._clock())
+        parts = [part for telling in result.tellings for part in await self._parts(telling, now)]
+        if result.kept or result.gone:
+            await self._store.write(partial(_keep, result=result, parts=parts, now=now), then=self._delivery.publish)
+
+    async def _parts(self, telling: Telling, now: datetime) -> list[OutboxPart]:
+        """What each owner is told, in the chat they were heard in last; not through what is down itself."""
+        alert, trouble = telling.alert, telling.trouble
+        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.why)
+        kind, _, name = alert.key.partition(" ")
+        down = name if kind == "channel" and trouble is not None else ""
+        place = hashlib.blake2s(f"{alert.key} {now.isoformat()}".encode(), digest_size=8).hexdigest()
+        values = {
+            "name": escape(name), "why": escape("" if trouble is None else trouble.why),
+            "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
+        }  # fmt: skip
+        parts: list[OutboxPart] = []
+        for owner, where in await self._store.read(partial(_places, down=down), lasting=True):
+            channel = await self._load(where)
+            if channel is not None:
+                text = HARNESS.text(owner.locale, f"alerts.{kind}" + ("" if trouble else "_over"), **values)
+                cause = f"alert:{place}:{owner.user_id[-8:]}"
+                parts += to_parts(channel, OutboundMessage(where, cause, text, locale=owner.locale))
+        return parts
+
+    async def _load(self, where: Address) -> Channel | None:
+        if not self._channels.is_configured(where):
+            return None
+        try:
+            async with asyncio.timeout(LOADS_S):
+                return await self._channels.when_loaded(where)
+        except TimeoutError:  # the log has said it
+            return None
+
+
+def _places(connection: Connection, down: str) -> list[tuple[Person, Address]]:
+    """Each owner with the chat they were heard in last, on another account than the one that is down."""
+    found = []
+    for owner in people.holding(connection, DEFAULT_TENANT, Role.OWNER):
+        own = chats.own_chats(connection, DEFAULT_TENANT, owner.user_id)
+        found += [(owner, where) for where in own if f"{where.channel}:{where.account}" != down][:1]
+    return found
+
+
+def _keep(connection: Connection, result: Review, parts: Sequence[OutboxPart], now: datetime) -> list[OutboxRow]:
+    keep_alerts(connection, result.kept, result.gone)
+    return outbox.put(connection, DEFAULT_TENANT, parts, now)

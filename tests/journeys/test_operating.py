@@ -1,0 +1,63 @@
+"""An operator's day: an answer nobody got is found, told, said again and traced; a model that fails is no ready one."""
+
+from pathlib import Path
+
+from channels.simulators.telegram.faults import Fault as Refusal
+from tests.fakes.model_server import Fault, Reply
+from tests.journeys.house import House, house
+
+
+async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path: Path) -> None:
+    """The owner hears of it in their chat, once; `outbox` has it with why; driven again it arrives, which is told."""
+    async with house(tmp_path) as here:
+        await owner(here)
+        here.model.script(Reply("You practised a lot."))
+        refusal = Refusal(kind="status", status=400, method="sendMessage", description="Bad Request: nonsense", chat=2)
+        here.sim.faults.script(refusal.model_copy(update={"times": 2}))
+        here.sim.say(2, "how much did I practise?")
+        await here.told(1, "Something could not be delivered: 1 dead, 0 unknown; the newest: Bad Request: nonsense")
+        listed = await here.operator("outbox.list", {"states": ["dead"]})
+        (letter,) = [line for line in listed if not line["cause"].startswith("dead:")]
+        (before,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]
+        status = await here.operator("status")
+        await here.operator("outbox.retry", {"id": letter["id"]})
+        for apology in listed:
+            if apology != letter:
+                await here.operator("outbox.discard", {"id": apology["id"]})
+        await here.told(2, "You practised a lot.")
+        await here.told(1, "Nothing undelivered is left.")
+        (after,) = (await here.operator("trace", {"who": "telegram:2", "at": "1 min ago", "count": 1}))["messages"]
+        audit = await here.operator("users.audit")
+    assert ("dead", "Bad Request: nonsense", "telegram:main") == (letter["state"], letter["error"], letter["account"])
+    assert "Answered after" in before["verdict"][0]
+    assert f"`tenk outbox retry {letter['id']}` says it again" in before["verdict"][1]
+    assert "Delivered: 1 of 1 part" in after["verdict"][1]
+    assert ["received", "admitted", "claimed"] == [hop["hop"] for hop in after["hops"]][:3]
+    assert "1 dead" in status["needs_you"]["letters"]
+    assert {"outbox_retried", "outbox_discarded"} <= {row["action"] for row in audit}
+    assert 1 == sum("could not be delivered:" in text for text in here.texts(1))
+
+
+async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None:
+    """`status` says which one fails since when and of what, health has it, the owner is told; then it answers again."""
+    async with house(tmp_path, config="[model]\noffline_when_down = true\n") as here:
+        await owner(here)
+        here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 2)
+        here.sim.say(2, "what is a fugue?")
+        await here.told(1, "The key or the account of the model openai:journey is refused")
+        failing = await here.operator("status")
+        (asked,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]
+    assert "fails since 20" in failing["models"]["openai:journey"]
+    assert "auth (HTTP 401)" in failing["needs_you"]["key openai:journey"]
+    assert "model" in failing["parts"]
+    assert "by offline:rules, in the place of what failed (openai:journey: auth)" in asked["verdict"][0]
+
+
+async def owner(here: House) -> None:
+    """The person of chat 1 is the owner, and has talked to the bot."""
+    here.model.script(Reply("Hello."))
+    here.sim.say(1, "hello")
+    await here.told(1, "Hello.")
+    await here.settled()
+    (person,) = await here.operator("users.list")
+    await here.operator("users.role", {"who": person["user"], "role": "owner"})

@@ -1,0 +1,125 @@
+"""Owners are told of a trouble once, and once that it is over; what was told outlives a restart."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from channels.messages import Address, Rendered
+from gateway.ops.alerts import Review, review
+from gateway.ops.status import Trouble
+from gateway.store import alerts, outbox, reports
+from gateway.store.alerts import Alert
+from gateway.store.outbox import Action, OutboxPart
+from gateway.texts import HARNESS
+from tests.fakes.people import NOON, database, minutes
+
+DOWN = Trouble("channel", "telegram:main", "no route")
+KEY = Trouble("key", "openai:x", "refused", at_once=True)
+
+
+class Owners:
+    """What they were told, minute by minute."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Alert] = {}
+        self.told: list[tuple[float, str]] = []
+
+    def look(self, minute: float, **found: Trouble | None) -> None:
+        """Look at what is wrong at this minute; `channel` and `key` are known by their keys."""
+        keys = {"channel": DOWN.key, "key": KEY.key, "letters": "letters"}
+        result: Review = review({keys[name]: each for name, each in found.items()}, self.known, NOON + minutes(minute))
+        self.known |= {alert.key: alert for alert in result.kept}
+        for key in result.gone:
+            del self.known[key]
+        self.told += [
+            (minute, f"{each.alert.key.split()[0]}{'' if each.trouble else ' over'}") for each in result.tellings
+        ]
+
+
+def test_a_channel_that_is_down_for_long_is_told_once_and_its_end_once() -> None:
+    """Not within the first minute; not again however long it lasts; nobody knows at a start, and nothing is told."""
+    owners = Owners()
+    for minute in (0, 0.5, 1, 2, 30, 300):
+        owners.look(minute, channel=DOWN)
+    owners.look(301)
+    owners.look(302, channel=None)
+    owners.look(303, channel=None)
+    assert [(1, "channel"), (302, "channel over")] == owners.told
+    assert {} == owners.known
+
+
+def test_what_is_well_again_at_once_is_not_told() -> None:
+    """A short break is no message."""
+    owners = Owners()
+    owners.look(0, channel=DOWN)
+    owners.look(0.5, channel=None)
+    owners.look(1, channel=None)
+    assert ([], {}) == (owners.told, owners.known)
+
+
+def test_what_comes_and_goes_is_told_once_an_hour() -> None:
+    """A channel that breaks every five minutes; each end is told that belongs to a told beginning."""
+    owners = Owners()
+    for minute in range(180):
+        owners.look(minute, channel=DOWN if minute % 5 < 3 else None)
+    assert [
+        (1, "channel"),
+        (3, "channel over"),
+        (61, "channel"),
+        (63, "channel over"),
+        (121, "channel"),
+        (123, "channel over"),
+    ] == owners.told
+
+
+def test_what_does_not_go_away_by_itself_is_told_at_once() -> None:
+    """A refused key."""
+    owners = Owners()
+    owners.look(0, key=KEY)
+    owners.look(5, key=KEY)
+    owners.look(6, key=None)
+    assert [(0, "key"), (6, "key over")] == owners.told
+
+
+def test_more_of_it_is_told_after_an_hour() -> None:
+    """New letters that nobody got, while the first still wait for somebody."""
+    letters = Trouble("letters", "", "1 dead", at_once=True, level=7)
+    owners = Owners()
+    for minute, level in ((0, 7), (10, 8), (50, 9), (61, 9), (200, 9)):
+        owners.look(minute, letters=replace(letters, level=level))
+    owners.look(201, letters=None)
+    assert [(0, "letters"), (61, "letters"), (201, "letters over")] == owners.told
+
+
+def test_what_was_told_is_kept() -> None:
+    """As it was, by its key."""
+    alert = Alert("channel telegram:main", NOON, NOON + timedelta(minutes=1), None, 4)
+    with database() as connection:
+        alerts.keep_alerts(connection, [alert, Alert("model m", NOON)], [])
+        alerts.keep_alerts(connection, [replace(alert, over_at=NOON)], ["model m"])
+        assert {alert.key: replace(alert, over_at=NOON)} == alerts.known_alerts(connection)
+
+
+def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
+    """What is told of them cannot make more of them; a placeholder's fate is no matter."""
+    with database() as connection:
+        assert reports.FailedLetters(0, 0, 0, "nobody noted why") == reports.failed_letters(connection)
+        for number, (cause, state) in enumerate(
+            [("turn", "dead"), ("other", "unknown"), ("alert:1", "dead"), ("dead:turn", "dead"), ("sent", "sent")]
+        ):
+            part = OutboxPart(cause, 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
+            outbox.put(connection, "default", [part], NOON)
+            connection.exec_driver_sql(
+                "UPDATE outbox SET state = ?, error = ? WHERE id = ?", (state, f"error {number}", number + 1)
+            )
+        assert reports.FailedLetters(1, 1, 2, "error 1") == reports.failed_letters(connection)
+
+
+@pytest.mark.parametrize("kind", ["channel", "key", "model", "letters"])
+@pytest.mark.parametrize("locale", ["en", "es"])
+def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
+    """That it is there and what to do, and that it is over, in each language."""
+    values = {"name": "telegram:main", "why": "no route", "minutes": 5}
+    told, over = (HARNESS.text(locale, f"alerts.{kind}{end}", **values) for end in ("", "_over"))
+    assert ("no route" in told, "tenk" in told, "✅" in over) == (True, True, True)

@@ -1,0 +1,84 @@
+"""Which models fail is known by how each did when it was asked last."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent.errors import FailureKind
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent, SystemPrompt
+from agent.transcript import ModelResponded, Usage
+from gateway.ops.instrumentation import MeasuredModel, ModelWatch
+from gateway.ops.status import ModelStanding
+from gateway.telemetry import REGISTRY
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+REQUEST = ModelRequest(SystemPrompt("x"), ())
+
+
+class Told:
+    """A model that does as it is told."""
+
+    name = "test:watched"
+    facts = ModelFacts()
+
+    def __init__(self) -> None:
+        self.next: ModelFailure | ModelResponded = ModelResponded(0, "hi", usage=Usage(10, 2, cost_microusd=500_000))
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the port says."""
+        if isinstance(self.next, ModelFailure):
+            raise self.next
+        return self.next
+
+    async def aclose(self) -> None:
+        """As the port says."""
+
+
+async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
+    """Since when, how often, of what; a refused key at once, anything else the third time; what rests says so, too."""
+    now = [NOON]
+    watch, told = ModelWatch(lambda: now[0]), Told()
+    model = MeasuredModel(told, watch)
+    standing = ModelStanding("test:watched", lambda: {"test:watched": "ready", "test:other": "ready"}, watch)
+
+    async def ask(kind: FailureKind | None) -> None:
+        told.next = Told().next if kind is None else ModelFailure(kind, "no", status=500)
+        if kind is None:
+            await model.respond(REQUEST, lambda _: None)
+        else:
+            with pytest.raises(ModelFailure):
+                await model.respond(REQUEST, lambda _: None)
+        now[0] += timedelta(minutes=1)
+
+    await ask(None)
+    assert ("ready", []) == (standing.states()["test:watched"], standing.troubles())
+    await ask(FailureKind.CONTEXT)
+    assert "ready" == standing.states()["test:watched"]
+    await ask(FailureKind.SERVER)
+    await ask(FailureKind.SERVER)
+    assert (
+        "fails since 2026-03-02 12:02:00 UTC, 2 times in a row: server (HTTP 500): no"
+        == (standing.states()["test:watched"])
+    )
+    assert "ready" == standing.states()["test:other"]
+    assert [] == standing.troubles()
+    await ask(FailureKind.NETWORK)
+    assert ["model test:watched"] == [trouble.key for trouble in standing.troubles()]
+    await ask(None)
+    await ask(FailureKind.AUTH)
+    (refused,) = standing.troubles()
+    assert ("key test:watched", True) == (refused.key, refused.at_once)
+    rests = ModelStanding("test:watched", lambda: {"test:watched": "rests until then"}, watch).states()
+    assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
+
+
+async def test_what_a_model_costs_is_counted() -> None:
+    """Tokens, and dollars where the price is known."""
+    before = cost()
+    await MeasuredModel(Told()).respond(REQUEST, lambda _: None)
+    assert 0.5 == cost() - before
+
+
+def cost() -> float:
+    """What the model has cost by now."""
+    return REGISTRY.get_sample_value("tenk_model_cost_usd_total", {"model": "test:watched"}) or 0.0
