@@ -203,14 +203,14 @@ class Gateway:
                 await model.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
-        settings, store = self._settings, self._store
+        settings, store, product = self._settings, self._store, self._product
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, of_process(), self._show,
+            product.name, keys, rotation.vault, of_process(), self._show,
             channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
@@ -228,8 +228,7 @@ class Gateway:
         manager.personas = settings.agent.personas
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        moves = self._product.move
-        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, moves)
+        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, product.move)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
