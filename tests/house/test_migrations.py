@@ -14,7 +14,5 @@ def test_each_migration_follows_another():
     scripts = ScriptDirectory.from_config(config)
     assert (1, 1) == (len(scripts.get_bases()), len(scripts.get_heads()))
     assert len(list(scripts.walk_revisions())) == len(list((MIGRATIONS / "versions").glob("0*.py")))
-    assert ([HEAD], {script.revision for script in scripts.walk_revisions()}) == (
-        scripts.get_heads(),
-        known_revisions(),
-    )
+    assert [HEAD] == scripts.get_heads()
+    assert {script.revision for script in scripts.walk_revisions()} == known_revisions()
