@@ -370,11 +370,6 @@ def clear_person(
     )
 
 
-def newest_id(connection: sa.Connection) -> int:
-    """The number of the row that came in last; 0 where none did."""
-    return connection.execute(sa.select(sa.func.max(inbox.c.id))).scalar() or 0
-
-
 def is_settled(connection: sa.Connection, id_: int) -> bool:
     """Whether a row has its outcome."""
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
