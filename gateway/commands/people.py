@@ -16,11 +16,13 @@ from channels.base import CommandOption
 from gateway.access.codes import INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
+from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, Invocation, Reply, SetName
 from gateway.commands.decisions import Decision, whom
 from gateway.commands.groups import GroupDeps, group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
+from gateway.safety.names import shown_name
 from gateway.texts import HARNESS
 
 SHOWN = 40
@@ -54,6 +56,12 @@ class OperatorDesk:
         assert self.groups is not None, "commands run once the gateway serves"
         return self.groups
 
+    def link_for(self, by: str) -> str:
+        """An address that opens the console once for this actor."""
+        if self.console_link is None:
+            raise OperationRefused("people.not_now")
+        return self.console_link(by)
+
     def decisions(self) -> Mapping[str, Decision]:
         """What the buttons of linking and of groups do."""
         return {**link_decisions(self.link_deps), **group_decisions(self.group_deps)}
@@ -78,6 +86,19 @@ def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
         Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
         for name, handle, options in rows
     )
+
+
+def name_command() -> Command:
+    """For everybody: how they are called."""
+    return Command("name", "menu.name", _set_name, options=(CommandOption("name", "menu.name.name"),))
+
+
+async def _set_name(asked: Invocation) -> Reply:
+    name, locale = shown_name(asked.arguments)[:SHOWN_NAME_CHARS], asked.principal.locale
+    if not name:
+        called = asked.principal.display_name.replace("`", "'")
+        return Reply(HARNESS.text(locale, "people.name_is", name=called))
+    return Reply(HARNESS.text(locale, "people.name_set", name=name.replace("`", "'")), session=SetName(name))
 
 
 class _PeopleReplies:
@@ -126,9 +147,7 @@ class _PeopleReplies:
 
     async def console(self, asked: Invocation) -> Reply:
         """A link that opens the console once, for whoever asked."""
-        if self._desk.console_link is None:
-            raise OperationRefused("people.not_now")
-        link = self._desk.console_link(asked.principal.user_id)
+        link = self._desk.link_for(asked.principal.user_id)
         return Reply(HARNESS.text(asked.principal.locale, "people.console", link=link))
 
     async def requests(self, asked: Invocation) -> Reply:

@@ -23,7 +23,7 @@ from channels.clocks import steady_now, steady_s
 from channels.web.page_files import POLICY
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
-from gateway.console.doors import ConsoleDoors, Visitor
+from gateway.console.doors import ConsoleDoors, ConsoleVisitor
 from gateway.errors import GatewayError
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
@@ -95,7 +95,7 @@ class ConsoleDeps:
 class _Asked:
     """A page that somebody wants."""
 
-    visitor: Visitor
+    visitor: ConsoleVisitor
     query: Mapping[str, str]
     calls: Handlers
 
@@ -157,7 +157,7 @@ class Console:
 
     # ------------------------------------------------------------ who asks
 
-    async def _visitor(self, request: web.Request) -> Visitor | None:
+    async def _visitor(self, request: web.Request) -> ConsoleVisitor | None:
         token = request.cookies.get(COOKIE, "")
         return await self._deps.doors.visitor(token) if token else None
 
@@ -194,7 +194,7 @@ class Console:
         return await self._render(name, visitor, request, "")
 
     async def _render(
-        self, name: str, visitor: Visitor, request: web.Request, said: str, *, status: int = 200
+        self, name: str, visitor: ConsoleVisitor, request: web.Request, said: str, *, status: int = 200
     ) -> web.Response:
         page = self._pages[name]
         asked = _Asked(visitor, request.query, self._deps.calls(visitor.by))
@@ -264,7 +264,7 @@ def _log_line(event: Mapping[str, object]) -> _LogLine:
 
 
 async def _overview(asked: _Asked) -> Data:
-    failed = await asked.rows("outbox.list", _listed("dead", "unknown"))
+    failed = await asked.rows("outbox.list", _in_states("dead", "unknown"))
     return {"status": await asked.calls["status"]({}), "failed": failed}
 
 
@@ -305,13 +305,13 @@ async def _inbox(asked: _Asked) -> Data:
     return {"rows": await asked.rows("inbox.list", arguments), "outcome": outcome}
 
 
-def _listed(*states: str) -> dict[str, JsonValue]:
+def _in_states(*states: str) -> dict[str, JsonValue]:
     return {"limit": MOST_ROWS, **({"states": list(states)} if states else {})}
 
 
 async def _outbox(asked: _Asked) -> Data:
     state = asked.query.get("state", "")
-    return {"rows": await asked.rows("outbox.list", _listed(*([state] if state else ()))), "state": state}
+    return {"rows": await asked.rows("outbox.list", _in_states(*([state] if state else ()))), "state": state}
 
 
 async def _usage(asked: _Asked) -> Data:

@@ -29,7 +29,7 @@ TRY_EVERY_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class ConsoleVisitor:
     """Somebody who may look, as they are at this moment."""
 
     by: str  # an actor of `gateway.access.ranks`: "cli", "key:ID", or a user's id
@@ -86,13 +86,13 @@ class ConsoleDoors:
         self._sessions[digest_of(token)] = _Held(by, self._clock() + SESSION_VALID)
         return token
 
-    async def visitor(self, token: str) -> Visitor | None:
+    async def visitor(self, token: str) -> ConsoleVisitor | None:
         """Whose session this is, asked anew each time: a key may have been revoked, a role changed, meanwhile."""
         held = self._sessions.get(digest_of(token))
         if held is None or self._clock() >= held.until:
             return None
         found = await self._store.read(partial(_as_they_are, by=held.by))
-        return None if found is None else Visitor(held.by, found[0], found[1], token)
+        return None if found is None else ConsoleVisitor(held.by, found[0], found[1], token)
 
     def leave(self, token: str) -> None:
         """The session is over."""

@@ -41,6 +41,7 @@ from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
@@ -190,7 +191,7 @@ class OperatorDeps:
     letters: DeadLetters
     standing: GatewayStatus
     desk: OperatorDesk  # where commands find the same
-    console_link: Callable[[str], str]  # for an actor
+    data: PersonalData
 
 
 def calls_as(
@@ -211,7 +212,6 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
     store, desk, inviting = deps.store, deps.desk, InviteOperations(deps.store, deps.keys.invites, steady_now)
     desk.access, desk.invites, desk.ways = deps.operations, inviting, deps.links.ways
-    desk.console_link = deps.console_link
     calls = dict(invite_calls(inviting))
     make = calls["invite.make"]
 
@@ -220,12 +220,12 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
         return {**made, "ways": await deps.links.ways(str(made["code"]))} if isinstance(made, dict) else made
 
     async def console_link(_arguments: dict[str, JsonValue]) -> JsonValue:
-        return {"link": deps.console_link(BY_CLI)}
+        return {"link": desk.link_for(BY_CLI)}
 
     return {
         **calls_as(BY_CLI, store, deps.operations, deps.letters, deps.standing), **calls,
-        "invite.make": make_with_ways, **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
-        "console.link": console_link,
+        "invite.make": make_with_ways, **deps.data.calls(), **key_calls(deps.api_keys),
+        "keys.rotate": deps.rotation.call, "console.link": console_link,
     }  # fmt: skip
 
 

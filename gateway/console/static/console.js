@@ -15,7 +15,7 @@ function draw(holder, at, values, label, scale) {
   const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
   return new uPlot({
     width: Math.max(260, holder.clientWidth), height: 180, legend: { show: false }, cursor: { show: false },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, most || 1] } },
+    scales: { x: { time: true, range: [at[0] - 86400, at.at(-1) + 86400] }, y: { range: (_, __, most) => [0, most || 1] } },
     axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toISOString().slice(5, 10)), space: 60, incrs: [86400, 172800, 604800] },
            { ...axis, size: 60 }],
     series: [{}, { label, stroke: colour("--accent"), fill: colour("--fill"), width: 2, paths: uPlot.paths.bars({ size: [0.6, 60] }) }],
