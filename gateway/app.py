@@ -313,7 +313,7 @@ class Gateway:
         )  # fmt: skip
         api = build_api(parts, product.name, product.title, product.routes(self._store))
         calls = partial(calls_as, store=self._store, operations=operations, letters=letters, standing=standing)
-        console = make_console(self._store, calls, lambda: settings, product.title)
+        console = make_console(self._store, calls, lambda: self._settings, product.title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
         self._desk.console_link = lambda by: console.link(http.url, by)
