@@ -9,7 +9,7 @@ import hmac
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -52,7 +52,7 @@ from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import accounts_of, judge_of, model_of
 from gateway.ops.alerts import OwnerAlerts
-from gateway.ops.control import ControlServer
+from gateway.ops.control import ControlServer, Handler
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
@@ -214,7 +214,8 @@ class Gateway:
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, of_process(), self._show, channel_of=manager.now_loaded,
+            self._product.name, keys, rotation.vault, of_process(), self._show,
+            channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -244,8 +245,7 @@ class Gateway:
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
         reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
-        calls, private = {**operator_calls(desk), "reload": reloader.reload}, Mounts(manager, private=True)
-        tasks.keep("control", ControlServer(settings.control_path, calls, private).run)
+        self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
@@ -257,6 +257,10 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
+        server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))
+        tasks.keep("control", server.run)
 
     def _keep_reloader(
         self, tasks: Supervised, key: bytes, manager: ChannelManager, intake: Intake, runtime: Runtime

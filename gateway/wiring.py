@@ -23,6 +23,7 @@ from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command
+from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.people import OperatorDesk, people_commands
 from gateway.commands.permissions import permissions_command
@@ -123,8 +124,9 @@ def command_table(
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
     every = (
-        *session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left),
-        connect_command(store, connecting or Connecting(), texts), *people_commands(desk or OperatorDesk()),
+        *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
+        usage_command(store, texts, left), connect_command(store, connecting or Connecting(), texts),
+        *people_commands(desk or OperatorDesk()),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)

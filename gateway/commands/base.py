@@ -35,6 +35,20 @@ class SetMode:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeConversation:
+    """Go on with an earlier conversation of the same place; what runs in the present one is stopped."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTitle:
+    """Call the conversation so."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimezone:
     """Change the person's zone."""
 
@@ -133,6 +147,8 @@ Results = Sequence[object]
 SessionWish = (
     SessionAction
     | ForgetPerson
+    | ResumeConversation
+    | SetTitle
     | SetMode
     | SetTimezone
     | SetLanguage
@@ -170,6 +186,15 @@ async def no_message() -> bool | None:
     return None
 
 
+AnswerAside = Callable[[str], Awaitable[str]]
+"""The answer to a question beside the turn, which becomes no part of the conversation; "" where it is refused."""
+
+
+async def no_answer(_question: str) -> str:
+    """Nobody answers here."""
+    return ""
+
+
 async def no_files() -> Sequence[str]:
     """A command that brought none."""
     return ()
@@ -188,6 +213,11 @@ class SessionControl(Protocol):
         """Whether a turn runs now."""
         ...
 
+    @property
+    def where(self) -> tuple[str, str]:
+        """Tenant and key: what the session is known by."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
@@ -203,6 +233,7 @@ class Invocation:
     take_back: TakeBack = no_message
     sender: str = ""  # the canonical sender, `telegram:42`
     direct: bool = True  # nobody else reads along
+    answer_aside: AnswerAside = no_answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class _ConnectReplies:
         self._vault = connecting.vault
         self._providers = connecting.providers
         self._check = connecting.check
-        self._flows = OAuthFlows(connecting.clock)
+        self._flows = OAuthFlows(store, connecting.vault, connecting.clock)
         self._texts = texts
 
     async def handle(self, asked: Invocation) -> Reply:
@@ -96,8 +96,8 @@ class _ConnectReplies:
             case [word, name] if word.lower() == OFF and name.lower() in self._providers:
                 return self._drop(asked, name.lower())
             case [name] if name.lower() in self._providers:
-                return self._begin(asked, name.lower())
-            case [*_, word] if (found := self._flow_of(asked, given[:-1], word)) is not None:
+                return await self._begin(asked, name.lower())
+            case [*_, word] if (found := await self._flow_of(asked, given[:-1], word)) is not None:
                 return await self._finish(asked, *found)
             case [name, secret] if name.lower() in self._providers:
                 return await self._connect(asked, name.lower(), secret)
@@ -156,16 +156,16 @@ class _ConnectReplies:
             said = self._texts.text(locale, "connect.which", names=names)
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
-    def _begin(self, asked: Invocation, name: str) -> Reply:
+    async def _begin(self, asked: Invocation, name: str) -> Reply:
         """How a key is given, or where they agree."""
         oauth = self._providers[name].oauth
         if oauth is None:
             return self._say(asked, "connect.how", name=name)
-        flow = self._flows.begin(asked.principal, name)
+        flow = await self._flows.begin(asked.principal, name)
         url = authorize_url(oauth, flow.state, flow.verifier)
         return self._say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
 
-    def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
+    async def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
         """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun.
 
         The last says that it is alone: it may be a key as well.
@@ -176,13 +176,13 @@ class _ConnectReplies:
         if hashed:
             return code, state, False
         known = self._providers.get(before[0].lower()) if len(before) == 1 else None
-        flow = self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
+        flow = await self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
         alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
         return (code, flow.state, True) if alone and flow is not None else None
 
     async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply:
         """Exchange a code, once, for the person who began it."""
-        flow = self._flows.take(asked.principal, state)
+        flow = await self._flows.take(asked.principal, state)
         provider = self._providers.get(flow.provider) if flow is not None else None
         if flow is None or provider is None or provider.oauth is None:
             return self._say(asked, "connect.stale")

@@ -53,6 +53,14 @@ def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
             urgent=True,
             shared=True,
         ),
+        Command(
+            "btw",
+            "menu.btw",
+            replies.btw,
+            urgent=True,
+            options=(CommandOption("question", "menu.btw.question", required=True),),
+            shared=True,
+        ),
         Command("retry", "menu.retry", replies.start, turn=RETRY),
         Command(
             "mode",
@@ -101,6 +109,14 @@ class _SessionReplies:
         """End what runs and clear what waits."""
         return Reply(partial(self._stop_text, asked), session=SessionAction.STOP)
 
+    async def btw(self, asked: Invocation) -> Reply:
+        """Answer a question beside the turn."""
+        locale = asked.principal.locale
+        if not asked.arguments.strip():
+            return Reply(self._texts.text(locale, "commands.btw_what"))
+        answer = await asked.answer_aside(asked.arguments)
+        return Reply(answer or self._texts.text(locale, "answer.guarded"))
+
     async def mode(self, asked: Invocation) -> Reply:
         """Show the mode, or change it."""
         wanted = asked.arguments.strip().lower()
@@ -144,33 +160,34 @@ class _SessionReplies:
         )
 
     def _new_text(self, asked: Invocation, results: Results) -> str:
-        cleared = self._cleared_text(asked, results)
+        cleared = cleared_text(self._texts, asked, results)
         return "\n\n".join(part for part in (self._texts.text(asked.principal.locale, "commands.new"), cleared) if part)
 
     def _stop_text(self, asked: Invocation, results: Results) -> str:
-        cleared = self._cleared_text(asked, results)
+        cleared = cleared_text(self._texts, asked, results)
         ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
         key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
         first = self._texts.text(asked.principal.locale, key)
         return " ".join(part for part in (first, cleared) if part)
 
-    def _cleared_text(self, asked: Invocation, results: Results) -> str:
-        """What no longer waits, in the person's own words; "" where nothing did."""
-        found = next((result for result in results if isinstance(result, SessionCleared)), None)
-        if found is None or not found.count:
-            return ""
-        cleared, locale = found.count, asked.principal.locale
-        texts = [_quote(text) for text in found.texts if text.strip()]
-        if not texts:
-            return self._texts.text(locale, "commands.cleared_silently", n=cleared)
-        shown = "; ".join(texts[:SHOWN_TEXTS])
-        if cleared > SHOWN_TEXTS:
-            shown += f"; {self._texts.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
-        return self._texts.plural(locale, "commands.cleared", cleared, texts=shown)
-
     def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
         time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
         return self._texts.text(asked.principal.locale, key, timezone=escape(zone), time=time)
+
+
+def cleared_text(catalogue: Catalogue, asked: Invocation, results: Results) -> str:
+    """What no longer waits, in the person's own words; "" where nothing did."""
+    found = next((result for result in results if isinstance(result, SessionCleared)), None)
+    if found is None or not found.count:
+        return ""
+    cleared, locale = found.count, asked.principal.locale
+    texts = [_quote(text) for text in found.texts if text.strip()]
+    if not texts:
+        return catalogue.text(locale, "commands.cleared_silently", n=cleared)
+    shown = "; ".join(texts[:SHOWN_TEXTS])
+    if cleared > SHOWN_TEXTS:
+        shown += f"; {catalogue.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
+    return catalogue.plural(locale, "commands.cleared", cleared, texts=shown)
 
 
 def _quote(text: str) -> str:

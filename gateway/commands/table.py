@@ -54,6 +54,11 @@ class CommandTable:
         name = match[1].lower()
         return self._commands.get(name), name, (match[2] or "").strip()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Of every command that somebody can type."""
+        return frozenset(self._commands)
+
     def of_system(self, name: str) -> Command | None:
         """The command that answers an event of the gateway's own; None where this version has none of the name."""
         return self._system.get(name)

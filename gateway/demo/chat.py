@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from channels.simulators.shared.person_side import PersonSide, SeenMessage
+from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
 from channels.simulators.telegram.checks import JsonObject
 from gateway.demo.stage import StoryBroken
 from gateway.demo.transcript import Entry, Kind, as_read
@@ -15,6 +15,7 @@ GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
 
 BOT = "TenK"
+PNG_HEAD = b"\x89PNG\r\n\x1a\n"
 INTRODUCED = "I am the offline coach"  # begins the first answer of a conversation
 QUIET_S = 600.0
 
@@ -264,8 +265,16 @@ class Chat:
         self._show(Entry(kind, text, at_s - self._begun_s, who, where, entities, sign, new))
 
 
+def _kind_of(file: SeenFile) -> str:
+    """What a file is; of a PNG its size, which stands in its head (PNG specification, 11.2.2)."""
+    if not file.content.startswith(PNG_HEAD):
+        return f"file {file.name}"
+    wide, high = (int.from_bytes(file.content[at : at + 4]) for at in (16, 20))
+    return f"PNG, {wide} x {high} pixels"
+
+
 def _as_told(message: SeenMessage) -> str:
     """A message with a line for each file, and one for its buttons."""
-    files = [f"[file {file.name}, {len(file.content)} bytes]" for file in message.files]
+    files = [f"[{_kind_of(file)}, {len(file.content):,} bytes]" for file in message.files]
     buttons = ["  ".join(f"[{label}]" for label, _ in message.buttons)] if message.buttons else []
     return "\n".join([message.text, *files, *buttons]).strip()

@@ -38,6 +38,9 @@ log_format = "console"
 name = "offline"
 words_per_s = {words_per_s}
 
+[permissions]
+ask = ["edit_skill"]
+
 [access.accounts."slack:main"]
 allow_groups = ["slack:{slack_room}"]
 

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 
-from gateway.demo.chat import INTRODUCED, Chat, Said
+from gateway.demo.chat import INTRODUCED, PNG_HEAD, Chat, Said
 from gateway.demo.stage import DISCORD_PERSON, DISCORD_ROOM, SLACK_ROOM, Stage, StoryBroken
 from gateway.demo.transcript import Entry, Kind
 
@@ -260,8 +260,12 @@ class Story:
         self._narrator.note("The short command came first; the answer that was cut is whole now, where it had begun.")
 
     async def _plan_and_numbers(self) -> None:
-        self._narrator.scene("5. A plan for her week, and all her numbers")
+        self._narrator.scene("5. A plan for her week, a chart, and all her numbers")
         await self.ana.until_answered(self.ana.say("/plan"), by="Summary")
+        await self._confirm()
+        drawn = await self.ana.until_answered(self.ana.say("/chart"), by="Your practice")
+        if not any(file.content.startswith(PNG_HEAD) for seen in drawn for file in seen.message.files):
+            raise StoryBroken("the chart should be a PNG")
         stats = await self.ana.until_answered(self.ana.say("/stats"), by="Your journey")
         if PRACTISED not in stats[0].text:
             raise StoryBroken(f"her practice should add up to {PRACTISED}: an entry was lost or doubled")
@@ -270,6 +274,13 @@ class Story:
         rows = [file.content.count(b"\n") for seen in exported for file in seen.message.files]
         if rows != [1 + ENTRIES]:
             raise StoryBroken(f"the exported file should hold a head and {ENTRIES} lines")
+
+    async def _confirm(self) -> None:
+        self._narrator.note("The operator wants changes of skills confirmed (ask = edit_skill), so she is asked first:")
+        wish = self.ana.say("Rename piano to keyboard")
+        question = await self.ana.until_told("May I use")
+        pressed = self.ana.press(question, "Allow once")
+        await self.ana.until_answered(wish, pressed, by="keyboard")
 
     async def _another_person(self) -> None:
         self._narrator.scene("6. A second person has a chat and data of their own")

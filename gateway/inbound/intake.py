@@ -167,7 +167,7 @@ class Intake:
 
     def _seal(self, event: InboundEvent) -> InboundEvent:
         """The event as it may be stored: the token of its own way, and what was given to /connect."""
-        event = seal_pasted(event, self._doorway.vault)
+        event = seal_pasted(event, self._doorway.vault, self._doorway.commands)
         if not isinstance(event, CommandInvoked | ButtonPressed) or event.route is None:
             return event
         whose = reply_routes.secret_of(event.tenant, event.sender_key)

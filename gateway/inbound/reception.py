@@ -52,6 +52,7 @@ class Doorway:
     tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
     clock_s: Callable[[], float] = time.monotonic
+    commands: frozenset[str] = frozenset()  # names of those there are: none of them is a misspelled one
     channel_of: ChannelOf = lambda _: None  # another account's, so that an owner is reached there
 
     def channel_at(self, own: Channel, where: Address) -> Channel | None:

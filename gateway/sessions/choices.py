@@ -1,18 +1,31 @@
-"""What people choose for themselves by a command is kept in the command's commit, and their wish to be forgotten.
+"""What people choose by a command, for themselves or for a conversation, is kept in the command's commit.
 
-Plain work over a connection.
+So is their wish to be forgotten. Plain work over a connection.
 """
 
 from dataclasses import replace
 from datetime import datetime
 
 from agent.catalogue import Catalogue
-from gateway.commands.base import DropCredential, ForgetPerson, KeepCredential, Reply, SetLanguage, SetTimezone
-from gateway.store import credentials, erasure, people
+from gateway.commands.base import (
+    DropCredential,
+    ForgetPerson,
+    KeepCredential,
+    Reply,
+    ResumeConversation,
+    SessionAction,
+    SessionWish,
+    SetLanguage,
+    SetMode,
+    SetTimezone,
+    SetTitle,
+)
+from gateway.store import conversations, credentials, erasure, journal, people
 from gateway.store.credentials import Connected
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, Mark
 from gateway.store.inbox import InboxRow
+from gateway.store.journal import SessionState
 from gateway.store.people import Person
 
 Choice = SetTimezone | SetLanguage | KeepCredential | DropCredential
@@ -52,3 +65,23 @@ def ask_to_forget(connection: Connection, row: InboxRow, extent: Extent, now: da
     person = people.person_of(connection, row.user_id)
     assert person is not None, "nobody else deletes a user, and whoever is being forgotten gives no command"
     return erasure.ask(connection, person, extent, row.id, row.event.received_at, now, mark)
+
+
+def change_conversation(
+    connection: Connection, where: tuple[str, str], state: SessionState, wish: SessionWish | None, now: datetime
+) -> SessionState | None:
+    """Begin anew, go back to an earlier conversation, change mode or title; None where the state stays as it is."""
+    tenant, key = where
+    match wish:
+        case ResumeConversation(session_id):
+            conversations.revive(connection, tenant, key, session_id)
+            return journal.load_session(connection, tenant, key, 1)
+        case SetMode(mode):
+            journal.set_mode(connection, state.id, mode)
+            return replace(state, mode=mode)
+        case SetTitle(title):
+            conversations.entitle(connection, state.id, title, anew=True)
+            return None
+        case SessionAction.STOP:
+            return None
+    return journal.open_session(connection, tenant, key, state.mode, state.generation + 1, now)

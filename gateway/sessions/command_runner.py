@@ -29,12 +29,14 @@ from gateway.commands.base import (
     KeepCredential,
     PermissionsForgotten,
     Reply,
+    ResumeConversation,
     SaySuggested,
     SessionAction,
     SessionCleared,
     SetLanguage,
     SetMode,
     SetTimezone,
+    SetTitle,
     SuggestionTaken,
 )
 from gateway.commands.decisions import Decision
@@ -45,7 +47,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.choices import allow_forgetting, ask_to_forget, keep_choice
+from gateway.sessions.choices import allow_forgetting, ask_to_forget, change_conversation, keep_choice
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
 from gateway.sessions.made_files import keep_files
@@ -64,7 +66,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, erasure, inbox, journal, outbox
+from gateway.store import approvals, erasure, inbox, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -247,10 +249,10 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        files, taking_back = partial(self._read_files, row), partial(self._take_back, row)
         asked = Invocation(
-            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files, taking_back,
-            row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", partial(self._read_files, row),
+            partial(self._take_back, row), row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
+            partial(session.answer_aside, row, principal),
         )  # fmt: skip
         reply = await command.handle(asked)
         if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it
@@ -285,7 +287,7 @@ class CommandRunner:
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
         whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
         whose = row.user_id if isinstance(wanted.session, ForgetPerson) else whose
-        stops = isinstance(wanted.session, SessionAction | ForgetPerson)
+        stops = isinstance(wanted.session, SessionAction | ForgetPerson | ResumeConversation)
         stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
@@ -335,22 +337,21 @@ class CommandRunner:
             case ForgetPermission(tool):
                 results.append(PermissionsForgotten(approvals.forget(connection, row.tenant, row.user_id, tool)))
                 return _Done([])
-            case SessionAction.STOP | SessionAction.NEW:
-                why = f"/{reply.session}"
+            case SessionAction.STOP | SessionAction.NEW | ResumeConversation():
+                why = "/sessions" if isinstance(reply.session, ResumeConversation) else f"/{reply.session}"
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
                 results.append(SessionCleared(len(cleared), texts, running))
                 unparked = approvals.withdraw_session(connection, row.tenant, session.key, now, stop.whose)
-                begun = _begin_anew(connection, session, state, now) if reply.session is SessionAction.NEW else None
+                begun = change_conversation(connection, session.where, state, reply.session, now)
                 return _Done([], begun, cleared=tuple(other.id for other in cleared), unparked=unparked)
             case ForgetPerson(extent):
                 asked = ask_to_forget(connection, row, extent, now, self._people.mark)
-                begun = _begin_anew(connection, session, state, now)
+                begun = change_conversation(connection, session.where, state, None, now)
                 return _Done([], begun, unparked=asked.unparked, asked=asked)
-            case SetMode(mode):
-                journal.set_mode(connection, state.id, mode)
-                return _Done([], replace(state, mode=mode))
+            case SetMode() | SetTitle():
+                return _Done([], change_conversation(connection, session.where, state, reply.session, now))
             case SaySuggested():
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
@@ -366,7 +367,7 @@ class CommandRunner:
             self._bus.reread()
         if done.state is not None:
             session.go_on_in(done.state)
-        if reply.session is SessionAction.NEW and not done.before:
+        if (reply.session is SessionAction.NEW or isinstance(reply.session, ResumeConversation)) and not done.before:
             self._tasks.create_task(self._user_items.end(row.event))
         session.drop_cleared(done.cleared)
         if done.said is not None:
@@ -387,7 +388,3 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
-
-
-def _begin_anew(connection: Connection, session: Session, state: SessionState, now: datetime) -> SessionState:
-    return journal.open_session(connection, session.tenant, session.key, state.mode, state.generation + 1, now)

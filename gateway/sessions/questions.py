@@ -96,8 +96,8 @@ def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
 
 
 def describe(arguments: str) -> str:
-    """A call's arguments as a person reads them, a line each, literally; what is too long is cut and says so."""
-    given = json.loads(arguments)
+    """A call's arguments as a person reads them, a line each, literally; none that were left out; a cut is told."""
+    given = {name: value for name, value in json.loads(arguments).items() if value is not None}
     lines = [f"- {escape(clean(str(name)))}: {_value(value)}" for name, value in list(given.items())[:VALUES]]
     more = len(given) - len(lines)
     return "\n".join([*lines, *([f"- … +{more}"] if more else [])]) or "–"

@@ -13,12 +13,14 @@ import structlog
 
 from agent.consent import Consent
 from agent.errors import Fenced
+from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Sign
 from channels.messages import MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
+from gateway.sessions.aside import answer_aside
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.deps import SessionContext, SessionDeps, StatusReactions
@@ -146,6 +148,11 @@ class Session:
         """What a message does that arrives mid-turn."""
         return self.conversation.mode
 
+    async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
+        """The answer to a question beside the turn; its person sees that it is being answered."""
+        self._reactions.show(row, Sign.STEERED)
+        return await answer_aside(self._deps, self._context, row, question, principal)
+
     def is_missed(self, row: InboxRow) -> bool:
         """Whether a row waited too long to be answered."""
         return is_missed(self._clock() - row.admitted_at, self._deps.config)
@@ -159,8 +166,11 @@ class Session:
         return self._turn.cancel(reason, before_id, user_id)
 
     def go_on_in(self, state: SessionState) -> None:
-        """Go on in another generation or mode of the conversation."""
+        """Go on in another generation or mode of the conversation; an earlier one is read anew."""
+        revived = state.next_seq > 0 and not self.conversation.is_living(state.id)
         self.conversation.use(state)
+        if revived:
+            self.conversation.forget()
         if self._turn.is_live:
             self._turn.steers = state.mode == "steer"
 

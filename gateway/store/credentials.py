@@ -1,8 +1,9 @@
-"""What people connected to providers, one a provider, sealed (`gateway.safety.vault`).
+"""What people connected to providers, one a provider, and links at which they may agree: sealed in a vault.
 
 Plain functions over a connection. What is in it, and when it is renewed, is `gateway.credentials`' matter.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 
 from gateway.safety.vault import CannotOpen, SecretOf, Vault
 from gateway.store.reply_routes import Resealed
-from gateway.store.tables.people import credentials
+from gateway.store.tables.people import credentials, oauth_flows
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,54 @@ def list_connected(connection: sa.Connection, tenant: str, user_id: str) -> Sequ
 def remove(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> bool:
     """Forget it; False where there was none."""
     return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount == 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFlow:
+    """A link at which a person may agree."""
+
+    tenant: str
+    user_id: str
+    provider: str
+    sealed: str  # state and verifier
+    ends_at: datetime
+
+
+def begin_flow(connection: sa.Connection, state: str, kept: KeptFlow, now: datetime) -> None:
+    """Keep it in place of the one that the person had with this provider; what is over goes."""
+    flows = oauth_flows.c
+    mine = sa.and_(flows.tenant_id == kept.tenant, flows.user_id == kept.user_id, flows.provider == kept.provider)
+    connection.execute(sa.delete(oauth_flows).where(sa.or_(mine, flows.ends_at <= now)))
+    row = {
+        "state_hash": _hash(state), "tenant_id": kept.tenant, "user_id": kept.user_id, "provider": kept.provider,
+        "sealed": kept.sealed, "ends_at": kept.ends_at,
+    }  # fmt: skip
+    connection.execute(sa.insert(oauth_flows), row)
+
+
+def flow_of(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> KeptFlow | None:
+    """The link that a person was given for a provider last; None where it was used."""
+    return _to_flow(connection, tenant, user_id, oauth_flows.c.provider == provider)
+
+
+def take_flow(connection: sa.Connection, tenant: str, user_id: str, state: str) -> KeptFlow | None:
+    """A person's link by its state, which nobody has again; None where there is none of theirs."""
+    this = oauth_flows.c.state_hash == _hash(state)
+    found = _to_flow(connection, tenant, user_id, this)
+    if found is not None:
+        connection.execute(sa.delete(oauth_flows).where(this))
+    return found
+
+
+def _to_flow(connection: sa.Connection, tenant: str, user_id: str, which: sa.ColumnElement[bool]) -> KeptFlow | None:
+    flows = oauth_flows.c
+    query = sa.select(flows.tenant_id, flows.user_id, flows.provider, flows.sealed, flows.ends_at)
+    row = connection.execute(query.where(flows.tenant_id == tenant, flows.user_id == user_id, which)).first()
+    return None if row is None else KeptFlow(*row)
+
+
+def _hash(state: str) -> str:
+    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int) -> Resealed:

@@ -16,6 +16,7 @@ APART = ("agent/coach/", "channels/simulators/")
 """The coach's tools and prompts speak to the model throughout, simulators to whoever tests."""
 
 FOR_THE_MODEL = {
+    "gateway/sessions/aside.py",
     "agent/context/compaction.py", "agent/context/layers.py",
     "agent/hooks/chain.py", "agent/models/openai_format.py", "agent/models/prompted_tools.py",
     "agent/permissions/judge.py", "agent/pictures.py", "agent/recovery.py", "agent/rungs.py", "agent/tools/permit.py",

@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
 from tests.fakes.model_server import Reply
 from tests.journeys.house import House, house
 
@@ -74,7 +77,7 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
                 here.sim.say(1, f"/connect@{bot} OpenAI\n{SECRETS[5]}"),
                 here.sim.say(1, f"/coach /connect openai {SECRETS[6]}"),
                 here.sim.say(1, f"/connect openai {SECRETS[7]} {SECRETS[7]}"),
-                here.sim.say(1, f"/connect openai {SECRETS[8]}é"),
+                here.sim.say(1, f"/conect openai {SECRETS[8]}é"),
             ]
             here.sim.say(GROUP, f"/connect@{bot} openai {SECRETS[9]}", person=1)
             here.sim.say(GROUP, f"/connect openai {SECRETS[10]}", person=2)
@@ -95,3 +98,25 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
     assert here.model.requests
     for name, content in everywhere.items():
         assert [] == [secret for secret in SECRETS if secret.encode() in content], name
+
+
+@pytest.mark.parametrize("side", [DiscordPersonSide, SlackPersonSide])
+async def test_where_only_the_person_can_delete_it_they_are_told_to(
+    side: type[DiscordPersonSide | SlackPersonSide], tmp_path: Path
+) -> None:
+    """Discord's and Slack's bots delete nobody's words in a direct chat; a typing error is as secret as the command."""
+    async with side() as people, house(tmp_path, config=CONFIG, environ=people.environment()) as here:
+        await here.until(people.is_connected, "the connection")
+        chat = people.direct(1)
+        for number, words in enumerate((" /connect openai", " /conect openai", "connect openai"), 3):
+            said = people.say(chat, f"{words} {SECRETS[number]}")
+            await here.until(lambda n=number: len(people.answers(chat)) == n - 2, f"an answer to {words}")
+            told = people.answers(chat)[-1].text
+            assert "Connected to OpenAI" in told and "Only you can delete your message here" in told
+            assert any(message.message_id == said for message in people.messages(chat))
+        people.command(chat, "connect", f"openai {SECRETS[6]}")
+        await here.until(lambda: len(people.answers(chat)) == 4, "an answer to the native command")
+        assert "delete" not in people.answers(chat)[-1].text
+        await here.settled()
+        files = b"".join(path.read_bytes() for path in (tmp_path / "home").iterdir() if path.is_file())
+        assert [] == [secret for secret in SECRETS[3:7] if secret.encode() in files]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gateway.cli.sessions import timeline_lines
 from tests.fakes.model_server import Call, Reply
-from tests.journeys.house import house
+from tests.journeys.house import house, said
 
 
 async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_out(tmp_path: Path) -> None:
@@ -36,3 +36,51 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
     assert "You have none." == said[-1]["answer"] and "Tell me." in said[0]["person"] and not exported["more"]
     lines = "\n".join(timeline_lines(shown))
     assert "\x1b" not in lines and "tool=get_user_skills" in lines and lines.count("+0.") > 5
+
+
+async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> None:
+    """`/sessions` lists those of the chat by title; what was said in the chosen one is known again."""
+    async with house(tmp_path) as here:
+        here.model.script(Reply("Noted: blue."), Reply("Noted: cats."), Reply("Blue."))
+        here.sim.say(1, "My colour is blue")
+        await here.told(1, "Noted: blue.")
+        await here.settled()
+        here.sim.say(1, "/new")
+        await here.settled()
+        here.sim.say(1, "I like cats")
+        await here.told(1, "Noted: cats.")
+        here.sim.say(1, "/title Animals")
+        await here.told(1, "Animals")
+        here.sim.say(2, "/sessions")
+        await here.told(2, "no conversation here yet")
+        here.sim.say(1, "/sessions")
+        listed = (await here.told(1, "Conversations here")).text
+        assert listed.index("Animals") < listed.index("My colour is blue") and "cats" not in listed
+        here.sim.say(1, "/sessions 2")
+        await here.told(1, "We are back in “My colour is blue”")
+        here.sim.say(1, "Which colour?")
+        await here.told(1, "Blue.")
+        await here.settled()
+        request = here.model.requests[-1].body
+        assert ["My colour is blue", "Which colour?"] == said(request) and "cats" not in str(request)
+        turns = await here.rows("SELECT count(DISTINCT session_id) AS held FROM turns")
+        assert 2 == turns[0]["held"]
+
+
+async def test_a_conversation_of_somebody_else_is_not_to_be_had(tmp_path: Path) -> None:
+    """Not by its number, nor by its id; what cannot be found is said so, and nothing is changed."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "Mine alone")
+        await here.told(1, "A short answer.")
+        await here.settled()
+        (mine,) = await here.operator("sessions.list", {"most": 10})
+        here.sim.say(2, f"/sessions {mine['id'][-8:]}")
+        await here.told(2, "I have no conversation")
+        here.sim.say(2, "/sessions 1")
+        await here.until(
+            lambda: sum("I have no conversation" in text for text in here.texts(2)) == 2, "the other answer"
+        )
+        assert "Mine" not in str(here.texts(2))
+        here.sim.say(1, "/sessions 7")
+        await here.told(1, "I have no conversation")
+        assert [mine] == await here.operator("sessions.list", {"most": 10})

@@ -103,3 +103,20 @@ async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Pat
         await here.settled()
         assert ["uno", "dos", "tres"] == said(here.model.requests[-1].body)
         await here.until(lambda: not waiting[0].reactions and bool(waiting[1].reactions), "what became of them")
+
+
+async def test_a_question_beside_the_answer_is_answered_at_once(tmp_path: Path) -> None:
+    """`/btw`: the answer under way grows on meanwhile, and the conversation knows nothing of the question."""
+    async with house(tmp_path) as here:
+        here.model.script(slow("word " * 100 + "end.", 4.0), Reply("Beside it: Tuesday."), Reply("Next."))
+        here.sim.say(1, "tell me everything")
+        await here.told(1, "word")
+        here.sim.say(1, "/btw which day is it?")
+        await here.told(1, "Beside it: Tuesday.")
+        assert "end." not in here.texts(1)[0]
+        assert "tell me everything" == said(here.model.requests[1].body)[0]
+        await here.told(1, "end.")
+        here.sim.say(1, "go on")
+        await here.told(1, "Next.")
+        await here.settled()
+        assert "which day" not in str(here.model.requests[-1].body)

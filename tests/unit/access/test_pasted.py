@@ -55,6 +55,29 @@ def test_all_behind_the_command_is_sealed(text: str, more: dict[str, object]) ->
     assert "/connect" in kept.text.lower(), (before, sealed)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"/conect {SECRET}", f"/Conect acme {SECRET}", f"/connetc acme {SECRET}", f"/conectar acme {SECRET}",
+        f"/conéctame acme\n{SECRET}", f"/connect: acme {SECRET}", f"/connect={SECRET}", f"/connect{SECRET}",
+        f"/connct@the_bot {SECRET}",
+        f"!connect acme {SECRET}", f"\\connect {SECRET}", f"<@U1|bot> /conect {SECRET}",
+        f"/coach /konnect acme {SECRET}",
+        f"connect acme {SECRET}", f"Conect {SECRET}", f"<@123>: connect acme {SECRET}", f"/connected {SECRET}",
+    ],
+)  # fmt: skip
+def test_a_typing_error_is_no_way_around_it(text: str) -> None:
+    """What is meant as the command is kept, and run, as it."""
+    kept = seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
+    assert isinstance(kept, InboundMessage)
+    assert SECRET not in kept.text
+    *_, command, sealed = kept.text.split()
+    assert "/connect" == command.removesuffix("@the_bot")
+    assert SECRET == VAULT.open(sealed, secret_of("default", "sim:7")).split()[-1]
+    raw = Rejected("1", '{"text":"' + text.replace("\n", "\\n") + '","chat":1}', "no")
+    assert text[0] not in "/!" or SECRET not in hide_secrets(raw).raw or "connectsk" in text
+
+
 def test_a_native_command_is_sealed_too() -> None:
     """Its own, and as the words of the one that talks."""
     for name, arguments in (("connect", f"acme {SECRET}"), ("Connect", SECRET), ("coach", f"/connect acme {SECRET}")):
@@ -75,11 +98,18 @@ def test_a_quotation_of_it_holds_bullets() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/connect", "/connect ", "connect acme", "how do I /connect acme?", "/connected to x", "", "/log 5m"]
-)
+    "text",
+    [
+        "/connect", "/connect ", "/connect@the_bot", "connect acme", "how do I /connect acme?", "", "/log 5m",
+        "/contact Bob now",
+        "/collect it", "/start guitar", "connect me with the others in 2026, please", "/connections of mine",
+        "/conectar",
+        "conecta con Ana", "@the_bot hello there",
+    ],
+)  # fmt: skip
 def test_everything_else_stays_as_it_is(text: str) -> None:
     """Also the bare command, and events that say nothing."""
-    assert message(text) == seal_pasted(message(text), VAULT)
+    assert message(text) == seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
     gone = MessageDeleted(**ABOUT, message_id="1")  # type: ignore[arg-type]  as above
     assert gone is seal_pasted(gone, VAULT)
     plain = CommandInvoked(**ABOUT, name="connect", arguments=" ", kind=ChatKind.DIRECT)  # type: ignore[arg-type]  as above

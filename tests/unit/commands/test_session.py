@@ -33,9 +33,9 @@ def text(answer: Reply, *results: object) -> str:
 
 
 class TestStop:
-    async def test_only_stop_passes_the_backlog_by(self):
+    async def test_only_stop_and_btw_pass_the_backlog_by(self):
         """The rest waits its turn."""
-        assert ["stop"] == [command.name for command in session_commands() if command.urgent]
+        assert ["stop", "btw"] == [command.name for command in session_commands() if command.urgent]
 
     @pytest.mark.parametrize(
         ("result", "words"),

@@ -97,7 +97,7 @@ class TestMenus:
             "coach",
             *("log", "stats", "skills", "plan", "chart", "export", "import", "undo"),
             *("entries", "edit", "delete", "skill", "goal", "remind", "start", "done", "forget"),
-            *("new", "stop", "retry", "mode", "timezone", "language", "help"),
+            *("new", "stop", "btw", "retry", "mode", "timezone", "language", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]

@@ -1,12 +1,20 @@
 """A flow holds ten minutes, once, for the person who began it; the page shows text and nothing else."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from agent.ports import Principal
-from gateway.credentials.flows import MOST, OAuthFlows
+from gateway.credentials.flows import OAuthFlows
 from gateway.http.oauth_page import page_of
+from gateway.safety.vault import Vault
+from gateway.store.engine import Store
+from gateway.store.tables.people import oauth_flows
+from tests.fakes.practice_reader import add_people
+from tests.fakes.spine import quick_store
 
 ANA, BEN = (Principal(name, "default") for name in ("ana", "ben"))
 
@@ -20,29 +28,45 @@ class Hand:
         return self.now
 
 
-def test_a_state_is_good_once_in_time_and_for_its_person() -> None:
-    """Another's try does not end it; a new one ends the one before."""
-    clock = Hand()
-    flows = OAuthFlows(clock)
-    flow = flows.begin(ANA, "acme")
-    assert (64, flow) == (len(flow.verifier), flows.of_person(ANA, "acme"))
-    assert [None, None] == [flows.take(BEN, flow.state), flows.take(ANA, "other")]
-    assert [flow, None] == [flows.take(ANA, flow.state) for _ in range(2)]
-    old, new = flows.begin(ANA, "acme"), flows.begin(ANA, "acme")
-    assert [None, new] == [flows.take(ANA, each.state) for each in (old, new)]
-    late = flows.begin(ANA, "acme")
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """With both."""
+    store = await quick_store(tmp_path / "tenk.db")
+    await store.write(lambda connection: add_people(connection, ANA, BEN))
+    yield store
+    await store.aclose()
+
+
+async def test_a_state_is_good_once_in_time_and_for_its_person(store: Store) -> None:
+    """Another's try does not end it; a new one ends the one before; it outlives the process that began it."""
+    clock, vault = Hand(), Vault.fresh()
+    flows = OAuthFlows(store, vault, clock)
+    flow = await flows.begin(ANA, "acme")
+    assert (64, flow) == (len(flow.verifier), await flows.of_person(ANA, "acme"))
+    assert [None, None] == [await flows.take(BEN, flow.state), await flows.take(ANA, "other")]
+    flows = OAuthFlows(store, vault, clock)
+    assert [flow, None] == [await flows.take(ANA, flow.state) for _ in range(2)]
+    old, new = await flows.begin(ANA, "acme"), await flows.begin(ANA, "acme")
+    assert [None, new] == [await flows.take(ANA, each.state) for each in (old, new)]
+    late = await flows.begin(ANA, "acme")
     clock.now += timedelta(minutes=10)
-    assert (None, None) == (flows.take(ANA, late.state), flows.of_person(BEN, "acme"))
+    assert (None, None) == (await flows.take(ANA, late.state), await flows.of_person(BEN, "acme"))
     assert flow.verifier not in repr(flow)
 
 
-def test_they_are_bounded() -> None:
-    """The oldest makes room."""
-    flows = OAuthFlows(Hand())
-    first = flows.begin(ANA, "acme")
-    for number in range(MOST):
-        flows.begin(Principal(str(number), "default"), "acme")
-    assert flows.take(ANA, first.state) is None
+async def test_neither_state_nor_verifier_is_readable_in_the_database(store: Store) -> None:
+    """What is over goes with the next one; without its key a link is none."""
+    clock = Hand()
+    flows = OAuthFlows(store, Vault.fresh(), clock)
+    await flows.begin(BEN, "acme")
+    clock.now += timedelta(minutes=10)
+    flow = await flows.begin(ANA, "acme")
+    rows = await store.read(lambda connection: [tuple(row) for row in connection.execute(sa.select(oauth_flows))])
+    assert 1 == len(rows)
+    assert not [secret for secret in (flow.state, flow.verifier) if secret in repr(rows)]
+    others = OAuthFlows(store, Vault.fresh(), clock)
+    assert await others.of_person(ANA, "acme") is None
+    assert await others.take(ANA, flow.state) is None
 
 
 @pytest.mark.parametrize(("code", "state"), [("", "s"), ("c", ""), ("c" * 5000, "s")])

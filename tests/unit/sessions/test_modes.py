@@ -3,11 +3,14 @@
 import asyncio
 
 import pytest
+import sqlalchemy as sa
 
-from agent.transcript import ModelResponded, ToolCall
+from agent.tools.base import Effect
+from agent.transcript import ModelResponded, ToolCall, Usage, UserItem
 from channels.base import Sign
 from gateway.sessions.modes import strip_mark
-from tests.fakes.agents import a_tool
+from gateway.store.tables.turns import usage
+from tests.fakes.agents import a_tool, double
 from tests.fakes.spine import Spine
 from tests.unit.sessions.test_session import kinds_of, said_to_the_model
 
@@ -147,3 +150,48 @@ async def test_an_interruption_holds_after_a_crash(spine: Spine) -> None:
     spine.model.give("second")
     await spine.quiet()
     assert ["answered", "cleared", "answered"] == list((await spine.outcomes()).values())
+
+
+async def test_a_question_beside_the_turn_is_answered_while_it_goes_on(spine: Spine) -> None:
+    """It reads the conversation up to now with tools that only read, and leaves nothing in it but its cost."""
+    await spine.kill()
+    spine.tools = (a_tool("look", double), a_tool("change", double, effect=Effect.LOCAL))
+    await spine.begin()
+    await spine.say("one")
+    await spine.asked()
+    under_way = spine.model.asked
+    await spine.say("/btw what did I say?")
+    await spine.until(lambda: len(spine.model.requests) == 2)
+    assert ["one", "what did I say?"] == said_to_the_model(spine)
+    assert ["look"] == [tool.name for tool in spine.model.requests[-1].tools]
+    spine.model.give(ModelResponded(0, "You said one.", usage=Usage(7, 3), model="test:gated"))
+    await spine.until(lambda: "You said one." in spine.channel.shown())
+    before = await kinds_of(spine)
+    spine.model.asked = under_way
+    spine.model.give("answer")
+    await spine.quiet()
+    assert (["turn_started"], ["You said one.", "answer"]) == (before, spine.channel.shown())
+    await spine.say("two")
+    await spine.asked()
+    assert ["one", "two"] == said_to_the_model(spine)
+    spine.model.give("fine")
+    await spine.quiet()
+    spent = await spine.store.read(lambda c: list(c.execute(sa.select(usage.c.input_tokens)).scalars()))
+    assert [7] == spent
+
+
+async def test_a_question_beside_the_turn_is_answered_after_a_crash(spine: Spine) -> None:
+    """As any message that was taken; another member's turn is not in it."""
+    await spine.say("one", "p1", "g1")
+    await spine.asked()
+    await spine.say("/btw and mine?", "p2", "g1")
+    await spine.until(lambda: len(spine.model.requests) == 2)
+    await spine.kill()
+    spine.model.requests.clear()
+    spine.model.answer_at_once = lambda request: ModelResponded(0, f"{len(request.items)} items")
+    await spine.begin()
+    await spine.quiet()
+    assert {"answered"} == set((await spine.outcomes()).values())
+    assert 2 == len(spine.channel.shown("g1")) and 2 == len(spine.model.requests)
+    ((_, mine),) = [(r, r.items) for r in spine.model.requests if "and mine?" in str(r.items)]
+    assert "one" not in [item.text for item in mine if isinstance(item, UserItem) and item.own]

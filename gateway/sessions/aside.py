@@ -1,0 +1,176 @@
+"""A question beside the turn (`/btw`): answered from a snapshot of the conversation, and never part of it.
+
+The same loop runs with tools that only read, over a journal in memory. Only what it cost is kept.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NoReturn
+
+from agent.consent import AskedCall, Consent, TurnParked
+from agent.ports import LocalCommand, Principal, Spent, Summary, Turn, TurnEvent
+from agent.rungs import ResponseDiscarded
+from agent.tools.base import Effect
+from agent.transcript import (
+    EndReason,
+    Item,
+    JournalEvent,
+    ModelResponded,
+    NoteItem,
+    ToolReturned,
+    TurnStarted,
+    UserItem,
+    fold,
+)
+from channels.messages import CommandInvoked, InboundEvent, InboundMessage
+from gateway.sessions.budgets import note_spender
+from gateway.sessions.deps import SessionContext, SessionDeps
+from gateway.sessions.inbox_rules import CHAT, new_turn
+from gateway.store import journal
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
+from gateway.store.outbox import files_of
+
+ASIDE_S = 90.0
+"""Longest time of such a question: whoever asks it wants to know now."""
+
+BESIDE = NoteItem(
+    "What stands above is a copy of the conversation; its last turn may still be at work. The next message is a "
+    "question beside it: answer that alone and briefly. It is no part of the conversation; nothing may be changed."
+)
+
+
+async def answer_aside(
+    deps: SessionDeps, session: SessionContext, row: InboxRow, question: str, principal: Principal
+) -> str:
+    """The answer to a question beside the turn; "" where the input guard refuses it. It changes nothing."""
+    channel = await deps.channels.when_loaded(row.event.address)
+    item = await deps.turns.user_items.build(_as_said(row.event, question), channel)
+    if item is None:
+        return ""
+    state = await session.conversation.load()
+    turn = new_turn(row, state.id, CHAT, deps.turns.clock())
+    known = session.conversation.recall(state.id, row.user_id)
+    history = (*known.history, *await _said_in_turn(deps, session, row.user_id), BESIDE)
+    readers = [tool for tool in deps.agent.tools if tool.effect is Effect.NONE]
+    limits = deps.agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, deps.agent.limits.deadline_s)})
+    note_spender(turn, principal)
+    started = TurnStarted((item,))
+    port = AsidePort(deps, turn, started)
+    asked = Turn(
+        turn.id, principal, history, (started,), turn.started_at, deps.channels.hints(turn.address), known.starts,
+        known.summary,
+    )  # fmt: skip
+    await deps.turns_of[CHAT](asked, port, replace(deps.agent, tools=readers, limits=limits))
+    return deps.turns.clean(port.said).strip()
+
+
+async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
+    """What the turn at work has come to, where it is the same person's."""
+    claimed = session.turn.claimed
+    if claimed is None or claimed.turn.user_id != user_id:
+        return ()
+    return fold(await deps.turns.store.read(partial(journal.events_of_turn, turn_id=claimed.turn.id), lasting=True))
+
+
+def _as_said(event: InboundEvent, question: str) -> InboundEvent:
+    """The command as a message with nothing but the question."""
+    if isinstance(event, InboundMessage):
+        return replace(event, text=question)
+    if not isinstance(event, CommandInvoked):
+        raise TypeError(f"no question comes with a {event.type}")
+    return InboundMessage(
+        event_id=event.event_id, message_id="", address=event.address, sender=event.sender, kind=event.kind,
+        received_at=event.received_at, text=question, mentions_bot=True, tenant=event.tenant,
+    )  # fmt: skip
+
+
+class AsidePort:
+    """The agent's `TurnPort` for one question: its journal ends with it."""
+
+    def __init__(self, deps: SessionDeps, turn: TurnRow, started: TurnStarted) -> None:
+        """Nothing was asked yet."""
+        self._deps = deps
+        self._turn = turn
+        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
+        self.events: list[JournalEvent] = [started]
+        self.said = ""
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Only what it cost is kept."""
+        self.events += events
+        for event in events:
+            if isinstance(event, ModelResponded | ResponseDiscarded):
+                await self.note_cost(event)
+
+    async def note_cost(self, response: Spent) -> None:
+        """Count a model call."""
+        note = partial(journal.note_usage, turn=self._turn, response=response, now=self._deps.turns.clock())
+        await self._deps.turns.store.write(note)
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """No tool that only reads has a command."""
+        raise RuntimeError(f"a question beside the turn changes nothing: {type(command).__name__}")
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Nobody joins it."""
+        return ()
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
+        """Notes made for it alone are not kept; what they cost is."""
+        for response in responses:
+            await self.note_cost(response)
+
+    async def whole_result(self, handle: str) -> str | None:
+        """As in any turn of this conversation and person."""
+        turn = self._turn
+        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
+        return await self._deps.turns.store.read(look)
+
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """As in any turn of this conversation."""
+        return await self._deps.turns.store.read(partial(files_of, ids=ids), lasting=True)
+
+    def steering_waits(self) -> bool:
+        """Nobody joins it."""
+        return False
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """What would have to be asked is not done."""
+        return Consent.DENIED
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """It waits for nobody."""
+        raise TurnParked
+
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+        why: str = "",
+    ) -> bool:
+        """The answer."""
+        if response is not None:
+            await self.record(response)
+        self.said = text
+        return True
+
+    def progress(self, event: TurnEvent) -> None:
+        """Nobody watches."""
+
+    async def let_watchers_read(self) -> None:
+        """Nobody watches."""
+
+    def stopping(self) -> EndReason | None:
+        """It ends by itself, and soon."""
+        return None
+
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """Never."""
+        return self._stop
