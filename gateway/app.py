@@ -5,7 +5,6 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 
 import asyncio
 import gc
-import hmac
 import os
 import signal
 import socket
@@ -20,20 +19,17 @@ from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
-from channels.base import Channel
 from channels.clocks import steady_now, wall_now
-from channels.messages import DEFAULT_TENANT
-from channels.registry import load_channel
-from channels.web.config import Guests
 from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
-from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.access.policy import AccessSnapshot
 from gateway.command_line import of_process
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
+from gateway.commands.linking import link_decisions
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -50,7 +46,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
-from gateway.makers import accounts_of, judge_of, model_of
+from gateway.makers import accounts_of, judge_of, make_web, model_of
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer, Handler
 from gateway.ops.eraser import Eraser
@@ -64,6 +60,7 @@ from gateway.ops.operators import (
     OperatorDeps,
     access_operations,
     keep_house,
+    link_deps,
     load_people,
     operator_calls,
     show_founding_link,
@@ -76,6 +73,7 @@ from gateway.product import in_force, load_product, load_tools
 from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
+from gateway.spans import record_spans
 from gateway.store import journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -86,10 +84,6 @@ from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 log = structlog.get_logger()
 
 DRAIN_LOOK_S = 0.05
-
-COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time (November 2026), and next to nothing here is a cycle."""
 
 
 def utc_now() -> datetime:
@@ -111,6 +105,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    if settings.gateway.traces:
+        record_spans()
     limit = raise_soft_limit()
     free = free_descriptors(limit)
     settings = fit_to_descriptors(settings, free)
@@ -207,14 +203,14 @@ class Gateway:
                 await model.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
-        settings, store = self._settings, self._store
+        settings, store, product = self._settings, self._store, self._product
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, of_process(), self._show,
+            product.name, keys, rotation.vault, of_process(), self._show,
             channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
@@ -226,12 +222,13 @@ class Gateway:
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
+            decisions=lambda *ends: {**access_decisions(access(*ends)), **link_decisions(self._desk.link_deps)},
             access=lambda: self._settings.access,
         )  # fmt: skip
         manager.personas = settings.agent.personas
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
+        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, product.move)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -253,7 +250,6 @@ class Gateway:
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        gc.set_threshold(*COLLECTED_AFTER)
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
@@ -361,23 +357,8 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        return accounts_of(self._settings.channels, partial(self._make_web, key), lambda: self._api_channel)
-
-    def _make_web(self, key: bytes) -> Channel:
-        """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
-        guests = Guests(
-            is_known=lambda chat: self._snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
-            is_let_in=lambda chat: is_let_in(
-                self._snapshot, self._settings.access.rules_of("web", "main"), DEFAULT_TENANT, f"web:{chat}", "web:main"
-            ),
-        )
-        channel: Channel = load_channel("web")(
-            self._settings.channels.web,
-            texts=self._product.catalogue,
-            guests=guests,
-            key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
-        )
-        return channel
+        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 
 async def wait_until_idle(

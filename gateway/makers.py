@@ -1,16 +1,21 @@
 """Makes what the settings name: models, and a channel for each account. What they are wired to is not known here."""
 
+import hmac
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from agent.answers import by_rules_text
+from agent.catalogue import Catalogue
 from agent.errors import FailureKind
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from channels.base import Channel
+from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
+from channels.web.config import Guests
+from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
@@ -35,6 +40,20 @@ def accounts_of(
     if channels.console.enabled:
         accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
     return accounts
+
+
+def make_web(settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes) -> Channel:
+    """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
+
+    def is_guest(chat: str) -> bool:
+        rules = settings().access.rules_of("web", "main")
+        return is_let_in(snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main")
+
+    guests = Guests(is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None, is_let_in=is_guest)
+    channel: Channel = load_channel("web")(
+        settings().channels.web, texts=texts, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+    )
+    return channel
 
 
 def _make_channel(name: str, *config: object) -> Channel:

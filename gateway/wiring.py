@@ -25,6 +25,7 @@ from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.linking import link_commands
 from gateway.commands.people import OperatorDesk, people_commands
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
@@ -122,11 +123,11 @@ def command_table(
     desk: OperatorDesk | None = None,
 ) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
-    texts = product.catalogue
+    texts, desk = product.catalogue, desk or OperatorDesk()
     every = (
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
         usage_command(store, texts, left), connect_command(store, connecting or Connecting(), texts),
-        *people_commands(desk or OperatorDesk()),
+        *people_commands(desk), *link_commands(desk.link_deps),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)

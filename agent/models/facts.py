@@ -1,18 +1,20 @@
-"""What a model takes in and gives out: as the operator's config says, else as a kept table knows, else with care.
+"""What a model takes, gives and costs: as the operator's config says, else as a kept table knows, else with care.
 
 The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, no word on pictures, read
 2026-11). It is read when it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the
 model is built.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from agent.config import LinkConfig
 from agent.models.served import ServedModel
-from agent.ports import ModelFacts
+from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
 from agent.prices import TokenPrice, TokenPrices
+from agent.transcript import ModelResponded
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, TieredPrices
@@ -94,3 +96,35 @@ def _find(wire: str, model: str, base_url: str | None) -> "ModelInfo | None":
         return get_snapshot().find_provider_model(model, None, None if base_url else wire, base_url)[1]
     except LookupError:
         return None
+
+
+class PricedModel:
+    """Sets the cost of what the model answers, by its facts; one that says it itself is believed."""
+
+    def __init__(self, model: ChatModel, config: LinkConfig) -> None:
+        """The facts are read here, where a model is built: the first look into the table takes too long for a turn."""
+        self.name = model.name
+        self._prices = configured_prices(config) or model.facts.prices
+        self._model = model
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's, with the operator's prices where they are set."""
+        facts = self._model.facts
+        return facts if facts.prices == self._prices else replace(facts, prices=self._prices)
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The model's response, priced.
+
+        Raises:
+            ModelFailure: as the model's.
+        """
+        response = await self._model.respond(request, on_event)
+        prices, used = self._prices, response.usage
+        if prices is None or used.cost_microusd is not None:
+            return response
+        return replace(response, usage=replace(used, cost_microusd=prices.cost_microusd(used)))
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()

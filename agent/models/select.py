@@ -14,11 +14,11 @@ from agent.models.chain import Chain, StandIn
 from agent.models.circuit import DOWN, Circuit
 from agent.models.cooldown import Cooling
 from agent.models.credentials import Credentialed, CredentialSource
+from agent.models.facts import PricedModel
 from agent.models.failures import RETRYABLE
 from agent.models.health import HealthBoard
 from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
-from agent.models.pricing import PricedModel
 from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import HURRY_S, Resilient
 from agent.models.routing import ModelRoute, RoutedModel, needs_eyes, needs_tools

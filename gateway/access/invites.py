@@ -113,7 +113,7 @@ def redeem(
     """
     known = people.find_sender(connection, event.tenant, event.sender_key)
     blocked = known is not None and known.role == Role.BLOCKED
-    if blocked or _is_locked(connection, event.tenant, event.sender_key, now):
+    if blocked or is_locked(connection, event.tenant, event.sender_key, now):
         return None
     invite = rows.find(connection, event.tenant, code_mac(key, code))
     if invite is None:
@@ -132,7 +132,8 @@ def _holds(connection: Connection, invite: Invite, now: datetime) -> bool:
     return not (invite.founding and people.has_owner(connection, invite.tenant))
 
 
-def _is_locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
+def is_locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
+    """Whether so many wrong codes came from a sender that none is looked at."""
     tried = rows.guesses_since(connection, tenant, sender, now - LOCKED_FOR - APPROVER_WINDOW)
     return any(
         last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR

@@ -201,7 +201,7 @@ class AccessOperations:
 
         def job(connection: Connection) -> Person | Why:
             waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
-            done = _block(connection, tenant, sender, name, by[:128], now)
+            done = block_known(connection, tenant, sender, name, by[:128], now)
             for asked in waiting if isinstance(done, Person) else ():
                 cards.extend(self._verdict(connection, asked, "blocked", by))
             return done
@@ -236,7 +236,7 @@ class AccessOperations:
             raise OperationRefused(f"{role!r} is no role; there are: {', '.join(Role)}")
         now = self._clock()
         person = await self._person(who)
-        job = lambda c: _set_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
+        job = lambda c: give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "role_changed", by)
 
     async def revoke(self, who: str, account: str, by: str) -> dict[str, JsonValue]:
@@ -326,7 +326,8 @@ def _why(asked: PairingRequest | None) -> Why:
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
 
-def _block(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
+def block_known(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
+    """Silence for this sender, where the actor stands above them and an owner is left."""
     known = people.find_sender(connection, tenant, sender)
     if not ranks.may_touch(connection, by, *([known.role] if known else [])):
         return Why.NOT_BELOW
@@ -340,10 +341,11 @@ def _block_waiting(connection: Connection, request_id: str, by: str, now: dateti
     asked = rows.get(connection, request_id)
     if asked is None or asked.state is not PairingState.PENDING:
         return _why(asked)
-    return _block(connection, asked.tenant, asked.sender, asked.display_name, by, now)
+    return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
 
-def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
+def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
+    """Another role for this user, where the actor stands above both and an owner is left."""
     person = people.person_of(connection, user_id)
     if person is None or not ranks.may_touch(connection, by, person.role, role):
         return Why.NOT_BELOW

@@ -44,21 +44,25 @@ class AccessSnapshot:
         """Know these people and nobody else, from one moment to the next."""
         known = list(people)
         by_sender = {(person.tenant, identity): person for person in known for identity in person.identities}
-        self._by_sender, self._by_user = by_sender, {person.user_id: person for person in known}
+        self._by_sender, self._by_user = by_sender, {id_: person for person in known for id_ in _ids(person)}
 
     def put(self, person: Person) -> None:
         """Know this person as they are now."""
         self.drop(person.user_id)
         for identity in person.identities:
             self._by_sender[person.tenant, identity] = person
-        self._by_user[person.user_id] = person
+        self._by_user.update(dict.fromkeys(_ids(person), person))
 
     def drop(self, user_id: str) -> None:
         """Know this person no longer."""
-        person = self._by_user.pop(user_id, None)
-        if person is not None:
-            for identity in person.identities:
-                self._by_sender.pop((person.tenant, identity), None)
+        person = self._by_user.get(user_id)
+        if person is None:
+            return
+        for identity in person.identities:
+            self._by_sender.pop((person.tenant, identity), None)
+        for id_ in _ids(person):
+            if self._by_user.get(id_) is person:
+                del self._by_user[id_]
 
     def begin(self, key: bytes, forgotten: Iterable[Forgotten]) -> None:
         """Mark with this key from now on; `forgotten` as `gateway.store.erasure.lately` gives them."""
@@ -96,7 +100,7 @@ class AccessSnapshot:
         return self._by_sender.get((tenant, sender_key))
 
     def person(self, user_id: str) -> Person | None:
-        """The person with this user id."""
+        """The person with this user id, or whom that user is by a link."""
         return self._by_user.get(user_id)
 
     def principal(self, user_id: str) -> Principal | None:
@@ -115,7 +119,12 @@ class AccessSnapshot:
 
     def __len__(self) -> int:
         """How many people are known."""
-        return len(self._by_user)
+        return sum(id_ == person.user_id for id_, person in self._by_user.items())
+
+
+def _ids(person: Person) -> tuple[str, ...]:
+    """The users that this person is: themselves, and who joined them by a link."""
+    return (person.user_id, *person.joined)
 
 
 GROUP_NOT_LISTED = "group not allowed"

@@ -120,7 +120,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
             key, marking = load_key(settings.home), AccessSnapshot()
-            marking.begin(key, ())
+            marking.begin(AccessKeys.derive_from(key).forgotten, ())
             operations = AccessOperations(
                 store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
             )

@@ -1,7 +1,7 @@
 """`tenk sessions`: conversations as a list, one as a timeline, one taken out whole."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,8 @@ import click
 
 from gateway.cli.client import ask, printable
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, json_text, minute, print_rows, short
 
-SHORT_ID_CHARS = 8
 TITLE_COLUMNS = 44
 NAMES = {
     "turn_started": "begun", "model_responded": "model", "tool_intended": "tool begun", "tool_returned": "tool",
@@ -20,7 +20,16 @@ NAMES = {
 }  # fmt: skip
 """What a hop is called where its own name says less."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+COLUMNS: Columns = {
+    "id": lambda row: short(row["id"]),
+    "last used (utc)": lambda row: minute(row["used_at"]),
+    "person": "person",
+    "where": lambda row: _place(row["key"]),
+    "turns": "turns",
+    "mode": "mode",
+    "now": lambda row: "*" if row["living"] else "",
+    "title": lambda row: (row["title"] or "(no title)")[:TITLE_COLUMNS],
+}
 
 
 @click.group("sessions")
@@ -37,21 +46,8 @@ def list_(limit: int, person: str | None, as_json: bool, config_path: Path | Non
     """Show the conversations that were used last."""
     arguments = {"most": limit} | ({"person": person} if person else {})
     rows = ask(config_path, "sessions.list", arguments)
-    if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
-        return
-    if not rows:
-        click.echo("Nobody has said anything yet.")
-        return
-    cells = [
-        (
-            row["id"][-SHORT_ID_CHARS:], row["used_at"][:16].replace("T", " "), row["person"], _place(row["key"]),
-            str(row["turns"]), row["mode"], "*" if row["living"] else "", row["title"] or "(no title)",
-        )
-        for row in rows
-    ]  # fmt: skip
-    click.echo("\n".join(table(("ID", "LAST USED (UTC)", "PERSON", "WHERE", "TURNS", "MODE", "NOW", "TITLE"), cells)))
-    if len(rows) == limit:
+    print_rows(rows, COLUMNS, "Nobody has said anything yet.", as_json=as_json)
+    if len(rows) == limit and not as_json:
         click.echo(f"The newest {limit} are shown; --limit shows more.")
 
 
@@ -63,7 +59,7 @@ def list_(limit: int, person: str | None, as_json: bool, config_path: Path | Non
 def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
     """Show a conversation turn by turn: each hop, its delay, tools, cost, parts, receipts and marks."""
     found = ask(config_path, "sessions.show", {"id": id_, "turns": turns})
-    click.echo(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(timeline_lines(found)))
+    click.echo(json_text(found) if as_json else "\n".join(timeline_lines(found)))
 
 
 @command.command("export")
@@ -84,13 +80,6 @@ def _place(key: str) -> str:
     return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Columns under their heads, as wide as what stands in them; nothing in a cell can move the cursor."""
-    cells = [heads, *([printable(cell)[:TITLE_COLUMNS] for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-
-
 def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The conversation, then each of its turns with a line a hop."""
     session = found["session"]
@@ -99,7 +88,7 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{printable(session['person'])}, {_place(session['key'])}, mode {session['mode']}, {session['turns']} turns"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
-        yield f"\nTurn {turn['turn'][-SHORT_ID_CHARS:]}  {turn['kind']}  {printable(turn['person'])}  {ended}"
+        yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {printable(turn['person'])}  {ended}"
         yield from hop_lines([hop for hop in found["hops"] if hop["turn"] == turn["turn"]])
 
 

@@ -14,8 +14,8 @@ from gateway.product import AgentProduct, load_product
 from gateway.store.engine import Store, engine_for
 from gateway.wiring import command_table
 
-OF_EVERY_AGENT = "stop"
-"""Of the commands that every agent has the one worth a name of its own among a workspace's apps."""
+OF_EVERY_AGENT = frozenset({"stop", "link"})
+"""Of the commands that every agent has the ones worth a name of their own among a workspace's apps."""
 
 
 @click.command("slack-manifest")
@@ -29,9 +29,9 @@ def command(url: str | None, config_path: Path | None) -> None:
 
 
 def describe_app(product: AgentProduct, settings: Settings) -> AppDescription:
-    """What people on Slack see of an agent: its own commands, the one that talks first, and `/stop`."""
+    """What people on Slack see of an agent: its own commands, the one that talks first, `/stop` and `/link`."""
     store = Store(engine_for(settings.database_url))  # never opened: commands are listed, not run
     own = {command.name for command in product.commands(store)}
     menu = command_table(product, store).menus()[DEFAULT]
-    shown = [spec for spec in menu if spec.talks or spec.name in own or spec.name == OF_EVERY_AGENT]
+    shown = [spec for spec in menu if spec.talks or spec.name in own or spec.name in OF_EVERY_AGENT]
     return AppDescription(product.title, product.catalogue.text(DEFAULT, product.description), shown)

@@ -12,9 +12,10 @@ from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.prices import TokenPrices
 from agent.transcript import Usage
-from gateway.cli.client import ask, printable
+from gateway.cli.client import ask
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.errors import GatewayError
 
 CHART_DAYS = 14
@@ -22,27 +23,35 @@ BAR_CHARS = 40
 
 Rows = Sequence[dict[str, Any]]
 
+COLUMNS: Columns = {
+    "day (utc)": "day",
+    "person": "name",
+    "model": "model",
+    "calls": "calls",
+    "thrown away": "discarded",
+    "estimated": "estimated",
+    "tokens in": "input_tokens",
+    "cached": "cache_read_tokens",
+    "out": "output_tokens",
+    "cost": lambda row: cost_text([dict(row)]),
+}
+
 
 @click.command("usage")
 @click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="How far to look back.")
 @click.option("--routes", is_flag=True, help="Show what [model.light] would have saved, or --light another model.")
 @click.option("--light", metavar="NAME", help="A cheaper model to reckon with: openai:NAME or anthropic:NAME.")
+@json_option
 @config_option
-def command(days: int, routes: bool, light: str | None, config_path: Path | None) -> None:
+def command(days: int, routes: bool, light: str | None, as_json: bool, config_path: Path | None) -> None:
     """Show calls, tokens and cost by UTC day, person and model, as far as they are known, and a chart of 14 days."""
     if routes or light:
         click.echo("\n".join(_routes(days, light, config_path)))
         return
     rows = ask(config_path, "usage", {"days": str(days)})
-    if not rows:
-        click.echo("No model was used.")
-    for row in rows:
-        tokens = f"{row['input_tokens']} tokens in ({row['cache_read_tokens']} cached), {row['output_tokens']} out"
-        thrown_away = (
-            f"; {row['discarded']} thrown away, {row['estimated']} of all estimated" if row["discarded"] else ""
-        )
-        who = f"{row['day']}  {printable(row['name'])}  {row['model']}"
-        click.echo(f"{who}  {_calls(row['calls'])}{thrown_away}  {tokens}  {cost_text([row])}")
+    print_rows(rows, COLUMNS, "No model was used.", as_json=as_json)
+    if as_json:
+        return
     recent: Rows = ask(config_path, "usage", {"days": str(CHART_DAYS)})
     if recent:
         click.echo(f"\nTokens in and out, and cost, in the last {CHART_DAYS} days (UTC):")

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
 from channels.base import CommandOption
-from channels.messages import OutboundMedia
+from channels.messages import Address, Button, OutboundMedia
 from gateway.access.roles import Role
 from gateway.store.erasure import Extent
 
@@ -170,6 +170,7 @@ class Reply:
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
     session: SessionWish | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
+    buttons: tuple[Button, ...] = ()  # under the text, sealed for whoever gave the command
     secret_ref: str | None = None  # what stands for bullets in the text, when it is sent; see gateway.access.codes
 
 
@@ -233,6 +234,7 @@ class Invocation:
     take_back: TakeBack = no_message
     sender: str = ""  # the canonical sender, `telegram:42`
     direct: bool = True  # nobody else reads along
+    address: Address | None = None  # where it was given
     answer_aside: AnswerAside = no_answer
 
 

@@ -19,6 +19,7 @@ from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import whom
+from gateway.commands.linking import LinkDeps
 from gateway.texts import HARNESS
 
 SHOWN = 40
@@ -38,6 +39,12 @@ class OperatorDesk:
     access: AccessOperations | None = None
     invites: InviteOperations | None = None
     ways: Ways | None = None
+    linking: LinkDeps | None = None
+
+    def link_deps(self) -> LinkDeps:
+        """What linking works with; messages are read once it is there."""
+        assert self.linking is not None, "commands run once the gateway serves"
+        return self.linking
 
 
 def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:

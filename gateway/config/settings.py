@@ -57,6 +57,9 @@ class GatewayConfig(BaseModel):
         default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    traces: bool = Field(
+        default=False, description="Record OpenTelemetry spans of turns, models and tools; needs the extra otel."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="auto: for people on a terminal, JSON elsewhere."
     )

@@ -13,6 +13,7 @@ from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnMod
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
 from agent.turn_figures import rung_of
 from agent.turn_progress import ToolEnded
+from gateway.spans import Attributes, note_past, span
 from gateway.telemetry import (
     ESTIMATE_RATIO,
     MODEL_COST_USD,
@@ -98,8 +99,13 @@ class MeasuredModel:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model's own; what is cut short by a stop is neither."""
         asked_s = time.monotonic()
+        provider, _, name = self.name.partition(":")
+        attributes = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": name}
         try:
-            response = await self._model.respond(request, on_event)
+            with span(f"chat {name}", attributes, client=True) as current:
+                response = await self._model.respond(request, on_event)
+                if current is not None:
+                    current.set_attributes(_response_attributes(response))
         except ModelFailure as failure:
             series(MODEL_FAILURES, self.name, failure.kind.value).inc()
             self._watch.note_failure(self.name, failure)
@@ -135,6 +141,18 @@ class MeasuredModel:
         await self._model.aclose()
 
 
+def _response_attributes(response: ModelResponded) -> Attributes:
+    """What the GenAI conventions say of a response; tokens only where the provider counted them."""
+    counted = {
+        "gen_ai.usage.input_tokens": response.usage.input_tokens,
+        "gen_ai.usage.output_tokens": response.usage.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": response.usage.cache_read_tokens,
+    }
+    known = {name: tokens for name, tokens in counted.items() if tokens is not None}
+    answered = response.model.partition(":")[2]
+    return {"gen_ai.response.model": answered, "gen_ai.response.finish_reasons": (response.stop.value,), **known}
+
+
 class ToolWatch:
     """Notes how long each tool ran: as a figure, and as a line for whoever looks closely."""
 
@@ -145,7 +163,13 @@ class ToolWatch:
     def note(self, event: TurnEvent) -> None:
         """This happens in a turn."""
         if isinstance(event, ToolEnded) and event.took_s is not None:
-            series(TOOL_SECONDS, event.name if event.name in self._names else OTHER).observe(event.took_s)
+            name = event.name if event.name in self._names else OTHER
+            series(TOOL_SECONDS, name).observe(event.took_s)
+            attributes = {
+                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.type": "function",
+                "gen_ai.tool.call.id": event.call_key,
+            }  # fmt: skip
+            note_past(f"execute_tool {name}", event.took_s, attributes, "" if event.success else "tool_error")
             took_s = round(event.took_s, 3)
             log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=event.success, took_s=took_s)
 

@@ -3,7 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT, Address
-from gateway.access import invites, pairing
+from channels.messages import DEFAULT_TENANT, Address, Button
+from gateway.access import invites, linking, pairing
 from gateway.access.api_keys import KeyOperations
+from gateway.access.buttons import SealedButtons
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
@@ -26,6 +27,7 @@ from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
+from gateway.commands.linking import LinkDeps
 from gateway.commands.people import OperatorDesk
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
@@ -42,9 +44,11 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
+from gateway.sessions.parking import Parking
 from gateway.store import chats, erasure, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
+from gateway.store.people import Person
 
 log = structlog.get_logger()
 
@@ -92,6 +96,37 @@ def _show_verdict(
     return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
 
 
+def link_deps(
+    store: Store,
+    key: bytes,
+    manager: ChannelManager,
+    delivery: Delivery,
+    parking: Parking,
+    snapshot: AccessSnapshot,
+    move: Callable[..., None],
+) -> LinkDeps:
+    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too."""
+
+    def tell(
+        connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
+    ) -> None:
+        channel = manager.now_loaded(where)
+        if channel is None:
+            raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
+        said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
+        outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
+
+    def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
+        for person in people:
+            snapshot.put(person)
+        for where in told:
+            delivery.reread(where)
+        parking.release(unparked)
+
+    seals = SealedButtons(AccessKeys.derive_from(key).buttons)
+    return LinkDeps(store, key, seals, steady_now, tell, announce, move, partial(move, back=True))
+
+
 async def keep_house(store: Store) -> None:
     """Once a minute requests and invitations run out; until cancelled."""
 
@@ -99,6 +134,7 @@ async def keep_house(store: Store) -> None:
         pairing.expire(connection, steady_now())
         pairing.forget(connection, steady_now())
         invites.expire(connection, steady_now())
+        linking.expire(connection, steady_now())
 
     while True:
         await store.write(job)

@@ -252,7 +252,7 @@ class CommandRunner:
         asked = Invocation(
             name, arguments, principal, self._dates(), session, f"inbox:{row.id}", partial(self._read_files, row),
             partial(self._take_back, row), row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
-            partial(session.answer_aside, row, principal),
+            row.event.address, partial(session.answer_aside, row, principal),
         )  # fmt: skip
         reply = await command.handle(asked)
         if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it
@@ -302,7 +302,7 @@ class CommandRunner:
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref,
+                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref, buttons=reply.buttons,
                 reply_route_of=own_route_id(row), locale=principal.locale,
             )  # fmt: skip
             if isinstance(channel, SendsMedia):

@@ -45,6 +45,7 @@ from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
+from gateway.spans import note_attributes
 from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
@@ -350,10 +351,16 @@ class JournaledTurn:
         series(TURNS, reason.value).inc()
         duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
+        figures = turn_figures(self.events)
+        note_attributes(
+            {
+                "tenk.turn.end_reason": reason.value, "gen_ai.usage.input_tokens": figures["input_tokens"],
+                "gen_ai.usage.output_tokens": figures["output_tokens"],
+            }
+        )  # fmt: skip
         log.info(
             "turn_ended", kind=self._turn.kind, reason=reason.value, why=ended.why or None,
-            duration_s=round(duration_s, 3), parts=len(parts), **models_and_tools(self.events),
-            **turn_figures(self.events),
+            duration_s=round(duration_s, 3), parts=len(parts), **models_and_tools(self.events), **figures,
         )  # fmt: skip
 
     def _reserve(self, count: int) -> JournalPlace:

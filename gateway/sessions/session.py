@@ -5,8 +5,8 @@ Sessions run side by side, each strictly serial inside. This gathers, claims and
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import structlog
@@ -44,6 +44,7 @@ from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn
 from gateway.sessions.turn_runner import TurnRunner
+from gateway.spans import span
 from gateway.store import approvals, inbox, journal
 from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
@@ -55,9 +56,16 @@ log = structlog.get_logger()
 GATHER_EVERY_S = 0.1
 
 
-def _named_in_log(turn: TurnRow) -> AbstractContextManager[None]:
-    """Whatever is logged within names this turn, its session and its person, however deep it is logged."""
-    return structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id)
+@contextmanager
+def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
+    """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
+    with structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id):
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
+            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
+        }  # fmt: skip
+        with span(f"invoke_agent {agent}", attributes):
+            yield
 
 
 class Session:
@@ -81,6 +89,7 @@ class Session:
             key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
         )
         self._runner = TurnRunner(deps, self._context, tasks)
+        self._agent = (*key.split(":", 2), "")[1]
         self._closed = False
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
 
@@ -123,7 +132,7 @@ class Session:
     async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
         try:
             self._turn.begin()
-            with _named_in_log(open_turn.turn):
+            with _turn_scope(open_turn.turn, self._agent):
                 await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._turn.end()
@@ -236,7 +245,7 @@ class Session:
         else:
             if claimed is not None:
                 self._reactions.note_taken([row.id for row in rows[1:]])
-                with _named_in_log(claimed.turn):
+                with _turn_scope(claimed.turn, self._agent):
                     await self._runner.run(claimed.turn, claimed, admitted)
         finally:
             self._turn.end()

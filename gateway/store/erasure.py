@@ -18,6 +18,7 @@ from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
 from gateway.store.dialect import upsert
 from gateway.store.journal import unpack_address
+from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id
 from gateway.store.people import AuditRow, Person, record, senders_of
 from gateway.store.tables.base import metadata, new_id
@@ -110,9 +111,24 @@ def ask(
 ) -> ErasureAsked:
     """Keep the wish, and let nothing of the person's wait any more.
 
-    Who wants everything forgotten is nobody's identity from this commit on.
+    Who wants everything forgotten is nobody's identity from this commit on. Users who joined them by a link go along.
     """
     tenant, user_id = person.tenant, person.user_id
+    senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
+    unparked: list[str] = []
+    for each in (*person.joined, user_id):
+        unparked += _ask_of(connection, tenant, each, extent, inbox_id, now)
+    marked = [Forgotten(tenant, mark(tenant, sender), user_id, said_at) for sender in senders]
+    for sender in marked:
+        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": user_id, "at": said_at}
+        connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
+    return ErasureAsked(unparked, marked)
+
+
+def _ask_of(
+    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
+) -> Sequence[str]:
+    """Keep the wish about one user; the turns that waited for their word."""
     senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
     values = {
         "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
@@ -121,14 +137,9 @@ def ask(
     }  # fmt: skip
     connection.execute(erasures.insert(), values)
     _clear_waiting(connection, user_id, extent, inbox_id, now)
-    unparked = questions.withdraw_person(connection, user_id, now)
     for table in (identities, grants) if extent is Extent.EVERYTHING else ():
         connection.execute(sa.delete(table).where(table.c.user_id == user_id))
-    marked = [Forgotten(tenant, mark(tenant, sender), user_id, said_at) for sender in senders]
-    for sender in marked:
-        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": user_id, "at": said_at}
-        connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
-    return ErasureAsked(unparked, marked)
+    return questions.withdraw_person(connection, user_id, now)
 
 
 def lately(connection: sa.Connection) -> list[Forgotten]:
@@ -196,6 +207,7 @@ def erase(
     _erase_places(connection, erasure)
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
+        forget_user(connection, erasure.user_id)
         _erase_rows(connection, own_tables, erasure.user_id)
         _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
         connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))

@@ -44,6 +44,7 @@ class Person:
     grants: frozenset[str]  # accounts a person let them into: telegram:main
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
+    joined: frozenset[str] = frozenset()  # user ids that are this person's by a link
 
     @property
     def principal(self) -> Principal:
@@ -86,12 +87,12 @@ class AuditRow:
 
 def everybody(connection: Connection) -> list[Person]:
     """Every user of every tenant: the whole of what access is decided from. A system query."""
-    return _people(connection, sa.true())
+    return _people(connection, users.c.joined.is_(None))
 
 
 def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:
     """A tenant's users with one of these roles, in the order they came."""
-    return _people(connection, sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles)))
+    return _people(connection, sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles), users.c.joined.is_(None)))
 
 
 def person_of(connection: Connection, user_id: str) -> Person | None:
@@ -121,7 +122,7 @@ def senders_of(connection: Connection, user_id: str) -> list[str]:
 
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
     """Whether the tenant has an owner, not counting the user `beside`."""
-    owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside)
+    owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.joined.is_(None))
     return connection.execute(sa.select(users.c.id).where(*owner).limit(1)).first() is not None
 
 
@@ -292,6 +293,8 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
         for row in connection.execute(sa.select(identities).where(identities.c.user_id.in_(chosen)))
     )
     granted = connection.execute(sa.select(grants).where(grants.c.user_id.in_(chosen))).all()
+    joined = connection.execute(sa.select(users.c.joined, users.c.id).where(users.c.joined.in_(chosen)))
+    joined_to = _group((row.joined, row.id) for row in joined)
     by_people = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
     by_policy = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
     return [
@@ -307,6 +310,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             grants=by_people.get(row.id, frozenset()),
             policy_grants=by_policy.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
+            joined=joined_to.get(row.id, frozenset()),
         )
         for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))
     ]

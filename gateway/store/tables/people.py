@@ -16,6 +16,7 @@ users = sa.Table(
     sa.Column("week_start", sa.SmallInteger, nullable=False),  # 0 Monday ... 6 Sunday
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
+    sa.Column("joined", Id),  # whom their identities are by a link; None: themselves
 )
 
 identities = sa.Table(
@@ -104,6 +105,38 @@ invite_guesses = sa.Table(
     sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
     sa.Column("at", Instant, nullable=False, index=True),
     sa.Index(None, "sender", "at"),
+)
+
+links = sa.Table(  # two users that are one person, from the offer of one of them to its end
+    "links",
+    metadata,
+    sa.Column("id", Id, primary_key=True),  # the code is derived from it
+    tenant_column(),
+    sa.Column("user_id", Id, nullable=False, index=True),  # who offered it, and stays
+    sa.Column("sender", sa.String(160), nullable=False),  # canonical, where they offered it
+    sa.Column("place", sa.Text, nullable=False),  # JSON: the chat of that
+    sa.Column("other_id", Id, index=True),  # who gave the code, and joins them
+    sa.Column("other_sender", sa.String(160)),
+    sa.Column("other_place", sa.Text),
+    sa.Column("state", sa.String(16), nullable=False),  # offered | given | agreed | linked | undone | over
+    sa.Column("role_before", sa.String(16)),  # of who stays, before the link
+    sa.Column("other_role", sa.String(16)),  # of who joins, before it
+    sa.Column("role", sa.String(16)),  # what both became by it
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant, nullable=False),  # the first moment it can be agreed to no more
+    sa.Column("ended_at", Instant),  # linked, undone or over
+    sa.Index(None, "state", "expires_at"),
+)
+
+link_moves = sa.Table(  # what of who joined became that of who stays, and goes back when the link is undone
+    "link_moves",
+    metadata,
+    tenant_column(),
+    sa.Column("link_id", Id, nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),  # its table
+    sa.Column("row", sa.String(320), nullable=False),  # its key there, without tenant and user
+    sa.Column("was", Id),  # what it referred to before, where that was changed, too
+    sa.PrimaryKeyConstraint("link_id", "kind", "row"),
 )
 
 api_keys = sa.Table(

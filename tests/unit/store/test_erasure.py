@@ -148,7 +148,7 @@ def test_every_column_that_names_somebody_is_known():
     }
     assert {
         ("identities", "sender"), ("pairing_requests", "sender"), ("invite_guesses", "sender"), ("inbox", "sender"),
-        ("invites", "used_by"), ("outbox", "lane"), ("parked_lanes", "lane"),
+        ("invites", "used_by"), ("links", "sender"), ("outbox", "lane"), ("parked_lanes", "lane"),
     } == named  # fmt: skip
 
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from agent.config import ModelConfig
-from agent.models.facts import facts_of
-from agent.models.pricing import PricedModel
+from agent.models.facts import PricedModel, facts_of
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import ModelRequest, SystemPrompt
 from agent.prices import TokenPrice, TokenPrices

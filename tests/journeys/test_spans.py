@@ -1,0 +1,88 @@
+"""Spans of a turn as an exporter of OpenTelemetry gets them, by the GenAI conventions; none unless they are wanted."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from gateway import spans
+from tests.fakes.model_server import Call, Fault, Reply
+from tests.journeys.house import house
+
+LOGGED = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}'),), usage=(100, 10))
+
+
+@pytest.fixture
+def exporter() -> Iterator[InMemorySpanExporter]:
+    """What was recorded."""
+    kept, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    spans.record_spans(provider)
+    yield kept
+    spans.stop_recording()
+    provider.shutdown()
+
+
+def parent_of(span: ReadableSpan) -> int | None:
+    """The id of the span around it."""
+    return None if span.parent is None else span.parent.span_id
+
+
+async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """Two calls of a model and one of a tool in one turn; a call that fails says of what; nobody's words are in it."""
+    async with house(tmp_path) as here:
+        here.model.script(LOGGED, Reply("Noted, well done.", usage=(150, 20)))
+        here.sim.say(1, "30 minutes of guitar")
+        await here.told(1, "Noted")
+        here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
+        here.sim.say(1, "and now?")
+        await here.told(1, "refuses this request")
+        await here.settled()
+        first, second = await here.rows("SELECT id, session_id, user_id FROM turns ORDER BY id")
+    by_turn: dict[str, list[ReadableSpan]] = {}
+    done = exporter.get_finished_spans()
+    turns = {span.context.span_id: span for span in done if span.name == "invoke_agent coach"}
+    for span in done:
+        whose = turns.get(parent_of(span) or 0)
+        if whose is not None:
+            by_turn.setdefault(str((whose.attributes or {})["tenk.turn.id"]), []).append(span)
+    asked, ran, answered = sorted(by_turn[first["id"]], key=lambda span: span.end_time or 0)
+    assert ["chat journey", "execute_tool log_practice", "chat journey"] == [asked.name, ran.name, answered.name]
+    assert (SpanKind.CLIENT, "chat", "openai", "journey", 100, 10, ("tools",)) == (
+        asked.kind,
+        *(
+            (asked.attributes or {})[name]
+            for name in (
+                "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.usage.input_tokens",
+                "gen_ai.usage.output_tokens", "gen_ai.response.finish_reasons",
+            )
+        ),
+    )  # fmt: skip
+    assert "execute_tool" == (ran.attributes or {})["gen_ai.operation.name"]
+    (turn,) = (span for span in turns.values() if (span.attributes or {})["tenk.turn.id"] == first["id"])
+    assert (first["session_id"], first["user_id"], "completed", 250) == tuple(
+        (turn.attributes or {})[name]
+        for name in ("gen_ai.conversation.id", "user.id", "tenk.turn.end_reason", "gen_ai.usage.input_tokens")
+    )
+    (failed,) = by_turn[second["id"]]
+    assert ("bad_request", StatusCode.ERROR) == ((failed.attributes or {})["error.type"], failed.status.status_code)
+    whole = " ".join(span.to_json() for span in done)
+    assert [] == [
+        words for words in ("guitar", "well done", "bad model", "and now") if words in whole.replace("log_practice", "")
+    ]
+
+
+def test_nothing_of_it_is_loaded_unless_it_is_wanted() -> None:
+    """The gateway's own modules are imported without the API."""
+    code = "import gateway.app, sys; sys.exit('opentelemetry' in sys.modules)"
+    assert 0 == subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode
+    with spans.span("x", {}) as current:
+        assert current is None
+    spans.note_attributes({"a": 1})
+    spans.note_past("x", 1.0, {})

@@ -1,0 +1,382 @@
+"""Linking and roles as a machine: whatever people press, type and guess, nobody becomes who they are not."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from channels.messages import Address
+from gateway.access import linking
+from gateway.access.codes import code_of
+from gateway.access.linking import Linked, LinkWhy, Side
+from gateway.access.operations import block_known, give_role
+from gateway.access.ranks import rank_of
+from gateway.access.roles import Role
+from gateway.coach.joining import join_practice, part_practice
+from gateway.coach.tables import PRACTICE_TABLES, practice_sessions, skills
+from gateway.store import links, people, schema
+from gateway.store.agent_tables import bring_up
+from gateway.store.links import LinkState
+from gateway.store.people import Newcomer, Person
+from gateway.store.tables.base import new_id
+from tests.fakes.amounts import share
+from tests.fakes.people import KEY, NOON, database, minutes
+
+SENDERS = ("telegram:1", "discord:2", "slack:T1:3", "web:4", "telegram:5")
+ANYBODY = st.sampled_from(SENDERS)
+ROLES = st.sampled_from([Role.MEMBER, Role.OPERATOR, Role.OWNER])
+SKILLS = st.sampled_from(["guitar", "piano"])
+
+
+def with_practice(connection: sa.Connection) -> None:
+    """Every table, the coach's too."""
+    schema.create(connection)
+    bring_up(connection, "coach", PRACTICE_TABLES)
+
+
+def side_of(person: Person, sender: str) -> Side:
+    """Somebody in their direct chat."""
+    return Side(person.user_id, sender, Address(sender.partition(":")[0], "main", sender))
+
+
+def log_practice(connection: sa.Connection, user_id: str, skill: str, length: int) -> None:
+    """A session, in the skill of this name."""
+    mine = sa.select(skills.c.id).where(skills.c.user_id == user_id, skills.c.name_key == skill)
+    skill_id = connection.execute(mine).scalar()
+    if skill_id is None:
+        skill_id = new_id()
+        row = {"id": skill_id, "name": skill, "name_key": skill, "emoji": "", "colour": "", "goal_minutes": 1}
+        row |= {"tenant_id": "default", "user_id": user_id, "archived": False, "created_at": NOON}
+        connection.execute(sa.insert(skills), row)
+    row = {"id": new_id(), "tenant_id": "default", "user_id": user_id, "skill_id": skill_id, "minutes": length}
+    row |= {"local_date": NOON.date(), "zone": "UTC", "notes": "", "effect_key": new_id(), "created_at": NOON}
+    connection.execute(sa.insert(practice_sessions), row)
+
+
+def practised(connection: sa.Connection) -> Counter[tuple[str, str]]:
+    """Minutes by user and name of skill; a session in another's skill is nobody's."""
+    own = sa.and_(skills.c.id == practice_sessions.c.skill_id, skills.c.user_id == practice_sessions.c.user_id)
+    found = sa.select(practice_sessions.c.user_id, skills.c.name, practice_sessions.c.minutes).join(skills, own)
+    total: Counter[tuple[str, str]] = Counter()
+    for user_id, skill, length in connection.execute(found):
+        total[user_id, skill] += length
+    return total
+
+
+@dataclass
+class Session:
+    """What the machine knows of one session."""
+
+    user_id: str
+    skill: str
+    minutes: int
+
+
+class LinkedPeople(RuleBasedStateMachine):
+    """Five people, one of them owner, who link, are unlinked, change roles, and practise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._database = database(with_practice)
+        self.connection = self._database.__enter__()
+        self.now = NOON
+        self.user_of: dict[str, str] = {}
+        for sender in SENDERS:
+            role = Role.OWNER if sender == SENDERS[0] else Role.MEMBER
+            newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", sender, role, "cli")
+            self.user_of[sender] = people.enrol(self.connection, newcomer, self.now).user_id
+        self.sessions: list[Session] = []
+        self.moved: dict[str, list[Session]] = {}
+        self.identities: dict[str, list[str]] = {}
+        self.steps: dict[str, list[tuple[str, str]]] = {}  # of each link: who did what, in order
+        self.born: dict[str, datetime] = {}
+        self.wrong: dict[str, list[datetime]] = {}
+
+    def teardown(self) -> None:
+        """The database goes with the run."""
+        self._database.__exit__(None, None, None)
+
+    def _person(self, sender: str) -> Person:
+        person = people.find_sender(self.connection, "default", sender)
+        assert person is not None
+        return person
+
+    @rule(pause=st.sampled_from([0.5, 4.0, 9.0, 10.0, 61.0]))
+    def time_passes(self, pause: float) -> None:
+        """By the minute."""
+        self.now += minutes(pause)
+
+    @rule(sender=ANYBODY, skill=SKILLS, length=st.integers(1, 90))
+    def somebody_practises(self, sender: str, skill: str, length: int) -> None:
+        """It is theirs, whoever they are by now."""
+        user_id = self._person(sender).user_id
+        log_practice(self.connection, user_id, skill, length)
+        self.sessions.append(Session(user_id, skill, length))
+
+    @rule(sender=ANYBODY, other=ANYBODY, steps=st.sampled_from([4, 4, 4, 3, 2]))
+    def two_link(self, sender: str, other: str, steps: int) -> None:
+        """As it is meant, or so far."""
+        made = self._offer(sender)
+        if made is not None and steps > 1:
+            self._give(other, made)
+        for who in (other, sender)[: max(0, steps - 2)]:
+            self._say_yes(who, made)
+
+    @rule(sender=ANYBODY)
+    def somebody_offers(self, sender: str) -> None:
+        """Whatever waited for them is over."""
+        self._offer(sender)
+
+    def _offer(self, sender: str) -> str | None:
+        person = self._person(sender)
+        if person.role == Role.BLOCKED:
+            return None
+        made = linking.offer(self.connection, "default", side_of(person, sender), self.now)
+        self.steps[made.id], self.born[made.id] = [("offer", person.user_id)], self.now
+        waiting = links.of_user(self.connection, person.user_id, *links.WAITING)
+        assert [made.id] == [link.id for link in waiting]
+        return made.id
+
+    @rule(sender=ANYBODY, data=st.data())
+    @precondition(lambda self: self.born)
+    def a_code_is_given(self, sender: str, data: st.DataObject) -> None:
+        """It works once, within ten minutes, for somebody else."""
+        self._give(sender, data.draw(st.sampled_from(sorted(self.born))))
+
+    def _give(self, sender: str, link_id: str) -> None:
+        person = self._person(sender)
+        if person.role == Role.BLOCKED:
+            return
+        before, locked = links.get(self.connection, link_id), self._locked(sender)
+        given = linking.give(
+            self.connection, KEY, "default", code_of(KEY, link_id).lower(), side_of(person, sender), self.now
+        )
+        assert locked == (given is LinkWhy.LOCKED)
+        if isinstance(given, Linked):
+            assert before is not None
+            assert (LinkState.OFFERED, True) == (before.state, self.now - self.born[link_id] < minutes(10))
+            assert person.user_id != given.stays.user_id
+            self.steps[link_id].append(("give", person.user_id))
+
+    @rule(sender=ANYBODY, times=st.integers(1, 6))
+    def codes_are_guessed(self, sender: str, times: int) -> None:
+        """Five wrong ones within fifteen minutes, and none is looked at for an hour."""
+        person = self._person(sender)
+        for _ in range(times if person.role != Role.BLOCKED else 0):
+            expected = LinkWhy.LOCKED if self._locked(sender) else LinkWhy.WRONG
+            told = linking.give(self.connection, KEY, "default", "2222 2222", side_of(person, sender), self.now)
+            assert expected is told
+            if told is LinkWhy.WRONG:
+                self.wrong.setdefault(sender, []).append(self.now)
+            self.now += minutes(0.1)
+
+    @rule(sender=ANYBODY, data=st.data(), by_id=st.booleans())
+    @precondition(lambda self: self.born)
+    def somebody_says_yes(self, sender: str, data: st.DataObject, by_id: bool) -> None:
+        """To what waits for them, or to what is another's."""
+        self._say_yes(sender, data.draw(st.sampled_from(sorted(self.born))) if by_id else None)
+
+    def _say_yes(self, sender: str, link_id: str | None) -> None:
+        person = self._person(sender)
+        if person.role == Role.BLOCKED:
+            return
+        agreed = linking.agree(self.connection, link_id, person.user_id, self.now)
+        if isinstance(agreed, Linked):
+            self.steps[agreed.link.id].append(("agree", person.user_id))
+            return
+        roles = {one.user_id: one.role for one in people.everybody(self.connection)}
+        done = linking.connect(self.connection, link_id, person.user_id, self.now, join_practice)
+        if isinstance(done, Linked):
+            self._joined(done, person.user_id, roles)
+
+    def _joined(self, done: Linked, by: str, roles: dict[str, str]) -> None:
+        """Both said so, in order and in time; the lesser role stands, or that of the owner who confirmed."""
+        stays, joins = done.stays.user_id, done.joins.user_id
+        assert [("offer", stays), ("give", joins), ("agree", joins)] == self.steps[done.link.id]
+        assert stays == by
+        assert self.now - self.born[done.link.id] < minutes(10)
+        lesser = min(roles[stays], roles[joins], key=rank_of)
+        assert (Role.OWNER if roles[stays] == Role.OWNER else lesser) == done.stays.role
+        self.moved[done.link.id] = [session for session in self.sessions if session.user_id == joins]
+        for session in self.moved[done.link.id]:
+            session.user_id = stays
+        self.identities[done.link.id] = [sender for sender, user in self.user_of.items() if user == joins]
+        self.user_of |= dict.fromkeys(self.identities[done.link.id], stays)
+
+    @rule(sender=ANYBODY, data=st.data())
+    @precondition(lambda self: self.born)
+    def somebody_refuses(self, sender: str, data: st.DataObject) -> None:
+        """One of the two, else nothing changes."""
+        link_id, person = data.draw(st.sampled_from(sorted(self.born))), self._person(sender)
+        before = links.get(self.connection, link_id)
+        done = linking.refuse(self.connection, link_id, person.user_id, self.now)
+        if not isinstance(done, LinkWhy):
+            assert before is not None
+            assert person.user_id in (before.user_id, before.other_id)
+
+    @rule(sender=ANYBODY, data=st.data(), own=st.booleans())
+    @precondition(lambda self: self.moved)
+    def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
+        """A link of their own; what each had goes back, what was done since stays."""
+        link_id = data.draw(st.sampled_from(sorted(self.moved)))
+        before = links.get(self.connection, link_id)
+        assert before is not None
+        person = self._person(before.sender if own else sender)
+        if person.role == Role.BLOCKED:
+            return
+        done = linking.undo(self.connection, link_id, person.user_id, self.now, part_practice)
+        if isinstance(done, LinkWhy):
+            return
+        assert before.user_id == person.user_id
+        assert rank_of(done.joins.role) <= rank_of(before.other_role or "")
+        for session in self.moved.pop(link_id):
+            if session.user_id == before.user_id:
+                session.user_id = done.joins.user_id
+        self.user_of |= dict.fromkeys(self.identities[link_id], done.joins.user_id)
+
+    @rule(
+        actor=st.sampled_from(["cli", *SENDERS]),
+        sender=ANYBODY,
+        role=st.sampled_from([Role.MEMBER, Role.OPERATOR, Role.OWNER]),
+    )
+    def a_role_is_given(self, actor: str, sender: str, role: Role) -> None:
+        """Only from above, and never so that no owner is left."""
+        person = self._person(sender)
+        by = self._person(actor) if actor != "cli" else None
+        above = by is None or (
+            rank_of(by.role) >= rank_of(Role.OPERATOR) and max(map(rank_of, (person.role, role))) < rank_of(by.role)
+        )
+        give = (self.connection, person.user_id, role, "cli" if by is None else by.user_id, self.now)
+        done = give_role(*give)
+        assert above or not isinstance(done, Person)
+        assert isinstance(done, Person) or self._person(sender).role == person.role
+
+    @rule(actor=st.sampled_from(["cli", *SENDERS]), sender=ANYBODY)
+    def somebody_is_blocked(self, actor: str, sender: str) -> None:
+        """Wherever they are linked; the last owner never is."""
+        by = "cli" if actor == "cli" else self._person(actor).user_id
+        block_known(self.connection, "default", sender, sender, by, self.now)
+
+    @invariant()
+    def everybody_is_who_they_are(self) -> None:
+        """By each of their identities, and in no list twice."""
+        known = people.everybody(self.connection)
+        expected = {sender: person.user_id for person in known for sender in person.identities}
+        assert self.user_of == expected
+
+    @invariant()
+    def there_is_an_owner(self) -> None:
+        """Who can be reached by somebody."""
+        assert [person for person in people.everybody(self.connection) if person.role == Role.OWNER]
+
+    @invariant()
+    def no_minute_is_lost_or_doubled(self) -> None:
+        """Each is its person's, under the name of its skill."""
+        expected: Counter[tuple[str, str]] = Counter()
+        for session in self.sessions:
+            expected[session.user_id, session.skill] += session.minutes
+        assert expected == practised(self.connection)
+
+    def _locked(self, sender: str) -> bool:
+        at = self.wrong.get(sender, [])
+        return any(
+            at[last] - at[last - 4] <= minutes(15) and self.now - at[last] < minutes(60) for last in range(4, len(at))
+        )
+
+
+TestLinkedPeople = LinkedPeople.TestCase
+TestLinkedPeople.settings = settings(max_examples=share(30), stateful_step_count=40)
+
+
+@pytest.mark.gate
+def test_linked_people_as_the_gate_tries_them() -> None:
+    """The same machine, longer."""
+    run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=40, stateful_step_count=50, deadline=None))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+def test_linked_people_2000_times_50_steps() -> None:
+    """For as long as the issue asks."""
+    run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))
+
+
+def test_what_a_link_does_not_move_is_there_again_after_it() -> None:
+    """Both have a plan of one week and a goal: each keeps theirs; a connection to a provider goes along and back."""
+    with database(with_practice) as connection:
+        both = []
+        for sender in SENDERS[:2]:
+            newcomer = Newcomer("default", sender, "", sender, Role.MEMBER, "cli")
+            both.append(people.enrol(connection, newcomer, NOON))
+        stays, joins = both
+        for user in both:
+            for name in ("weekly_plans", "practice_settings"):
+                table = PRACTICE_TABLES.metadata.tables[name]
+                row = {"tenant_id": "default", "user_id": user.user_id, "weekly_goal_minutes": 60, "week": NOON.date()}
+                row |= {
+                    "content": user.user_id,
+                    "insights": "[]",
+                    "skill_ids": "[]",
+                    "saved_at": NOON,
+                    "sessions": "[]",
+                }
+                connection.execute(sa.insert(table), {key: value for key, value in row.items() if key in table.c})
+        remembered = sa.text("INSERT INTO remembered_tools VALUES ('default', :who, 'look', 0)")
+        connection.execute(remembered, {"who": joins.user_id})
+        before = everything(connection)
+        made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
+        given = linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
+        assert isinstance(given, Linked)
+        linking.agree(connection, made.id, joins.user_id, NOON)
+        linking.connect(connection, made.id, stays.user_id, NOON, join_practice)
+        assert frozenset(SENDERS[:2]) == people.everybody(connection)[0].identities
+        assert stays.user_id == connection.execute(sa.text("SELECT user_id FROM remembered_tools")).scalar()
+        linking.undo(connection, made.id, stays.user_id, NOON, part_practice)
+        assert before == everything(connection)
+
+
+def everything(connection: sa.Connection) -> dict[str, list[object]]:
+    """All rows that are somebody's."""
+    inspected = sa.inspect(connection)
+    named = [name for name in inspected.get_table_names() if name not in {"audit", "links", "link_moves"}]
+    return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in named}
+
+
+def test_the_only_owner_is_not_joined_away() -> None:
+    """They are told to begin on the side where they are the owner; then they stay it."""
+    with database(with_practice) as connection:
+        owner, member = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, role, "cli"), NOON)
+            for sender, role in zip(SENDERS, (Role.OWNER, Role.MEMBER), strict=False)
+        )
+        made = linking.offer(connection, "default", side_of(member, SENDERS[1]), NOON)
+        own = side_of(owner, SENDERS[0])
+        assert LinkWhy.ONLY_OWNER is linking.give(connection, KEY, "default", code_of(KEY, made.id), own, NOON)
+        people.set_role(connection, member, Role.OWNER, "cli", NOON)
+        assert isinstance(linking.give(connection, KEY, "default", code_of(KEY, made.id), own, NOON), Linked)
+        linking.agree(connection, made.id, owner.user_id, NOON)
+        demoted = people.person_of(connection, member.user_id)
+        assert demoted is not None
+        people.set_role(connection, demoted, Role.MEMBER, "cli", NOON)  # while the question stands
+        assert LinkWhy.ONLY_OWNER is linking.connect(connection, made.id, member.user_id, NOON, join_practice)
+
+
+def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
+    """Both confirmations have to come within them."""
+    with database(with_practice) as connection:
+        stays, joins = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
+            for sender in SENDERS[:2]
+        )
+        made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
+        other = replace(side_of(joins, SENDERS[1]))
+        linking.give(connection, KEY, "default", code_of(KEY, made.id), other, NOON)
+        assert LinkWhy.NOTHING is linking.agree(connection, made.id, joins.user_id, NOON + minutes(10))
+        assert LinkWhy.NOTHING is linking.agree(connection, made.id, joins.user_id, NOON)
+        again = linking.give(connection, KEY, "default", code_of(KEY, made.id), other, NOON)
+        assert LinkWhy.OVER is again
