@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.understanding.small_talk import JOKE, MOOD, SMALL_TALK
+from agent.coach.understanding.lookups import NOT_ASKED
+from agent.coach.understanding.words import plain_of
 
 MAX_CHARS = 2_000
 
@@ -60,6 +61,57 @@ def _whole(*phrases: str) -> re.Pattern[str]:
     return _pattern(rf"[\W_]{{0,9}}(?:{polite}[\s,]{{1,3}}){{0,2}}(?:{wanted})(?:[\s,]{{1,3}}{polite})?[\s.!]{{0,9}}")
 
 
+_MOODS = (
+    r"sad|depressed|hopeless|discouraged|(?:un|de)motivated|miserable|burn(?:t|ed) out|overwhelmed|frustrat(?:ed|ing)",
+    r"exhausted|giv(?:e|ing) up|getting nowhere|no motivation|not getting (?:any )?better|i suck|want to quit",
+    r"(?:rough|bad|awful|terrible) (?:day|week)|(?:so|too|really|very) tired",
+    r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
+    r"triste|agotad[oa]|frustrad[oa]|desanimad[oa]|deprimid[oa]|desmotivad[oa]|hart[oa]|cansad[oa]|no avanzo|no mejoro",
+    r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
+    r"sin (?:ganas|motivaci[oó]n)|ganas de (?:dejarlo|llorar)|desesperad[oa]|no puedo m[aá]s",
+    r"(?:cada vez|cada d[ií]a) (?:\w+ )?peor",
+    r"(?:get|gett|feel)ing worse|worse (?:at|every)|lonely",
+    r"fed up|sick of|depressing|never (?:get|be) (?:any )?(?:good|better)|can['’]?t (?:do|take) this",
+    r"nunca voy a (?:mejorar|aprender|ser buen[oa]|poder)|(?:feel|feeling) like (?:crying|quitting)",
+    r"frustraci[oó]n|me sale (?:todo )?mal|no me sale nada|nada me sale|(?:me sale|va) todo mal|todo me sale mal",
+    r"(?:hoy|estoy|d[ií]a) fatal",
+    r"can['’]?t (?:play|do|get|remember) anything|nothing (?:works|goes right|is working|sounds right)|(?:no|any",
+    r"zero) progress|plateau\w*",
+    r"(?:today|this week) (?:was|is) (?:awful|terrible|horrible|the worst|rubbish|rough|bad)|feel like a (?:failure",
+    r"fraud|loser)|burnt? ?out",
+    r"bajonead[oa]|de baj[oó]n|baj[oó]n|agobiad[oa]|estresad[oa]|ansios[oa]|desmoralizad[oa]|decepcionad[oa]",
+    r"ag[uü]itad[oa]|achicopalad[oa]",
+    r"(?:so|this|that) (?:bad|terrible|awful|hopeless) at|tan (?:mal[oa]|torpe|p[eé]sim[oa]) (?:en|con|para)",
+    r"ganas de rendirme",
+    r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
+    r"para qu[eé] (?:sigo|lo intento)",
+    r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
+    r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
+    r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
+    r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
+)
+_JOKES = (
+    r"jokes?|(?:something|smth|sth) funny|make me laugh",
+    r"chistes?|algo (?:chistoso|gracioso|divertido)|hazme re[ií]r",
+)
+_TALK = (
+    r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather|bye",
+    r"are you (?:a )?(?:human|real|bot|robot|there|ok)|good ?(?:night|bye)|see you|i love you",
+    r"happy (?:birthday|new year)",
+    r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
+    r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
+    r"feliz cumplea[nñ]os",
+)
+
+
+def _any_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+_MOOD = _any_of(_MOODS)
+_JOKE = _any_of(_JOKES)
+_SMALL_TALK = _any_of(_TALK)
+
 _THING = r"(?:log|entry|session|practi[cs]e|record|sesi[oó]n|anotaci[oó]n|entrada|pr[aá]ctica)"
 _UNDO = _whole(
     r"undo", rf"undo (?:it|that|this|the last(?: {_THING})?|my last(?: {_THING})?)", r"take (?:it|that|this) back",
@@ -93,21 +145,25 @@ _NO = _whole(
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
-                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b"
+                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:eso|esto)\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
     (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|hazme|dame|arma\w*)\b[^\n]{0,20}\b(?:schedule|horario)\b"
-                                 r"|\b(?:weekly\s+schedule|routine|cronograma|rutina)\b"
-                                 r"|\bwhat\s+should\s+i\s+practi[cs]e"
-                                 r"|\bqu[eé]\s+(?:deber[ií]a|debo|puedo|me\s+conviene"
+                                 r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
+                                 r"|rutina|horario)\b"
+                                 r"|\bwhat\s+should\s+i\s+(?:practi[cs]e|work|play|study|learn|focus)"
+                                 r"|\b(?:en\s+)?qu[eé]\s+deber[ií]a\s+(?:trabajar|practicar|tocar|estudiar)"
+                                 r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
                                  r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"
                              r"(?:all|everything|todos?|toda|mis\s+datos|my\s+data)\b")),
-    (Intent.CHANGE, _pattern(r"\bi\s+meant\b(?!\s+to\b)|\bquise\s+decir\b"
+    (Intent.CHANGE, _pattern(r"\bwrong\s+(?:day|date|time|skill|entry|number|amount)\b|\bme\s+equivoqu[eé]\b"
+                             r"|\b(?:d[ií]a|fecha|hora|habilidad)\s+equivocad[oa]\b"
+                             r"|\bi\s+meant\b(?!\s+to\b)|\bquise\s+decir\b"
                              r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
@@ -116,20 +172,25 @@ _WORDS = (
                              r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n|sorry|oh)\W+){1,3}(?:it\s+"
                              r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
                              r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"
+                             r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+\b[^?]{0,20}\b(?:actually|en\s+realidad"
+                             r"|not?\s+\d+)"
+                             r"|^\W*(?:actually|en\s+realidad)\W+(?:it\s+|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b"
                              r"|\bc[aá]mbi[ae]l[oa]s?\b")),
-    (Intent.JOKE, JOKE),
-    (Intent.MOOD, MOOD),
+    (Intent.JOKE, _JOKE),
+    (Intent.MOOD, _MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
     (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
-                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
+                            r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bc[oó]mo\s+van?\s+(?:mi|mis"
+                            r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
                             r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
                             r"|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
-                            r"|\bcu[aá]nt[ao]s?\b(?!\s+se\b|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
+                            r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
+                            r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\binstrument(?:s|os)\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
@@ -145,13 +206,15 @@ _WORDS = (
                            r"|put)\s+to\s+)?(?:log|record|add)\b"
                            r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
                            r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
+                           r"|\bwhat\s+(?:do|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
+                           r"|hay\s+que\s+hacer)\s+aqu[ií]\b"
                            r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
-    (Intent.SMALL_TALK, SMALL_TALK),
+    (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
                              r"|^\W{0,9}cheers\b|\bappreciated?\b|\bagrade[cz]\w+|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
@@ -180,4 +243,6 @@ def untimed_request(text: str) -> RequestedIntent:
     created = _CREATE.match(text)
     if created is not None:
         return RequestedIntent(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
-    return RequestedIntent(next((intent for intent, words in _WORDS if words.search(text)), Intent.UNKNOWN))
+    asked = NOT_ASKED.search(plain_of(text.casefold())) is None
+    found = (intent for intent, words in _WORDS if (asked or intent is not Intent.STATS) and words.search(text))
+    return RequestedIntent(next(found, Intent.UNKNOWN))

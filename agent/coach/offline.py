@@ -37,7 +37,7 @@ from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup
-from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill
+from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest

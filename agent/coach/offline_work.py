@@ -13,7 +13,7 @@ from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, Pl
 from agent.coach.request_view import RequestView, Returned
 from agent.coach.tasks import Task, needs_names, tasks_of
 from agent.coach.texts import say
-from agent.coach.understanding.skill_wishes import WishedSkill
+from agent.coach.understanding.wishes import WishedSkill
 from agent.language import DEFAULT, escape
 from agent.models.offline import RuleCall
 

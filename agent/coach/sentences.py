@@ -128,4 +128,4 @@ _LAST_ONE = re.compile(
 )
 _DURATION = re.compile("[dD]")
 _DENIED = re.compile(r"[?N!¿]|[dD].*[dD].*[dD]")
-_CORRECTING = re.compile(r"[O,]*(?:[RW]|kt|t?b|I[mk])")
+_CORRECTING = re.compile(r"[O,]*(?:[RW]|kt|t?b(?=[PTFN]*[dDSyYn])|I[mk])")

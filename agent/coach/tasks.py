@@ -18,9 +18,15 @@ from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
-from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
-from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill, may_be_skill_wish, read_skill_wish
 from agent.coach.understanding.tables import Twist
+from agent.coach.understanding.wishes import (
+    RemindWish,
+    SkillVerb,
+    WishedSkill,
+    may_be_skill_wish,
+    read_remind_wish,
+    read_skill_wish,
+)
 from agent.transcript import EDITED
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 
 from gateway.errors import GatewayError
 from gateway.safety.private_files import BESIDE_DATABASE, check_database
-from gateway.store.schema import HEAD
+from gateway.store.schema import HEAD, known_revisions
 
 BUSY_S = 10.0
 
@@ -111,7 +111,7 @@ def _copy(source: Path, draft: Path) -> None:
         if found != ["ok"]:
             raise GatewayError(f"{source} is damaged or cut short ({found[0]}); take another backup")
         (version,) = copy.execute("SELECT version_num FROM alembic_version").fetchone() or ("none",)
-        if version > HEAD:
+        if version not in known_revisions():
             raise GatewayError(
                 f"{source} is of another version: it is at revision {version}, this version knows up to {HEAD}; run "
                 "the tenk-gateway that made it, or a newer one"

@@ -15,7 +15,7 @@ from agent.coach import (
     skill_words,
 )
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import clocks, lookups, reading, remind_wishes, skill_wishes
+from agent.coach.understanding import clocks, lookups, reading, wishes
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -48,7 +48,7 @@ def looked_up(text: str) -> None:
 def remind_words(text: str) -> None:
     """A wish to be reminded."""
     for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
-        remind_wishes.read_remind_wish(said[: remind_wishes.MAX_CHARS], NOW)
+        wishes.read_remind_wish(said[: wishes.MAX_CHARS], NOW)
 
 
 def timed_log(text: str) -> None:
@@ -76,8 +76,8 @@ def drawn(text: str) -> None:
 def skill_wish(text: str) -> None:
     """A wish about a skill."""
     for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge {text} into piano"):
-        skill_wishes.read_skill_wish(said[: skill_wishes.MAX_CHARS], SKILLS)
-    skill_wishes.may_be_skill_wish(text)
+        wishes.read_skill_wish(said[: wishes.MAX_SKILL_WISH_CHARS], SKILLS)
+    wishes.may_be_skill_wish(text)
 
 
 def completed(text: str) -> None:
@@ -138,11 +138,11 @@ def imported(text: str) -> None:
 ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
-    "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
+    "agent.coach.understanding.wishes:read_remind_wish": Entry(remind_words, wishes.MAX_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
     "agent.coach.understanding.clocks:spell_range": Entry(timed_log, clocks.MAX_LINE_CHARS),
-    "agent.coach.understanding.skill_wishes:read_skill_wish": Entry(skill_wish, skill_wishes.MAX_CHARS),
+    "agent.coach.understanding.wishes:read_skill_wish": Entry(skill_wish, wishes.MAX_SKILL_WISH_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),

@@ -48,6 +48,7 @@ _EMPHASIS = frozenset(
         "decent",
     }
 )
+_ONE_MORE = frozenset({"another", "otra", "otro"})
 _ONE_HOUR = frozenset({"hour", "hora", "horita"})
 MAX_DIGITS = 7
 
@@ -176,7 +177,7 @@ def _of_an_hour(words: Sequence[Word], at: int) -> int:
 def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     """A number and its unit."""
     number = read_number(words, at)
-    if number is None and (_plain(words, at) in _ONES or _is_one_hour(words, at)):
+    if number is None and (_plain(words, at) in _ONES | _ONE_MORE or _is_one_hour(words, at)):
         number = Fraction(1), at + 1
     if number is None:
         return None

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.coach.understanding.amounts import read_amount, read_number
-from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clocks import read_clock, read_clock_range
 from agent.coach.understanding.contexts import in_context
 from agent.coach.understanding.days import read_day
 from agent.coach.understanding.english import ENGLISH
+from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
 from agent.coach.understanding.words import Phrases, Word, mend_words, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
-    **dict.fromkeys(",:;()-–—|[]*•·+_=", WordRole.COMMA),
+    **dict.fromkeys(",:;()-–—|[]*•·+_=→#", WordRole.COMMA),
     **dict.fromkeys(".!…", WordRole.STOP),
     **dict.fromkeys('"“”«»', WordRole.QUOTE),
     **dict.fromkeys("?¿", WordRole.QUESTION),
@@ -143,7 +143,10 @@ class _ChunkReader:
             return Chunk(WordRole.ADVERB, at, at + 1)
         if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
             return Chunk(WordRole.CONTENT, at, at + 1)
-        role = _MARKS.get(text)
+        arrow = (
+            text == ">" and at > 0 and self._words[at - 1].text == "-" and self._words[at].follows(self._words[at - 1])
+        )
+        role = WordRole.COMMA if arrow else _MARKS.get(text)
         if role is None:
             for lexicon in self._lexicons:
                 if text in lexicon.roles:

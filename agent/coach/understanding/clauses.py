@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.tables import Twist, WordRole
 
 AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK})
@@ -31,6 +31,7 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
 _WITH = frozenset({"with", "w", "con"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
 _WAS_THERE = frozenset([
@@ -151,6 +152,11 @@ class Clause:
         apart = at > last + 1 or self.chunks[last].role not in SKILLS  # "guitar lessons" are none
         return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
 
+    def _is_with(self, at: int) -> bool:
+        """As "with a podcast"."""
+        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.ADVERB)][-1:]
+        return bool(before) and before[0].plain in _WITH
+
     def _is_there(self, at: int) -> bool:
         """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
@@ -190,6 +196,12 @@ class Clause:
             beside = released or (at < subject and self.is_led(subject))
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
+            beside = (
+                beside
+                or (at > 0 and self.chunks[at - 1].plain in _IN_FRONT)
+                or (at > 1 and self.chunks[at - 2].plain in _IN_FRONT)
+            )
+            beside = beside or (at > last >= 0 and chunk.twist is Twist.LASTS and self._is_with(at))
             beside = (beside and chunk.twist in _BESIDE) or self._is_told(at, last) or self._is_there(at)
             if chunk.twist not in (None, Twist.SELF) and not beside:
                 if chunk.twist not in SOFT:

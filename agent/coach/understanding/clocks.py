@@ -144,7 +144,7 @@ def read_clock_range(words: Sequence[Word], at: int) -> ClockRange | None:
     if start is None or start.end >= len(words) or words[start.end].plain not in _TO:
         return None
     stop = read_clock(words, start.end + 1)
-    if stop is None or (not led and not (start.is_time and (stop.is_time or stop.end > start.end))):
+    if stop is None or not (led or (start.is_time and stop.is_time) or (stop.is_time and stop.is_certain)):
         return None
     if stop.end < len(words) and (words[stop.end].plain in _UNITS or words[stop.end].text in {"%", "/"}):
         return None

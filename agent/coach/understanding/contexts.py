@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clocks import LONGEST
+from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.tables import Twist, WordRole
 
 MOST_BARE_HOURS = 4
@@ -14,7 +14,8 @@ MOST_BARE_HOURS = 4
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
-_PAUSES = frozenset(",.cCBOYy")
+_PAUSES = ",.cCBOYy"
+_ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
 _WAKING = frozenset({"woke", "desperte", "me"})
@@ -26,6 +27,14 @@ LEAST_PAST = 5
 _HAD = re.compile("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)")  # "had a two hour chess session"
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
+_PASSED_OVER = "wpTPOic.,"
+_NUMBERED = frozenset({"no", "nr", "num", "op"})
+_TIMES = frozenset({"x", "×"})
+_CAME_TO = frozenset(
+    {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
+)
+_WHENS = frozenset({"when", "cuando"})
+_LONG_AGO = frozenset({"was", "were", "era", "lived", "kid", "young", "younger", "used"})
 _PUTS = frozenset({"pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete"})
 _BEING_SO = frozenset({"i'm", "im"})
 _NOBODY = frozenset({"nadie", "nobody", "anyone", "anybody", "anything"})
@@ -66,10 +75,15 @@ def _bare_numbers(chunks: list[Chunk]) -> None:
             unit, said = chunk.unit, True
         if unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
             chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
+        later = said or _unit_follows(chunks, at)
+        unit = unit or int(later)
         counts = chunk.role is WordRole.NUMBER and 0 < chunk.minutes <= _MOST_BARE.get(unit, 0)
         before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 2)
         trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
-        if counts and (re.match("PT?S", _letters(chunks, at + 1, at + 4)) or (trails and said)):
+        goes_on = said and at and chunks[at - 1].role is WordRole.AND  # "and 10 of vibrato"
+        if counts and (
+            re.match("PT?[Swp]" if goes_on else "PT?S", _letters(chunks, at + 1, at + 4)) or (trails and later)
+        ):
             chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
 
 
@@ -94,6 +108,14 @@ def _from_start_to_stop(chunks: list[Chunk]) -> None:
         for number in range(at + 1, stop):
             if chunks[number].role is WordRole.AND or chunks[number].role is WordRole.COMMA:
                 chunks[number] = replace(chunks[number], role=WordRole.ADVERB)
+
+
+def _unit_follows(chunks: Sequence[Chunk], at: int) -> bool:
+    """As "piano 20 and guitar 25 minutes": the unit is said once, behind the last."""
+    behind = re.match("c[TP]*SF?P?D", _letters(chunks, at + 1, at + 8))
+    return behind is not None and any(
+        chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks[at + 1 : at + 8]
+    )
 
 
 def _instead(chunks: list[Chunk]) -> None:
@@ -143,6 +165,30 @@ def _told_of_while(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
 
 
+def _awake(chunks: list[Chunk]) -> None:
+    """As "woke up early and ...": no dream, where nothing was told before it."""
+    for at, chunk in enumerate(chunks):
+        if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK):
+            return
+        if chunk.twist is Twist.JOKE and _head(chunk) in _WAKING:
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+            for behind in range(at + 1, min(at + 2, len(chunks))):
+                if chunks[behind].plain in {"early", "late", "temprano", "tarde"}:
+                    chunks[behind] = replace(chunks[behind], role=WordRole.ADVERB, twist=None)
+
+
+def _amounts_told_more(chunks: list[Chunk]) -> None:
+    """As "90 minutes total", "40 minutos tranquilos con ...": what only says more of an amount."""
+    for at in range(1, len(chunks)):
+        chunk, before = chunks[at], chunks[at - 1]
+        if before.role not in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
+            continue
+        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES + "PFi"
+        agrees = chunk.role is WordRole.CONTENT and chunk.plain.endswith(("os", "as")) and len(chunk.plain) > LEAST_PAST
+        if ends and (agrees or chunk.plain in _ALL_TOLD):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+
+
 def _all_but(chunks: list[Chunk]) -> None:
     """As "everyone but me"."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -172,6 +218,10 @@ def _anyway(chunks: list[Chunk]) -> None:
         starts = at == 0 or chunks[at - 1].role.value in _PAUSES
         if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+        if chunk.plain == "gave" and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "gave 55 minutes to the mandolin"
+        if chunk.plain == "put down" and chunks[at + 1 : at + 2] and chunks[at + 1].role is WordRole.THE:
+            chunks[at] = replace(chunk, role=WordRole.CONTENT)
         if chunk.plain in _PUTS and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
             chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
 
@@ -188,6 +238,61 @@ def _spoken_short(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.ADVERB)
 
 
+def _asides(chunks: list[Chunk]) -> None:
+    """As "the cello (Bach suite no. 1)": what stands in brackets and says nothing else is passed over."""
+    opened = None
+    for at, chunk in enumerate(chunks):
+        if chunk.plain in _NUMBERED and "".join(each.role for each in chunks[at + 1 : at + 3]) in {".n", "nw"}:
+            chunks[at : at + 3] = [replace(each, role=WordRole.CONTENT, twist=None) for each in chunks[at : at + 3]]
+        if chunk.plain == "(":
+            opened = at
+        elif chunk.plain == ")" and opened is not None:
+            inside = chunks[opened + 1 : at]
+            if inside and all(each.role.value in _PASSED_OVER and each.twist is None for each in inside):
+                chunks[opened : at + 1] = [replace(each, role=WordRole.ADVERB) for each in chunks[opened : at + 1]]
+            opened = None
+
+
+def _time_that_is_there(chunks: list[Chunk]) -> None:
+    """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
+    for at, chunk in enumerate(chunks[:-1]):
+        behind = _letters(chunks, at + 1, at + 7)
+        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", behind):
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
+        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and re.match("[Dd]", behind):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+
+
+def _was_so_long(chunks: list[Chunk]) -> None:
+    """As "yesterday's guitar was 35 minutes", "hoy el dibujo me llevó 55 minutos": so long was it."""
+    said = _letters(chunks, 0, len(chunks))
+    day = any(chunk.role is WordRole.DAY for chunk in chunks)
+    for at, chunk in enumerate(chunks):
+        if (
+            chunk.plain in _CAME_TO
+            and day
+            and re.search("Sp*[YP]*x?$", said[:at])
+            and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
+        ):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+            if chunks[at - 1].twist is Twist.SELF:
+                chunks[at - 1] = replace(chunks[at - 1], role=WordRole.ADVERB, twist=None)
+
+
+def _when(chunks: list[Chunk]) -> None:
+    """As "esta noche cuando se durmieron los niños saqué ...": tells when; "when I was ten" is long ago."""
+    for at, chunk in enumerate(chunks):
+        begins = at == 0 or chunks[at - 1].role is WordRole.QUESTION
+        if chunk.plain not in _WHENS or begins or chunk.twist is not Twist.QUESTION:
+            continue
+        ahead = chunks[at + 1 : at + 4]
+        long_ago = any(
+            not _LONG_AGO.isdisjoint(each.plain.split()) or each.plain.endswith(("ia", "aba")) for each in ahead
+        )
+        if not long_ago:
+            chunks[at] = replace(chunk, role=WordRole.WHILE, twist=None)
+
+
 def _unknown_pasts(chunks: list[Chunk]) -> None:
     """As "I grinded python", "clavé 90 min de crossfit": a verb of no table, with time or a bare skill behind it."""
     for at, chunk in enumerate(chunks):
@@ -196,7 +301,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
         behind = _letters(chunks, at + 1, at + 8)
-        if own and re.match("J*F?(?:[Dd]F?PT?S|[Dd]F?S|S|P?p?PS)", behind):
+        if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
@@ -243,13 +348,19 @@ def _requests(chunks: list[Chunk]) -> None:
 
 _READINGS = (
     _requests,
+    _asides,
     _all_but,
     _bare_numbers,
     _from_start_to_stop,
     _instead,
+    _awake,
+    _amounts_told_more,
     _told_of_while,
     _small_words,
     _spoken_short,
+    _time_that_is_there,
+    _was_so_long,
+    _when,
     _anyway,
     _unknown_pasts,
     _done_by_others,

@@ -4,11 +4,11 @@ The person's own date comes as data. A day that nobody can tell apart is read as
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from agent.coach.understanding.amounts import read_number
 from agent.coach.understanding.english import ENGLISH
+from agent.coach.understanding.entries import Day
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import WordRole
 from agent.coach.understanding.words import Word, phrase_end, phrases_by_first_word, plain_of
@@ -29,15 +29,6 @@ _BEFORE_DAY = frozenset({"on", "el", "this", "este", "del", "the"})
 _NEXT = frozenset({"next", "proximo", "coming"})
 OLDEST_DAYS = 27
 """A day of the month further back was rather meant to come: nobody says "on the 19th" of a month ago."""
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A day that a text names."""
-
-    day: date | None  # None: it cannot be told which
-    end: int  # of the words it takes
-    role: WordRole  # DAY, DAY_EITHER or DAY_UNREAD
 
 
 def read_day(words: Sequence[Word], at: int, today: date) -> Day | None:

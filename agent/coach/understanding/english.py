@@ -66,16 +66,20 @@ ENGLISH = LanguageTable(
         "O": (
             "by the way; fyi; good morning; good evening; good afternoon; dear coach; hey coach; forgot to say; "
             "forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i forgot to mention; i "
-            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no problem; "
-            "better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to put it in; "
-            "i forgot to put it in; forgot to add it; please add it; log it please; please log it; can you log it; no "
-            "excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; i am proud; on "
-            "my own; lets go; let's go; no less; of course; good news; guess what; you know what; to be honest; no "
-            "cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on the bright "
-            "side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at it; as "
-            "agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing too "
-            "crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
-            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping"
+            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no "
+            "problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to "
+            "put it in; i forgot to put it in; forgot to add it; please add it; log it please; please log it; can "
+            "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
+            "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
+            "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
+            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
+            "it; as agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing "
+            "too crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
+            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping; dear diary; no doubt; "
+            "nice one; what a day; long day; rough day; good times; small win; little win; tiny win; didn't do much; "
+            "didnt do much; did not do much; not a lot; wasn't a lot; didn't have much time; didnt have much time; "
+            "not much time; it's me; its me; it's me again; its me again; quick one; thank you; thank you so much; "
+            "thank you very much; thanks a lot; see you; voice message; years young; years old; year old"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -89,7 +93,7 @@ ENGLISH = LanguageTable(
             "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
         ),
-        "c": "followed by; as well as; and also; and another; plus another",
+        "c": "followed by; as well as; and also",
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
@@ -100,25 +104,29 @@ ENGLISH = LanguageTable(
         ),
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
-            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got in; "
-            "put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; rattled "
-            "off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at home; "
-            "pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat in; "
-            "clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered away "
-            "at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went at; "
-            "played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in to; "
-            "churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed up; "
-            "caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to fit in; "
-            "managed to squeeze in; managed to get in; managed to play; managed to practice; managed to practise; was "
-            "able to do; got around to; got round to; got to do; managed to put in; managed to sneak in; managed to "
-            "finish; went for"
+            "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
+            "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
+            "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
+            "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
+            "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
+            "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
+            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
+            "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
+            "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
+            "down to play; sat down to work on; sat down to draw; sat down to write"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
-        "F": "or so; or thereabouts; give or take; in total",
+        "F": (
+            "or so; or thereabouts; give or take; in total; no time for more than; nothing more than; no more than; "
+            "not more than"
+        ),
     },
     twisted_phrases={
-        "reminder": "call me; wake me up; todo list; to do list",
+        "reminder": "call me; wake me up; todo list; to do list; don't let me forget; dont let me forget",
         "habit": (
             "back then; back in the day; a day; a week; a month; a night; per day; per week; each day; every day; "
             "every morning; each morning; per session; at a time; twice a; times a; used to; most days"
@@ -156,7 +164,8 @@ ENGLISH = LanguageTable(
         "lasts": (
             "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
             "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
-            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic"
+            "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic; ran out "
+            "of; ran into; ran late; running late; ran errands"
         ),
         "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
         "unclear": "more than; less than; at most; up to; or more; or less",
@@ -169,15 +178,18 @@ ENGLISH = LanguageTable(
         "J": (
             "up just also finally only alone straight nonstop first too together that's thats already still actually "
             "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down easy flat tops super pretty quite mostly"
+            "down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
             "great cool nice coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew "
             "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
             "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye "
-            "welp morning evening afternoon noon lunchtime"
+            "welp morning evening afternoon noon lunchtime meh bleh pff puff eh heh woot boom bam whoop whoops hmph "
+            "yikes lmk psa google siri alexa bye goodbye report"
         ),
+        ".": "period",
+        ",": "comma",
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
@@ -189,7 +201,8 @@ ENGLISH = LanguageTable(
         "g": "got put",
         "G": (
             "practising practicing playing studying rehearsing drilling doing working jamming learning revising "
-            "reviewing polishing"
+            "reviewing polishing noodling strumming shredding doodling messing grinding hacking tinkering plucking "
+            "bashing banging fiddling rattling hammering plugging slogging powering"
         ),
         "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
@@ -204,7 +217,7 @@ ENGLISH = LanguageTable(
             "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
             "sightreading improvisation improv voicings fingerpicking strumming barre studio gym dojo rink court "
             "range pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets "
-            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven"
+            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven rounds lengths sets routine routines"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
@@ -281,8 +294,8 @@ ENGLISH = LanguageTable(
             "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
             "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
-            "early watching watch listen listened listening read reading app shop store shopping closes opens song "
-            "songs documentary show meetup lecture gig recital audition walk price euros dollars pounds costing slept "
+            "early watching watch listen listened listening app shop store shopping closes opens song songs "
+            "documentary show meetup lecture gig recital audition walk price euros dollars pounds costing slept "
             "sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
             "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
             "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
@@ -302,8 +315,8 @@ ENGLISH = LanguageTable(
             "happens happened happening waiting waited carrying carried talking talked among under upto within than "
             "was it's it there's here there talk research researched researching browsing browsed searching searched "
             "ago sounds seems looks feels sound seem look sucks rocks kills means mean counts count become became "
-            "theory homework maintenance repair sick ill watched recorded organised organized sorted tidied "
-            "rearranged discussed explained taught coached graded hosted attended joined signed"
+            "theory maintenance repair sick ill watched recorded organised organized sorted tidied rearranged "
+            "discussed explained taught coached graded hosted attended joined signed read reading homework"
         ),
     },
     acts={

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clauses import Clause
-from agent.coach.understanding.entries import Candidate
+from agent.coach.understanding.entries import Candidate, Chunk
 from agent.coach.understanding.tables import Twist, WordRole
 
 NEAR_WEEKDAYS = 4
@@ -101,7 +100,8 @@ def _day_before(
     tells = tells or bool(clause.amounts or clause.skills)
     own_words = clause.has(WordRole.SUBJECT) or entry.has_subject
     denied = clause.block in (Twist.NEGATED, Twist.WISH) and own_words and not clause.skills
-    near = clause.sentence == own.sentence and (clause.block is None or denied) and tells
+    first = clause.chunks[0] is clause.days[0] and (own.mark is WordRole.BUT or own.has(WordRole.SUBJECT))
+    near = clause.sentence == own.sentence and (((clause.block is None or denied) and tells) or first)
     led = not clause.amounts or clause.chunks.index(clause.days[0]) < clause.chunks.index(clause.amounts[0])
     come = not done and _may_come(clause.days[-1], entry, now)
     return min(days), near and led and not come and len(days) == 1

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, VERBS, Clause
-from agent.coach.understanding.entries import Candidate, Practised
+from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.entry_days import give_days
-from agent.coach.understanding.pairing import pair_amounts
 from agent.coach.understanding.reaches import find_reach
 from agent.coach.understanding.tables import Twist, WordRole
 
@@ -20,7 +19,7 @@ _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIV
 
 
 _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
-_MORE = frozenset({"another", "otro", "otra", "otros", "otras"})
+_MORE = frozenset({"more", "another", "otro", "otra", "otros", "otras"})
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
 
 
@@ -46,7 +45,7 @@ class Evidence:
 
 def weigh(clauses: Sequence[Clause], now: datetime) -> Evidence:
     """What the clauses say was practised."""
-    entries, clear = pair_amounts(clauses)
+    entries, clear = _pair_amounts(clauses)
     for entry in entries:
         said = [clause for clause in clauses[entry.first : entry.last + 1] if not clause.is_aside]
         entry.is_said = any(clause.verb is not None for clause in said)
@@ -68,14 +67,18 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         return True
     if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
-    if clause.verb is not None and clause.verb <= core[-1]:
-        return _is_said_of(clause, core, clause.verb)
     if entry.first < entry.last and entry.skill.start in at:
         return True  # "finally got my violin out again, 20 minutes"
+    if clause.verb is not None and clause.verb <= core[-1]:
+        return _is_said_of(clause, core, clause.verb)
     open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
     if open_verb or _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
         return False
-    return not _is_begun(clause, core, entry) and not _contents(clause, *core)
+    between = _contents(clause, *core)
+    places = all(map(clause.is_place, between)) and core[-1] == at.get(
+        entry.amount.start
+    )  # "ballet barre at home 25 min"
+    return not _is_begun(clause, core, entry) and (places or not between)
 
 
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
@@ -92,7 +95,9 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
 def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
     """As "painted my guitar", "cooked with guitar music": the verb is that of another skill."""
     before = [chunk.plain for chunk in clause.chunks[: core[-1]] if chunk.role is WordRole.OF]
-    return clause.chunks[verb + 1].role is WordRole.THE or bool(before and before[-1] in _WITH)
+    timed = clause.chunks[verb + 2 : verb + 3] and clause.chunks[verb + 2].role in AMOUNTS  # "pulled a 4 hour session"
+    named = clause.chunks[verb + 1].role is WordRole.THE and not timed
+    return named or bool(before and before[-1] in _WITH)
 
 
 def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
@@ -103,7 +108,7 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     ]
     if WordRole.INFINITIVE in said[: core[0] + 1] or said[:2] == [WordRole.PRACTICE, WordRole.SKILL]:
         return True
-    more = any(chunk.plain in _MORE or "more" in chunk.plain for chunk in clause.chunks[: core[-1] + 1])
+    more = any(not _MORE.isdisjoint(chunk.plain.split()) for chunk in clause.chunks[: core[-1] + 1])
     first = clause.mark not in (WordRole.AND, WordRole.COMMA)
     if more and first and not clause.days and not clause.has(WordRole.DONE):
         return True
@@ -114,8 +119,11 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
 def _is_counted(clause: Clause, entry: Candidate) -> bool:
     """As "in 45 minutes", "20 minutes x 3": no amount that was done."""
     verb = clause.verb or -1
-    if any(chunk.role is WordRole.NUMBER and chunk.minutes for chunk in clause.chunks[verb + 1 :]):
-        return True
+    for at, chunk in enumerate(clause.chunks[verb + 1 :], verb + 1):
+        things = clause.chunks[at + 1 : at + 2]  # "40 lengths"
+        counted = bool(things) and things[0].role in (WordRole.CONTENT, WordRole.PRACTICE)
+        if chunk.role is WordRole.NUMBER and chunk.minutes and not counted:
+            return True
     before = [chunk for chunk in clause.chunks if chunk.end == entry.amount.start]
     return any(chunk.plain in {"in", "en", "dentro de"} for chunk in before)
 
@@ -157,3 +165,147 @@ def _is_compound(clause: Clause, skill: int) -> bool:
     in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
     doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
     return not in_book and not doing and not _PRACTISING & set(before[-2:])
+
+
+# ---------------------------------------------------------------- which amount is of which skill
+
+_OF_LIST = frozenset({Twist.LASTS, Twist.UNCLEAR})
+"""Of words that say in a list what the time went into: "canto: 20' de calentamiento y 30' de canciones"."""
+
+
+def _pair_amounts(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
+    """The entries, and whether no amount and no skill is left over."""
+    entries: list[Candidate] = []
+    taken: set[int] = set()  # clauses whose skill belongs to an amount of another
+    clear = True
+    for at, clause in enumerate(clauses):
+        amounts, skills = clause.amounts, clause.skills
+        listed = clause.block in _OF_LIST and bool(entries) and _label_of(clauses, at) is not None
+        if not amounts or (_is_out(clause) and not listed):
+            continue
+        if clause.is_aside:
+            clear = clear and not skills
+        elif len(amounts) == len(skills) or (len(amounts) == 1 and skills and _is_with(clause, skills)):
+            entries += [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, skills, strict=False)]
+        elif skills or len(amounts) > 1:
+            clear = False
+        else:
+            found = _elsewhere(clauses, at, entries)
+            if found is not None:
+                entries.append(found)
+                taken |= {found.first, found.last} - {at}
+            clear = clear and (found is not None or _is_other_activity(clause, entries, clauses))
+    used = taken | {entry.first for entry in entries} | {entry.last for entry in entries}
+    return entries, clear and not _is_left_over(clauses, used, entries)
+
+
+def _is_out(clause: Clause) -> bool:
+    """Whether nothing in a clause is an entry; where it only may not be one, it is asked about."""
+    if any(chunk.minutes == 0 for chunk in clause.amounts):
+        return True
+    return clause.block is not None and not (
+        clause.block in SOFT and (clause.block is Twist.DOUBT or clause.verb is not None)
+    )
+
+
+def _is_with(clause: Clause, skills: Sequence[Chunk]) -> bool:
+    """Whether the further skills only say what it was done with: "coded kotlin for the chess app"."""
+    between = [chunk for chunk in clause.chunks if skills[0].end <= chunk.start < skills[1].start]
+    return any(chunk.role in (WordRole.OF, WordRole.IN, WordRole.WHILE) for chunk in between)
+
+
+def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate]) -> Candidate | None:
+    """The entry of an amount whose clause names no skill."""
+    clause = clauses[at]
+    amount = clause.amounts[0]
+    says_more = clause.has(WordRole.CONTENT) and not clause.is_bare
+    before = _skill_before(clauses, at)
+    label = _label_of(clauses, at)
+    if label is not None and clause.verb is None:
+        return Candidate(amount, clauses[label].skills[0], at if entries else label, at)
+    if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
+        return Candidate(amount, clauses[before].skills[0], before, at)
+    behind = clauses[at + 1] if at + 1 < len(clauses) else None
+    done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
+    if done and behind is not None and behind.sentence == clause.sentence and _names_one(behind):
+        return Candidate(amount, behind.skills[0], at, at + 1)
+    if (
+        clause.is_bare
+        and (clause.days or clause.has(WordRole.TIME))
+        and entries
+        and not says_more
+        and clause.verb is None
+    ):
+        return Candidate(amount, entries[-1].skill, at, at)
+    return None if says_more or clause.is_bare else _inherit(clauses, at)
+
+
+def _names_one(clause: Clause) -> bool:
+    return len(clause.skills) == 1 and not clause.amounts and clause.is_bare and not clause.is_aside
+
+
+def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
+    """The clause before, of the same sentence, that names one skill and no amount."""
+    for number in range(at - 1, -1, -1):
+        clause = clauses[number]
+        called = number == at - 1 and _calls_out(clause, clauses[at])
+        if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
+            return None
+        if clause.skills:
+            alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
+            return number if alone and clause.block is None and not clause.is_aside else None
+        if not clause.is_fragment or clause.block is not None:
+            return None
+    return None
+
+
+def _label_of(clauses: Sequence[Clause], at: int) -> int | None:
+    """The clause that names the skill of a list: "viola: 30 minutes of shifting and 10 minutes of vibrato"."""
+    for number in range(at - 1, -1, -1):
+        clause = clauses[number]
+        if clause.sentence != clauses[at].sentence or (clause.skills and clause.amounts):
+            return None
+        if clause.skills:
+            alone = len(clause.skills) == 1 and clause.is_bare and clause.block is None
+            return number if alone and clauses[number + 1].is_listed else None
+    return None
+
+
+def _calls_out(clause: Clause, amount: Clause) -> bool:
+    """As "Drums! 35 minutes!", "Did my Japanese. 40 mins.": two sentences, one entry."""
+    says = clause.is_bare or clause.has_subject or clause.verb == 0
+    return says and amount.is_bare and not amount.days and not clause.is_asked
+
+
+def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
+    """As "I wanted to do an hour of guitar but did 20 min", "I took the bass and practised for 20 minutes"."""
+    clause = clauses[at]
+    before = [chunk for each in clauses[:at] for chunk in each.skills]
+    if len({chunk.skill for chunk in before}) != 1:
+        return None
+    source = max(number for number in range(at) if clauses[number].skills)
+    wished = clauses[source].block in (Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.GOAL) and bool(
+        clauses[source].amounts
+    )
+    practises = any(chunk.plain.startswith("practi") for chunk in clause.chunks) and clauses[source].block is None
+    spoken = practises and not clauses[source].amounts
+    return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)
+
+
+def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Sequence[Clause]) -> bool:
+    """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
+    if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
+        return False
+    return not entries or clauses[entries[-1].last].sentence != clause.sentence
+
+
+def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[Candidate]) -> bool:
+    """Whether a skill is named beside the entries of which nobody knows how long."""
+    known = {entry.skill.skill for entry in entries}
+    for at, clause in enumerate(clauses):
+        if at in used or clause.is_aside or clause.block is not None or not clause.skills or clause.amounts:
+            continue
+        says = clause.is_bare or clause.verb is not None or clause.has(WordRole.NUMBER)
+        if says and {chunk.skill for chunk in clause.skills if not chunk.is_new} - known:
+            return True
+    return False

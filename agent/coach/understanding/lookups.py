@@ -10,9 +10,9 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from agent.coach.numbers import Number
-from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.days import MONTHS
+from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
 from agent.coach.understanding.words import plain_of, words_of
@@ -51,10 +51,11 @@ _HOW_MUCH = re.compile(
 )
 _OF_ONESELF = re.compile(
     r"\b(?:did|have|do|'ve|had) i\b|\bi(?: have|'ve)? (?:did|done|practi\w+|play\w*|log\w*)\b|\bllevo\b|\bhice\b|\bhe\b"
-    r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b(?! que)|^\W*total (?:de|of|for)\b|\bensename\b|\bmuestrame\b"
+    r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b(?! que)|^\W*(?:tiempo )?total (?:de|of|for)\b"
+    r"|^\W*total\b.{1,30}\b(?:time|hours)\b|\bensename\b|\bmuestrame\b"
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
-_NOT_ASKED = re.compile(
+NOT_ASKED = re.compile(
     r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
     r"|much)\b"
     r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
@@ -94,6 +95,7 @@ _WHAT_DONE = re.compile(
     r"|(?:^|[¿.,;!]\s?)(?:y )?que (?:hice|practique|toque|estudie|he (?:hecho|practicado|tocado)|tengo anotado)\b"
     r"|\b(?:the )?last time i\b[^.!]{0,60}\?|\bwhen (?:was|is) the last time\b|\bcuando fue la ultima vez\b"
     r"|\bwhich skill\b[^.]{0,40}\b(?:most|least)\b"
+    r"|\bhow long (?:since|has it been|ago)\b|\bhace cuanto\b|\bcuanto (?:tiempo )?(?:hace|llevo sin)\b"
     r"|\ben que (?:habilidad|skill)\b"
     r"|\bcuando (?:practique|toque|hice)\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
@@ -119,6 +121,7 @@ _EDIT = re.compile(
     r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
+_SKILL_LIST = re.compile(r"\bskills?\b(?! (?:did|have) i)[^?]{0,12}\??$|\b(?:lista de |mis )habilidades\b")
 _GOAL = re.compile(r"\b(?:goals?|target|metas?|objetivos?|recordatorio|reminder|alarma?|timer|temporizador)\b")
 _NEW_MINUTES = re.compile(r"\b(?:to|by|for|with|por|a|en|con)\s+(\d{1,3})\s*(?:min\w*)?[\s.!]*$")
 _WAS_ON = re.compile(
@@ -152,7 +155,7 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     for pattern, number in _NUMBERS:
         if pattern.search(plain) and not re.search(r"\d", plain):
             return Lookup(Wanted.NUMBER, number=number)
-    if _NOT_ASKED.search(plain):
+    if NOT_ASKED.search(plain) or (_SKILL_LIST.search(plain) and not _DELETE.search(plain)):
         return None
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))

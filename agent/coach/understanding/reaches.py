@@ -155,7 +155,9 @@ def _is_label(before: _Before) -> bool:
     names = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
-    short = len(names) <= 2 and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
+    short = (
+        len(names) <= 2 and not clause.days and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
+    )
     return short or before.clauses[before.at + 1].is_listed
 
 

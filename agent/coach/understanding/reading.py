@@ -10,10 +10,9 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from agent.coach.practice import DAY_MINUTES
-from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
-from agent.coach.understanding.entries import Candidate, Practised
+from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
 from agent.coach.understanding.reaches import find_reach
 from agent.coach.understanding.skills import KnownSkills, know
@@ -173,20 +172,31 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
     for clause in clauses:
         if clause.block not in (None, Twist.DOUBT) or clause.is_aside or clause.is_asked:
             continue
-        says = clause.verb is not None
+        says = clause.verb is not None or clause.has(WordRole.LOG)
         amounts, vague = clause.amounts, clause.has(WordRole.AMOUNT_VAGUE)
         if (
             clause.skills
             and not any(each.amounts for each in clauses)
-            and (says or (vague and not clause.has(WordRole.CONTENT)))
+            and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause))
         ):
             skill = clause.skills[0]
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
-        bare = all(each.is_bare for each in clauses) and len(clauses) == 1
+        practice = clause.is_bare and clause.has(WordRole.PRACTICE) and not any(each.twists for each in clauses)
+        bare = practice or (clause.is_bare and len(clauses) == 1)
         more = clause.has(WordRole.CONTENT, WordRole.OTHER)
         if amounts and not clause.skills and not more and (says or bare):
             return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
     return None
+
+
+def _is_session(clause: Clause) -> bool:
+    """As "drums today", "had a lovely guitar session this morning": a day that is over, or begun, and a skill."""
+    past = any(chunk.role is WordRole.DAY for chunk in clause.days)
+    return (
+        past
+        and (clause.is_bare or clause.has(WordRole.PRACTICE))
+        and not clause.has(WordRole.INFINITIVE, WordRole.NUMBER)
+    )
 
 
 def _without_skill(message: _Message, entry: Practised) -> Heard:

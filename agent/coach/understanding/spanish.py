@@ -41,15 +41,15 @@ SPANISH = LanguageTable(
         "ago": 8, "sept": 9,
     },
     times=(
-        "por la mañana; por la tarde; por la noche; al mediodía; a mediodía; de madrugada; en la noche; en la tarde; "
-        "a la noche; a la tarde; en la mañana; después de comer; después de cenar; después de almorzar; antes de "
-        "cenar; antes de comer; antes de dormir; después del trabajo; antes del trabajo; después de desayunar; antes "
-        "de desayunar; después del desayuno; antes de trabajar; al salir del trabajo; después de clase; antes de "
-        "almorzar; a la hora de comer; después de la cena; después de la comida; antes de la cena; antes de la "
-        "comida; antes de acostarme; de noche; toda la comida; al mediodia; nada más levantarme; al levantarme; al "
-        "despertarme; al llegar a casa; al volver del trabajo; al salir de clase; saliendo del trabajo; saliendo de "
-        "clase; a primera hora; antes del curro; después del curro; saliendo del curro; al salir del curro; antes del "
-        "desayuno; en el recreo; antes del trabajo"
+        "la mañana; una mañana; la tarde; la noche; toda la mañana; por la mañana; por la tarde; por la noche; al "
+        "mediodía; a mediodía; de madrugada; en la noche; en la tarde; a la noche; a la tarde; en la mañana; después "
+        "de comer; después de cenar; después de almorzar; antes de cenar; antes de comer; antes de dormir; después "
+        "del trabajo; antes del trabajo; después de desayunar; antes de desayunar; después del desayuno; antes de "
+        "trabajar; al salir del trabajo; después de clase; antes de almorzar; a la hora de comer; después de la cena; "
+        "después de la comida; antes de la cena; antes de la comida; antes de acostarme; de noche; toda la comida; al "
+        "mediodia; nada más levantarme; al levantarme; al despertarme; al llegar a casa; al volver del trabajo; al "
+        "salir de clase; saliendo del trabajo; saliendo de clase; a primera hora; antes del curro; después del curro; "
+        "saliendo del curro; al salir del curro; antes del desayuno; en el recreo; antes del trabajo"
     ),
     periods=(
         "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; el "
@@ -68,15 +68,18 @@ SPANISH = LanguageTable(
         "O": (
             "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
             "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
-            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; quería "
-            "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
-            "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
-            "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
-            "dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me olvidó contarte "
-            "que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; poca cosa; no fue "
-            "mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro mundo; nada "
-            "especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni tan mal; no "
-            "me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al toque"
+            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; "
+            "quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues "
+            "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
+            "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
+            "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
+            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
+            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro "
+            "mundo; nada especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni "
+            "tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al "
+            "toque; querido diario; qué día; menudo día; día largo; vaya día; pasito a paso; poco a poco; no hice "
+            "mucho; no hice gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no me dio para más; soy yo; soy "
+            "yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; mil gracias; nos vemos"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -86,7 +89,7 @@ SPANISH = LanguageTable(
             "ya quedó; ya quedo; ya está; ya estuvo; esa fue mi tarde; eso es todo por; eso fue todo por"
         ),
         "c": (
-            "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
+            "además de; y también; y además; así como; y luego; y después; y despues"
         ),
         "C": "después de eso; luego de eso",
         "B": (
@@ -95,10 +98,13 @@ SPANISH = LanguageTable(
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
-            "caído; en realidad"
+            "caído; en realidad; en línea; por internet; en vivo; al aire libre; con amigos; con la banda; con mi "
+            "profe; en el parque; en mi cuarto"
         ),
         "F": (
-            "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total"
+            "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total; no me dio "
+            "tiempo más que para; no me dio tiempo para más que; no más que; no me dio más que para; no pude más que; "
+            "nada más que"
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
@@ -114,7 +120,8 @@ SPANISH = LanguageTable(
             "la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le estuve dando a; "
             "le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; me saqué; "
             "conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; me eché "
-            "unos; me mandé unos"
+            "unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre al; me metí con; "
+            "me enganché con; avancé con; avancé; avance con; adelanté; repasé"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -124,6 +131,7 @@ SPANISH = LanguageTable(
         "P": "enfrente de; delante de; al lado de; frente a; frente al; encima de; junto a; junto al",
     },
     twisted_phrases={
+        "reminder": "que no se me olvide; no me dejes olvidar",
         "habit": (
             "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las mañanas; "
             "todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los miércoles; los "
@@ -175,19 +183,27 @@ SPANISH = LanguageTable(
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
             "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
             "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
-            "órale chale chido ostras hostia joder"
+            "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
+            "dale joya re onda adiós chao chau rapidito nota reporte informe saludos aló"
         ),
+        ".": "punto",
+        ",": "coma",
         "L": (
             "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá"
         ),
-        "V": "practiqué practicqué practiqe praktiqué practicado",
+        "V": (
+            "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq"
+        ),
         "v": (
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
             "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí metí "
             "saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado jugado "
             "sacado aprendido metido acabo pude marcado currado echado"
         ),
-        "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
+        "f": (
+            "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar completar cerrar sacar meter "
+            "echar dar rascar avanzar acabar dibujar leer escribir"
+        ),
         "G": (
             "tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo dándole "
             "practicándo"
@@ -202,13 +218,13 @@ SPANISH = LanguageTable(
         "p": (
             "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala escalas "
             "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
-            "calentamiento"
+            "calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos entrenamientos"
         ),
         "P": "de del con a al en para d contra entre",
         "T": (
             "el la los las mi un una mis lo este nuestra buena buen rica intensa linda larga corta justa escasa "
-            "completa enterita entera enteras enteros completos completas justos justas intensos intenso largos "
-            "largas escasos limpios limpias cortos propia propio propios nuestro"
+            "completa enterita entera enteras enteros completos completas justos justas intensos intenso largas "
+            "escasos limpios limpias cortos propia propio propios nuestro"
         ),
         "c": "y e más + &",
         "C": "luego después entonces",
@@ -278,13 +294,13 @@ SPANISH = LanguageTable(
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
-            "pausas descanso siesta retraso cola vi escuché escuchando leí leyendo partido canción canciones episodio "
-            "podcast disco documental serie dormí descansé tienda audición estaba haya foro foros torneo torneos "
-            "ensayos obra ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida "
-            "partidas grabé filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé "
-            "almorcé llegué llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré "
-            "subí bajé aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué "
-            "publiqué vendimos asistí charlé debatí"
+            "pausas descanso siesta retraso cola vi escuché escuchando partido canción canciones episodio podcast "
+            "disco documental serie dormí descansé tienda audición estaba haya foro foros torneo torneos ensayos obra "
+            "ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida partidas grabé "
+            "filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé almorcé llegué "
+            "llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré subí bajé "
+            "aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué publiqué "
+            "vendimos asistí charlé debatí"
         ),
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
@@ -294,7 +310,7 @@ SPANISH = LanguageTable(
             "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta desde "
             "sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa aburro "
             "pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué corregí "
-            "organicé impartí"
+            "organicé impartí leí leyendo deberes tarea tareas"
         ),
     },
     acts={

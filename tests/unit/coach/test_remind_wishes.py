@@ -6,7 +6,7 @@ import pytest
 
 from agent.coach.changes import change_text
 from agent.coach.reminder_changes import ReminderSet
-from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
+from agent.coach.understanding.wishes import RemindWish, read_remind_wish
 from tests.fakes.offline_conversation import Conversation
 
 NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday

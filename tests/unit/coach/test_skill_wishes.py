@@ -3,7 +3,7 @@
 import pytest
 
 from agent.coach.changes import CreateSkill, LogPractice
-from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill, may_be_skill_wish, read_skill_wish
+from agent.coach.understanding.wishes import SkillVerb, WishedSkill, may_be_skill_wish, read_skill_wish
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY
 
