@@ -32,7 +32,8 @@ def wrap(text: str, columns: int) -> list[str]:
 def _wrap_line(line: str, columns: int) -> list[str]:
     if line.isascii() and len(line) <= columns:
         return [line]
-    rows, row, width = [], "", 0
+    rows: list[str] = []
+    row, width = "", 0
     for word in line.split(" "):
         room = width_of(word)
         if row and width + 1 + room > columns:
@@ -49,7 +50,9 @@ def _wrap_line(line: str, columns: int) -> list[str]:
 
 def cut(text: str, columns: int) -> list[str]:
     """Pieces of at most so many columns, wherever that is; at least one."""
-    pieces, piece, width = [], [], 0
+    pieces: list[str] = []
+    piece: list[str] = []
+    width = 0
     for char in text:
         room = width_of(char)
         if width + room > columns:

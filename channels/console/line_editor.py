@@ -56,7 +56,7 @@ class LineEditor:
             self._pasting = key == _PASTE_BEGINS
         elif key in ENTER:
             self._insert(LITERAL_BREAK)
-        elif key == "\t" or key[0] >= " " and key not in DELETED:
+        elif key == "\t" or (key[0] >= " " and key not in DELETED):
             self._insert(key)
         elif key in _UP + _DOWN:
             self._look_back(-1 if key in _UP else 1)
@@ -77,7 +77,7 @@ class LineEditor:
             self._set("", after)
         elif key == "\x0b":  # Ctrl-K: all behind it
             self._set(before, "")
-        elif key == "\x1b[3~" or key == END_OF_INPUT and self.text:
+        elif key == "\x1b[3~" or (key == END_OF_INPUT and self.text):
             self._set(before, after[1:])
         elif key == END_OF_INPUT:
             self.ended = True
