@@ -60,8 +60,13 @@ class ChannelDirectory(Protocol):
         """How text is formatted there, for the model."""
         ...
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
+    def react(
+        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls.
+
+        `then` is called when that is over, however it ended.
+        """
         ...
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -189,7 +194,8 @@ class LaneWorker:
 
 def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
     log.warning(
-        "attempt_failed", outbox_id=row.id, lane=row.part.address.lane, action=row.part.action, attempts=row.attempts,
+        "attempt_failed", outbox_id=row.id, cause=row.part.source_id, lane=row.part.address.lane,
+        action=row.part.action, attempts=row.attempts,
         state=outcome.row.state, marked=outcome.row.maybe_duplicate, parked=outcome.park, error=outcome.error,
     )  # fmt: skip
 

@@ -208,7 +208,9 @@ class ChannelManager:
         persona = self.personas.get(f"{address.channel}:{address.account}", "")
         return "\n\n".join(filter(None, (persona, ready.result().limits.hints if ready.done() else "")))
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    def react(
+        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
+    ) -> None:
         """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
         ready = self._held[address.channel, address.account].ready
         channel: object = ready.result() if ready.done() else None
@@ -218,7 +220,9 @@ class ChannelManager:
             self._reacting[where] = reacting = self._tasks.create_task(
                 self._react(ask, address.channel, self._reacting.get(where))
             )
-            reacting.add_done_callback(partial(self._forget_reaction, where))
+            reacting.add_done_callback(partial(self._forget_reaction, where, then))
+        elif then is not None:
+            then()
 
     async def _react(
         self, ask: Callable[[], Awaitable[None]], channel: str, before: "asyncio.Task[None] | None"
@@ -228,7 +232,11 @@ class ChannelManager:
                 await asyncio.wait([before])
             await self._sign(ask(), "sign_failed", channel)
 
-    def _forget_reaction(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
+    def _forget_reaction(
+        self, where: tuple[Address, str], then: Callable[[], None] | None, task: "asyncio.Task[None]"
+    ) -> None:
+        if then is not None and not task.cancelled():
+            then()
         if self._reacting.get(where) is task:
             del self._reacting[where]
 

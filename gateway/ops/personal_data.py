@@ -17,6 +17,7 @@ from gateway.store import people as rows
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Extent
 from gateway.store.people import AuditRow, Person
+from gateway.store.personal_data import newest_row
 
 LEAST_ID_CHARS = 4
 
@@ -94,4 +95,4 @@ def _forget(
         raise GatewayError("that is the only owner: make somebody else one first (`tenk users role WHO owner`)")
     inbox.clear_person(connection, person.user_id, None, now, "tenk users forget", beside_id=0)
     rows.record(connection, person.tenant, AuditRow(now, BY_CLI, "forget_asked", person.user_id, extent))
-    return erasure.ask(connection, person, extent, inbox.newest_id(connection), now, now, mark)
+    return erasure.ask(connection, person, extent, newest_row(connection), now, now, mark)

@@ -60,6 +60,7 @@ class NewRow:
     outcome: Outcome | None = None
     detail: str | None = None
     kept: bool = True  # False: of what it says nothing is stored
+    sign: str | None = None  # see channels.base.Sign: what its message is to carry
 
 
 _admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
@@ -88,6 +89,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "outcome": row.outcome,
             "detail": row.detail,
             "done_at": now if row.outcome else None,
+            "sign": row.sign,
         },
     )
     if not found:
@@ -366,11 +368,6 @@ def clear_person(
         Outcome.CLEARED,
         connection.execute(open_rows.values(outcome=Outcome.CLEARED, detail=why, done_at=now)).rowcount,
     )
-
-
-def newest_id(connection: sa.Connection) -> int:
-    """The number of the row that came in last; 0 where none did."""
-    return connection.execute(sa.select(sa.func.max(inbox.c.id))).scalar() or 0
 
 
 def is_settled(connection: sa.Connection, id_: int) -> bool:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, users
-from gateway.store.tables.traffic import chats, outbox
+from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import events, turns
 
 SECRET = {credentials.c.sealed.key: "(a secret, which is not given out)"}
@@ -33,6 +33,11 @@ def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.T
     by_or_about = sa.or_(audit.c.actor == user_id, audit.c.subject == user_id)
     found["audit"] = [*_rows(connection, sa.select(audit).where(by_or_about).order_by(audit.c.id))]
     return found
+
+
+def newest_row(connection: sa.Connection) -> int:
+    """The number of what came in last; 0 where nothing did."""
+    return connection.execute(sa.select(sa.func.max(inbox.c.id))).scalar() or 0
 
 
 def _rows(connection: sa.Connection, query: sa.Select[tuple[object, ...]]) -> Iterator[JsonValue]:
