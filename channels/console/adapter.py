@@ -35,10 +35,10 @@ class TerminalRenderer(PlainRenderer):
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """As plain text; what only a style would show of a heading is drawn."""
-        return super().render([_underlined(block) if isinstance(block, Heading) else block for block in blocks])
+        return super().render([_underline(block) if isinstance(block, Heading) else block for block in blocks])
 
 
-def _underlined(heading: Heading) -> Paragraph:
+def _underline(heading: Heading) -> Paragraph:
     row = ("═" if heading.level == 1 else "─") * min(width_of(text_of(heading.spans)), MOST_UNDERLINED)
     return Paragraph((*heading.spans, Span(f"\n{row}")))
 

@@ -42,13 +42,13 @@ def _wrap_line(line: str, columns: int) -> list[str]:
         else:
             row, width = (f"{row} {word}", width + 1 + room) if row or rows or width else (word, room)
         if width > columns:
-            *full, row = cut(row, columns)
+            *full, row = break_anywhere(row, columns)
             rows += full
             width = width_of(row)
     return [*rows, row]
 
 
-def cut(text: str, columns: int) -> list[str]:
+def break_anywhere(text: str, columns: int) -> list[str]:
     """Pieces of at most so many columns, wherever that is; at least one."""
     pieces: list[str] = []
     piece: list[str] = []
@@ -139,7 +139,7 @@ class Drawing:
     def _draw_typed(self) -> str:
         """An empty row, the prompt and what is typed; the cursor where it is in that."""
         whole, place = PROMPT + self._typed, len(PROMPT) + self._cursor
-        rows, before = cut(whole, self.columns - 1), cut(whole[:place], self.columns - 1)
+        rows, before = break_anywhere(whole, self.columns - 1), break_anywhere(whole[:place], self.columns - 1)
         self._above = len(before)
         below, column = len(rows) - len(before), width_of(before[-1])
         written = "\n" + "\n".join(rows)

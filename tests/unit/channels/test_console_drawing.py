@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.console.drawing import BREAK, Drawing, cut, printable, width_of, wrap
+from channels.console.drawing import BREAK, Drawing, break_anywhere, printable, width_of, wrap
 
 COLUMNS, ROWS = 20, 8
 
@@ -143,7 +143,7 @@ def test_rows_are_broken_at_words_and_nothing_is_lost(text: str, columns: int):
     rows = wrap(text, columns)
     assert all(width_of(row) <= columns for row in rows)
     assert text.replace("\n", "").replace(" ", "") == "".join(rows).replace(" ", "")
-    assert all(width_of(piece) <= columns for piece in cut(text.replace("\n", ""), columns))
+    assert all(width_of(piece) <= columns for piece in break_anywhere(text.replace("\n", ""), columns))
 
 
 def test_wide_characters_take_two_columns():
