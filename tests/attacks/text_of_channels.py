@@ -212,8 +212,8 @@ def on_a_terminal(text: str) -> None:
     """A message that grows, and stands."""
     screen = drawing.Drawing(columns=80, rows=24)
     screen.message("1", text + drawing.GROWING, live=True)
-    screen.notice(text)
     screen.message("1", text + text, live=False)
+    screen.notice(text)
 
 
 def shown_on_the_page(rendered: Rendered) -> None:
