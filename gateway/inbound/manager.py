@@ -248,6 +248,10 @@ class ChannelManager:
             if not held.retired
         }
 
+    def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
+        """How each account itself says it is doing: it works, also where something that was said could not be read."""
+        return {f"{channel}:{account}": held.reported for (channel, account), held in self._held.items()}
+
     # ------------------------------------------------------------ supervision
 
     async def _keep(self, held: _Account, intake: Intake) -> None:
