@@ -35,7 +35,7 @@ class LineEditor:
         """Take what was typed; the lines that are complete by it, in order."""
         text = self._begun + self._decode(keys)
         begun = _BEGUN.search(text)
-        self._begun = begun[0] if begun is not None and len(text) > 1 else ""
+        self._begun = begun[0] if begun is not None else ""  # a lone escape is the beginning of Alt and a key
         lines = []
         for key in _KEYS.findall(text.removesuffix(self._begun) if self._begun else text):
             if key in ENTER and not self._pasting:
