@@ -1,7 +1,6 @@
 """The schema on every store: created at once or migrated it is the same; a database from the future is left alone."""
 
 import asyncio
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,12 +109,6 @@ class TestSchema:
         await store.write(bring_up_coach)
         await store.aclose()
         assert postgres.dump(created) == postgres.dump(migrated)
-
-    def test_the_code_knows_its_newest_revision(self) -> None:
-        """The number a boot compares with is that of the migration which none comes after."""
-        files = [path.read_text() for path in (migrate.MIGRATIONS / "versions").glob("0*.py")]
-        named = [dict(re.findall(r'^(down_revision|revision) = "(\d+)"', text, re.MULTILINE)) for text in files]
-        assert {HEAD} == {each["revision"] for each in named} - {each.get("down_revision") for each in named}
 
     async def test_an_upgrade_says_what_it_found(self, case: StoreCase) -> None:
         """An empty database is created; one that is at the newest revision is left as it is."""
