@@ -44,7 +44,7 @@ from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
-from gateway.spans import span
+from gateway.spans import span, trace_id_of
 from gateway.store import approvals, inbox, journal
 from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
@@ -59,13 +59,16 @@ GATHER_EVERY_S = 0.1
 @contextmanager
 def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
     """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
-    with structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id):
-        attributes = {
-            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
-            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
-        }  # fmt: skip
-        with span(f"invoke_agent {agent}", attributes):
-            yield
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
+        "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
+    }  # fmt: skip
+    ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
+    with (
+        span(f"invoke_agent {agent}", attributes) as current,
+        structlog.contextvars.bound_contextvars(**ids, **trace_id_of(current)),
+    ):
+        yield
 
 
 class Session:
