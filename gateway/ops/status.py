@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -141,7 +141,7 @@ class GatewayStatus:
     async def troubles(self) -> dict[str, Trouble | None]:
         """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
         found: dict[str, Trouble | None] = {}
-        for name, (state, detail, _) in self._manager.states().items():
+        for name, (state, detail) in self._manager.reports().items():
             down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
             if state is not ChannelState.STARTING:
                 found[down.key] = None if state is ChannelState.READY else down
@@ -153,6 +153,10 @@ class GatewayStatus:
         letters = Trouble("letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts)
         found[letters.key] = letters if any(counts.values()) else None
         return found
+
+    def know_model(self, name: str) -> None:
+        """Another model answers from now on."""
+        self._model = replace(self._model, name=name)
 
     async def status(self, now: datetime) -> JsonValue:
         """What `tenk status` shows."""

@@ -160,11 +160,11 @@ class JournaledTurn:
         items = [await self._deps.user_items.build(row.event, self._channel) or WITHHELD for row in waiting]
         rows = mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
-        place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
+        place, clock, sign = self._reserve(len(overtaken) + 1), self._deps.clock, self._session.reactions.taken
         try:
             failpoint("steer_pre")
             claimed = await self._deps.store.write(
-                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock)
+                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock, sign=sign)
             )
         except BaseException:
             mailbox.put_back(rows)
@@ -174,7 +174,7 @@ class JournaledTurn:
         if taken:
             self._note_journaled((*overtaken, Steered(step, taken)))
         for row, _ in claimed:
-            self._session.reactions.show(row, Sign.STEERED)
+            self._session.reactions.show_kept(row, Sign.STEERED)
         return taken
 
     async def consent(self, ask: AskedCall) -> Consent | None:
@@ -266,7 +266,7 @@ class JournaledTurn:
     def stopping(self) -> EndReason | None:
         """Why the turn should end now; asked before every step and every tool (A33)."""
         turn, user_id = self._session.turn, self._turn.user_id
-        if turn.cancelled is None and not self._session.may_command(user_id):
+        if turn.cancelled is None and not self._session.may_command(user_id, self._turn.address):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
         waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
         if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash

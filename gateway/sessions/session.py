@@ -23,7 +23,7 @@ from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.deps import SessionContext, SessionDeps, StatusReactions
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import (
     CHAT,
     JOIN_WITHIN,
@@ -42,9 +42,9 @@ from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
-from gateway.sessions.turn import ClaimedTurn, SessionTurn
+from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
-from gateway.spans import span
+from gateway.spans import span, trace_id_of
 from gateway.store import approvals, inbox, journal
 from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
@@ -54,18 +54,23 @@ from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 log = structlog.get_logger()
 
 GATHER_EVERY_S = 0.1
+ASIDES_AT_ONCE = 3
+"""Questions beside the turn that are answered at one time; further ones wait."""
 
 
 @contextmanager
 def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
     """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
-    with structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id):
-        attributes = {
-            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
-            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
-        }  # fmt: skip
-        with span(f"invoke_agent {agent}", attributes):
-            yield
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
+        "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
+    }  # fmt: skip
+    ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
+    with (
+        span(f"invoke_agent {agent}", attributes) as current,
+        structlog.contextvars.bound_contextvars(**ids, **trace_id_of(current)),
+    ):
+        yield
 
 
 class Session:
@@ -83,7 +88,7 @@ class Session:
         self.mailbox = Mailbox(
             self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, self._handle, tasks
         )
-        self._reactions = StatusReactions(deps.channels, wanted=deps.live.config.signs != "off")
+        self._reactions = deps.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
             key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
@@ -91,16 +96,21 @@ class Session:
         self._runner = TurnRunner(deps, self._context, tasks)
         self._agent = (*key.split(":", 2), "")[1]
         self._closed = False
+        self._asides = asyncio.Semaphore(ASIDES_AT_ONCE)
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
 
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         interrupts = self.mailbox.interrupts(row, self.mode)
-        if self._turn.is_live and (interrupts or not self._turn.takes(row)):
+        if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
             self._reactions.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
         if interrupts:
             self._turn.interrupt(row)
+
+    def _is_held_up(self) -> bool:
+        """Whether a turn is about to run: one of an earlier process, or one whose messages are being claimed."""
+        return self.mailbox.held or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
@@ -160,7 +170,8 @@ class Session:
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
         """The answer to a question beside the turn; its person sees that it is being answered."""
         self._reactions.show(row, Sign.STEERED)
-        return await answer_aside(self._deps, self._context, row, question, principal)
+        async with self._asides:
+            return await answer_aside(self._deps, self._context, row, question, principal)
 
     def is_missed(self, row: InboxRow) -> bool:
         """Whether a row waited too long to be answered."""
@@ -258,7 +269,7 @@ class Session:
         state = await self.conversation.load()
         while rows := list(self._turn.rows):
             row, title = rows[0], ""
-            if not self._context.may_command(row.user_id):
+            if not self._context.may_command(row.user_id, row.event.address):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
             items = await self._read(rows)
@@ -321,3 +332,5 @@ class Session:
         parts = to_parts(channel, said)
         refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
         await self._store.write(refuse, then=self._deps.turns.delivery.publish)
+        if outcome is Outcome.REFUSED:
+            self._reactions.show(row, Sign.REFUSED)
