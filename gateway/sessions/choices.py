@@ -46,7 +46,8 @@ def keep_choice(
         case SetLanguage(language):
             people.set_locale(connection, row.user_id, language)
         case SetName(name):
-            people.set_name(connection, row.user_id, name)
+            if (person := people.person_of(connection, row.user_id)) is not None:
+                people.set_name(connection, person, name, now)
         case SetTimezone(timezone):
             people.set_timezone(connection, row.user_id, timezone)
     return people.person_of(connection, row.user_id)
