@@ -35,6 +35,7 @@ from gateway.commands.base import (
     SessionCleared,
     SetLanguage,
     SetMode,
+    SetModel,
     SetTimezone,
     SetTitle,
     SuggestionTaken,
@@ -356,7 +357,7 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() as chosen:
+            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetModel() as chosen:
                 return _Done([], person=keep_choice(connection, row, chosen, results, now))
         return _Done([])
 
