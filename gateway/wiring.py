@@ -5,7 +5,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -21,12 +21,13 @@ from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
+from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
-from gateway.commands.people import OperatorDesk, people_commands
+from gateway.commands.people import OperatorDesk, name_command, people_commands
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
@@ -101,6 +102,8 @@ class RuntimeDeps:
     """How many messages of a group are read before the one that means the bot."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
+    access: Callable[[], AccessConfig] | None = None
+    """The rules in force; None: those of the settings, which stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ class Runtime:
     commands: CommandRunner
     router: Router
     parking: Parking  # its `run` is to be kept running, too
+    reconfigure: Callable[[Settings, ChatModel | None], None]  # limits, permissions, secrets of these from the next
+    # turn on, and another model, if one is given
 
 
 def command_table(
@@ -128,7 +133,7 @@ def command_table(
         usage_command(store, texts, left),
         connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps),
-        group_command(desk.group_deps),
+        group_command(desk.group_deps), name_command(),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
@@ -139,7 +144,8 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
-    sessions = _session_deps(deps, delivery, kinds)
+    scrubber = Scrubber(settings.secret_values())
+    sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
     texts, parking = deps.product.catalogue, sessions.turns.parking
     decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
@@ -149,24 +155,36 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
         approval_of_another(partial(_approval, store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
-    return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks), parking)
+    router = Router(bus, sessions, commands, deps.tasks)
+    return Runtime(delivery, bus, commands, router, parking, partial(_reconfigure, deps, sessions, scrubber))
 
 
-def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
+def _reconfigure(
+    deps: RuntimeDeps, sessions: SessionDeps, scrubber: Scrubber, settings: Settings, model: ChatModel | None
+) -> None:
+    """A turn under way ends with the agent that it began with, its model included."""
+    scrubber.learn(settings.secret_values())
+    asked = model or sessions.agent.model
+    permissions = _permissions(replace(deps, settings=settings, model=asked))
+    sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
+
+
+def _session_deps(
+    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, clean: Callable[[str], str]
+) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
-    clean = deps.clean or Scrubber(settings.secret_values()).last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard),
         deps.product.name,
         partial(_replied_to, store),
         partial(_said_in_group, deps),
-        PictureFetcher(settings.pictures, lambda: deps.model.facts.sees_images, partial(_keep_file, deps)),
+        PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
-    return SessionDeps(
+    shared = SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
             store,
@@ -203,6 +221,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )
+    return shared
 
 
 def _permissions(deps: RuntimeDeps) -> ChainPermissions:
@@ -246,7 +265,8 @@ async def _approval(store: Store, approval_id: str) -> Approval | None:
 async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:
     """What people of the group who may still command the bot said before, where its account keeps it."""
     address = asked.address
-    if not deps.settings.access.rules_of(address.channel, address.account).group_talk:
+    access = deps.settings.access if deps.access is None else deps.access()
+    if not access.rules_of(address.channel, address.account).group_talk:
         return []
     found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
     shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]

@@ -56,6 +56,13 @@ class SetTimezone:
 
 
 @dataclass(frozen=True, slots=True)
+class SetName:
+    """Change what the person is called."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetLanguage:
     """Change the language that the person is spoken to in."""
 
@@ -160,6 +167,7 @@ SessionWish = (
     | SetTimezone
     | SetLanguage
     | SetModel
+    | SetName
     | SaySuggested
     | AnswerApproval
     | ForgetPermission

@@ -18,6 +18,7 @@ from gateway.commands.base import (
     SetLanguage,
     SetMode,
     SetModel,
+    SetName,
     SetTimezone,
     SetTitle,
 )
@@ -29,7 +30,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.journal import SessionState
 from gateway.store.people import Person
 
-Choice = SetTimezone | SetLanguage | SetModel | KeepCredential | DropCredential
+Choice = SetTimezone | SetLanguage | SetModel | SetName | KeepCredential | DropCredential
 
 
 def keep_choice(
@@ -47,6 +48,9 @@ def keep_choice(
             people.set_model(connection, row.user_id, model)
         case SetLanguage(language):
             people.set_locale(connection, row.user_id, language)
+        case SetName(name):
+            if (person := people.person_of(connection, row.user_id)) is not None:
+                people.set_name(connection, person, name, now)
         case SetTimezone(timezone):
             people.set_timezone(connection, row.user_id, timezone)
     return people.person_of(connection, row.user_id)

@@ -239,6 +239,14 @@ def guess_timezone(connection: Connection, user_id: str, timezone: str) -> bool:
     )
 
 
+def set_name(connection: Connection, person: Person, name: str, now: datetime) -> None:
+    """Keep the name that the person gave, with its audit row; it decides nothing."""
+    mine = sa.update(users).where(users.c.id == person.user_id)
+    connection.execute(mine.values(display_name=shown_name(name)))
+    told = AuditRow(now, person.user_id, "name_given", person.user_id, f"{person.display_name} to {shown_name(name)}")
+    record(connection, person.tenant, told)
+
+
 def set_locale(connection: Connection, user_id: str, locale: str) -> None:
     """Keep the language that the person chose; what a platform hints later does not change it."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
