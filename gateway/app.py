@@ -149,7 +149,9 @@ class Gateway:
                 texts.load()
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
+        model, vault = settings.model, self._rotation.vault
+        chosen = [link.name for link in (model, *model.fallback.values(), model.light) if link is not None]
+        connecting = Connecting(vault, providers_of(model.links(), settings.connect), models=chosen)
         self._desk = OperatorDesk(groups=GroupDeps(store, settings.access, utc_now, self._snapshot.put_group))
         self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)

@@ -44,6 +44,7 @@ class Person:
     grants: frozenset[str]  # accounts a person let them into: telegram:main
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
+    model: str | None = None  # that they want to be answered by
     joined: frozenset[str] = frozenset()  # user ids that are this person's by a link
 
     @property
@@ -57,6 +58,7 @@ class Person:
             timezone=self.timezone,
             locale=self.locale,
             week_start=self.week_start,
+            model=self.model,
         )
 
 
@@ -250,6 +252,11 @@ def set_locale(connection: Connection, user_id: str, locale: str) -> None:
     connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
 
 
+def set_model(connection: Connection, user_id: str, model: str | None) -> None:
+    """Keep the model that the person chose; None: whichever comes first."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(model=model))
+
+
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:
     """Add an audit row."""
     values = {
@@ -318,6 +325,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             grants=by_people.get(row.id, frozenset()),
             policy_grants=by_policy.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
+            model=row.model,
             joined=joined_to.get(row.id, frozenset()),
         )
         for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))
