@@ -50,6 +50,9 @@ _EMPHASIS = frozenset(
 )
 _ONE_MORE = frozenset({"another", "otra", "otro"})
 _ONE_HOUR = frozenset({"hour", "hora", "horita"})
+BEGINS_AMOUNT = frozenset({*_NUMBERS, "couple", "par"}) | _ONES | _ONE_MORE | _EMPHASIS | _HALF | _QUARTER | _ONE_HOUR
+"""Words, without accents, with which an amount can begin; figures aside."""
+
 MAX_DIGITS = 7
 
 
