@@ -221,7 +221,7 @@ _WORDS = (
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
                                r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"
-                               r"|morning|good\s+(?:morning|evening|day|afternoon))\b")),
+                               r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 

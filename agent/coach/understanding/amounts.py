@@ -310,6 +310,8 @@ def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, in
     bare = behind not in (_HOURS | _OF | _BETWEEN | {"en", ":", "por", "/", "."}) and number[0] >= 5
     if words[at].is_name:  # "una hora y veinte", "una hora diez de bajo"
         return (joined and bare) or (number[0] >= 5 and behind in _BEHIND_BARE_MINUTES)
+    if joined and bare and len(words[at].text) == 2:  # "una hora y 20"
+        return True
     short = len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS
     of = len(words[at].text) == 2 and words[at - 1].plain in _HOURS and behind in _OF and number[0] >= 5
     return not joined and words[at].is_number and ((short and bare) or of)  # "1 h 30", "1 hour 20 of salsa"

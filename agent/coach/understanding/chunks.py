@@ -223,13 +223,18 @@ class _ChunkReader:
     def _phrase(self, at: int) -> Chunk | None:
         for lexicon in self._lexicons:
             found = phrase_end(lexicon.phrases, self._words, at)
-            if found is not None:
+            if found is not None and not self._splits_skill(at, found[1]):
                 meaning = lexicon.meanings[found[0]]
                 is_spanish = lexicon is LEXICONS["es"]
                 if isinstance(meaning, Twist):
                     return Chunk(WordRole.OTHER, at, found[1], twist=meaning)
                 return Chunk(meaning, at, found[1], is_first_person=is_spanish)
         return None
+
+    def _splits_skill(self, at: int, end: int) -> bool:
+        """As "(le metí media hora) a punto de cruz": the end of a phrase is the beginning of a skill."""
+        skills = (self._skills.find(self._words, inside) for inside in range(at + 1, end))
+        return any(skill is not None and skill[1] > end for skill in skills)
 
     def _word(self, at: int) -> Chunk:
         word = self._words[at]

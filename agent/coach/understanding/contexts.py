@@ -218,6 +218,8 @@ def _anyway(chunks: list[Chunk]) -> None:
         starts = at == 0 or chunks[at - 1].role.value in _PAUSES
         if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+        if chunk.plain == "para hoy" and any(each.role is WordRole.LOG for each in chunks[:at]):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "anota 30 min para hoy"
         if chunk.plain == "gave" and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "gave 55 minutes to the mandolin"
         if chunk.plain == "put down" and chunks[at + 1 : at + 2] and chunks[at + 1].role is WordRole.THE:

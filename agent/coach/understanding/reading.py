@@ -60,7 +60,7 @@ MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE}
+_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY}
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,13 +94,16 @@ def phrase_end(phrases: Phrases, words: Sequence[Word], at: int) -> tuple[int, i
 LEAST_MENDED = 5
 """Letters; a shorter word is too near too many."""
 
+LEAST_TWICE = 8
+"""Letters of a word in which two slips are mended."""
+
 _MENDED = (
     "today yesterday tomorrow tonight morning afternoon evening minute minutes hours practice practiced "
     "practised "
     "practicing practising rehearsed forgot forty fifty sixty seventy eighty ninety twenty thirty fifteen twelve "
     "eleven "
     "thirteen fourteen sixteen seventeen eighteen nineteen quarter "
-    "minuto minutos practique practicando practicado estuve estudie estudiando treinta cuarenta cincuenta sesenta "
+    "minuto minutos practique practicando practicado treinta cuarenta cincuenta sesenta "
     "setenta ochenta "
     "noventa veinte quince veinticinco anteayer"
 )
@@ -154,6 +157,11 @@ _REAL = frozenset(
         "horns",
         "house",
         "practicar",
+        "practiques",
+        "practiquen",
+        "practicara",
+        "practicase",
+        "rehearses",
     ]
 )
 """Words of their own that are one letter away from one of those."""
@@ -184,7 +192,9 @@ def _slips() -> dict[str, frozenset[str]]:
     weekdays = (plain_of(day) for table in (ENGLISH, SPANISH) for day in table.weekdays if len(day) > LEAST_MENDED)
     found: dict[str, set[str]] = {}
     for word in (*_MENDED.split(), *weekdays):
-        for shorter in _shorter(word):
+        once = set(_shorter(word))
+        twice = {shorter for each in once for shorter in _shorter(each)} if len(word) > LEAST_TWICE else set()
+        for shorter in once | twice:
             found.setdefault(shorter, set()).add(word)
     return {shorter: frozenset(words) for shorter, words in found.items()}
 
@@ -200,8 +210,12 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 def _mend(word: Word, own: frozenset[str]) -> Word:
     if word.plain in own or not word.is_name:
         return word
-    meant = {right for shorter in _shorter(word.plain) for right in _SLIPS.get(shorter, ())}
-    right = [each for each in meant if each[0] == word.plain[0] and letters_between(word.plain, each) == 1]
+    allowed = 1 + (len(word.plain) >= LEAST_TWICE)
+    tried = set(_shorter(word.plain))
+    tried |= {twice for once in tuple(tried) for twice in _shorter(once)} if allowed > 1 else set()
+    meant = {right for shorter in tried for right in _SLIPS.get(shorter, ())}
+    right = [each for each in meant if each[0] == word.plain[0] and letters_between(word.plain, each) <= allowed]
+    right = [each for each in right if allowed == 1 or each[-2:] == word.plain[-2:]]  # "practicara" is no slip
     return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
 
 
