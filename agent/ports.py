@@ -85,6 +85,7 @@ class ModelRequest:
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
     who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
+    own_credential: bool = field(default=False, compare=False)  # it is the person's: its refusal is theirs alone
     estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: nobody has measured it
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any

@@ -39,7 +39,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
-from gateway.commands.linking import link_decisions
+from gateway.commands.groups import GroupDeps
 from gateway.commands.people import OperatorDesk
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -149,7 +149,7 @@ class Gateway:
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
-        self._desk = OperatorDesk()
+        self._desk = OperatorDesk(groups=GroupDeps(store, settings.access, utc_now, self._snapshot.put_group))
         self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
@@ -217,9 +217,9 @@ class Gateway:
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
-            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now,
+            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda *ends: {**access_decisions(access(*ends)), **link_decisions(self._desk.link_deps)},
+            decisions=lambda *ends: {**access_decisions(access(*ends)), **self._desk.decisions()},
         )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router

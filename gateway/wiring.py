@@ -19,11 +19,12 @@ from agent.retry import run_retry
 from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
-from channels.messages import InboundEvent, InboundMessage, Quoted
+from channels.messages import Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.connect import Connecting, connect_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
 from gateway.commands.people import OperatorDesk, people_commands
 from gateway.commands.permissions import permissions_command
@@ -95,6 +96,8 @@ class RuntimeDeps:
     """What somebody said to what the model reads; None: as the settings guard it."""
     judge: ChatModel | None = None
     """What judges tool calls in mode auto; None: the model that answers."""
+    context_of: Callable[[str, Address], int] = lambda _tenant, _where: talk.MOST
+    """How many messages of a group are read before the one that means the bot."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
 
@@ -123,6 +126,7 @@ def command_table(
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
         usage_command(store, texts, left), connect_command(store, connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps),
+        group_command(desk.group_deps),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
@@ -243,7 +247,9 @@ async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[Inbound
     if not deps.settings.access.rules_of(address.channel, address.account).group_talk:
         return []
     found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
-    return [said.message for said in found if deps.people.principal(said.user_id) is not None]
+    shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]
+    most = deps.context_of(asked.tenant, address)
+    return shown[-most:] if most else []
 
 
 async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[InboxRow]:

@@ -21,6 +21,10 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 
+OWN = "own"
+"""The name of the source that has people's own credentials."""
+
+
 class CredentialSource(Protocol):
     """One level: the person's own, the configuration's, a keyring's, a file's."""
 
@@ -86,7 +90,8 @@ class Credentialed:
             held = await source.find(request.who)
             if held is None:
                 continue
-            ask = partial(self._model.respond, replace(request, credential=held), on_event)
+            own = replace(request, credential=held, own_credential=source.name == OWN)
+            ask = partial(self._model.respond, own, on_event)
             shared = source.name == ConfiguredKey.name
             board, name = (self._board, self.name) if shared else (self._own, f"{source.name} {_mark(held)}")
             try:

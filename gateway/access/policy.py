@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from agent.ports import Principal
 from channels.messages import (
+    Address,
     ChatKind,
     ChatMigrated,
     CommandInvoked,
@@ -22,6 +23,7 @@ from channels.messages import (
 from gateway.access.config import AccessConfig, Policy, Rules
 from gateway.access.roles import Role
 from gateway.store.erasure import Forgotten
+from gateway.store.groups import MOST_CONTEXT, Group
 from gateway.store.people import BY_POLICY, Newcomer, Person
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -34,6 +36,7 @@ class AccessSnapshot:
         """`people` as `gateway.store.people.everybody` gives them."""
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
+        self._groups: dict[tuple[str, str, str, str], Group] = {}
         self._first_ids: dict[str, str] = {}  # a chat that moved, by its new id: its first one
         self._key = os.urandom(32)
         self._forgotten: dict[tuple[str, str], Forgotten] = {}  # by tenant and mark
@@ -113,6 +116,21 @@ class AccessSnapshot:
         old = f"{channel}:{old_chat}"
         self._first_ids[f"{channel}:{new_chat}"] = self._first_ids.get(old, old)
 
+    def put_group(self, group: Group) -> None:
+        """Know this group as it is set now."""
+        self._groups[group.tenant, group.channel, group.account, group.chat] = group
+
+    def group(self, tenant: str, where: Address) -> Group | None:
+        """The group of a chat as it was set from there, also where the chat has moved since; None: it never was."""
+        first = self.first_id(f"{where.channel}:{where.chat}").partition(":")[2]
+        found = (self._groups.get((tenant, where.channel, where.account, chat)) for chat in (where.chat, first))
+        return next((group for group in found if group is not None), None)
+
+    def context_of(self, tenant: str, where: Address) -> int:
+        """How many messages said before are read there when the bot is meant."""
+        group = self.group(tenant, where)
+        return MOST_CONTEXT if group is None else group.context
+
     def first_id(self, chat: str) -> str:
         """The id under which an operator may have listed this chat."""
         return self._first_ids.get(chat, chat)
@@ -169,7 +187,14 @@ class Refuse:
     reason: str
 
 
-Decision = Admit | Enrol | Pair | Silence | Refuse
+@dataclass(frozen=True, slots=True)
+class AskGroup:
+    """An operator asks for the bot in a group that is not allowed: offer them to allow it."""
+
+    person: Person
+
+
+Decision = Admit | Enrol | Pair | AskGroup | Silence | Refuse
 
 
 def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) -> Decision:
@@ -189,7 +214,7 @@ def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) 
     if isinstance(event, InboundMessage | CommandInvoked):
         if event.kind is ChatKind.DIRECT:
             return _direct(rules, person, event)
-        return _in_group(rules, person, event, snapshot.first_id(f"{event.address.channel}:{event.address.chat}"))
+        return _in_group(rules, person, event, snapshot)
     if person is not None and _knows(rules, person, event):
         return Admit(person)
     about_chat = isinstance(event, MembershipChanged | ChatMigrated)
@@ -206,10 +231,16 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     return Pair()
 
 
-def _in_group(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str) -> Decision:
+def _in_group(
+    rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, snapshot: AccessSnapshot
+) -> Decision:
     here = f"{event.address.channel}:{event.address.chat}"
-    if not (rules.lists_group(here) or rules.lists_group(first_id)):
-        return Silence(GROUP_NOT_LISTED)
+    group = snapshot.group(event.tenant, event.address)
+    from_there = group is not None and group.allowed
+    if not (from_there or rules.lists_group(here) or rules.lists_group(snapshot.first_id(here))):
+        asks = isinstance(event, CommandInvoked) or (event.mentions_bot and not event.edited)
+        may = person is not None and Role(person.role).allows(Role.OPERATOR)
+        return AskGroup(person) if asks and may and person is not None else Silence(GROUP_NOT_LISTED)
     if _let_in(rules.groups, rules, person, event):
         return _take(person, event)
     return Silence("not let in")

@@ -27,6 +27,7 @@ from gateway.cli.root import config_option
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
+from gateway.ops import control_client
 from gateway.ops.control_client import short_name
 
 ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
@@ -41,29 +42,43 @@ STDIN = 0
 
 @click.command("chat")
 @click.option("--print", "text", metavar="TEXT", help="Say TEXT, print the answer, and end.")
+@click.option(
+    "--resume", metavar="ID", help="Go on with an earlier conversation of this terminal: `tenk sessions list`."
+)
+@click.option(
+    "--model", metavar="NAME", help="Ask this model (openai:NAME, anthropic:NAME, offline); no gateway may run."
+)
 @config_option
-def command(text: str | None, config_path: Path | None) -> None:
+def command(text: str | None, resume: str | None, model: str | None, config_path: Path | None) -> None:
     """Talk to the bot from here: to the gateway that runs on this home, else to one started for the while.
 
     Without a terminal the lines of the input are said and the answers printed.
     """
+    if model:
+        os.environ["TENK_MODEL"] = model
     settings = prepare(config_path)
     try:
-        asyncio.run(chat(settings, text))
+        asyncio.run(chat(settings, text, resume, own=bool(model)))
     except KeyboardInterrupt:
         sys.stdout.write("\n")
 
 
-async def chat(settings: Settings, text: str | None) -> None:
+async def chat(settings: Settings, text: str | None, resume: str | None = None, *, own: bool = False) -> None:
     """Talk until the input ends, or say `text` and return when it is answered.
+
+    `resume` is the end of a conversation's id; with `own` no gateway may run already.
 
     Raises:
         GatewayError: nobody can be talked to; the message says what to do.
     """
     async with AsyncExitStack() as held:
         peer = await _connect(settings, held)
+        if peer is not None and own:
+            raise GatewayError(
+                "a gateway runs here, with a model of its own: stop it, or `tenk config set model.name NAME`"
+            )
         if peer is not None:
-            if not await _talk(peer, text):
+            if not await _talk(peer, text, await _to_resume(settings, resume)):
                 full = peer.close_code == COME_LATER
                 raise GatewayError(
                     "too many terminals are open" if full else "the gateway went away; see `tenk status`"
@@ -73,7 +88,8 @@ async def chat(settings: Settings, text: str | None) -> None:
         serving = tasks.create_task(_serve(settings))
         try:
             async with AsyncExitStack() as held:
-                await _talk(await _connect_to_own(settings, held), text)
+                peer = await _connect_to_own(settings, held)
+                await _talk(peer, text, await _to_resume(settings, resume))
         finally:
             if not serving.done():
                 signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
@@ -139,15 +155,30 @@ async def _open(path: Path, held: AsyncExitStack) -> aiohttp.ClientWebSocketResp
     return peer
 
 
-async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None) -> bool:
-    """Carry words both ways; False where the gateway went away first."""
+async def _to_resume(settings: Settings, id_end: str | None) -> str | None:
+    """What goes back to the conversation, as the person would type it.
+
+    Raises:
+        GatewayError: there is none of this id, or it is held elsewhere.
+    """
+    if id_end is None:
+        return None
+    found = await control_client.call(settings.control_path, "sessions.show", {"id": id_end, "turns": 1})
+    session = found["session"] if isinstance(found, dict) else None
+    if not isinstance(session, dict) or ":console:" not in str(session["key"]):
+        raise GatewayError("that conversation is held on another channel, and goes on there: `/sessions` in its chat")
+    return f"/sessions {session['id']}"
+
+
+async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None, first: str | None) -> bool:
+    """Carry words both ways, `first` before all others; False where the gateway went away first."""
     face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
     client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
     if text is None:
         face.begin()
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
-        talking = tasks.create_task(_say(client, face, text))
+        talking = tasks.create_task(_say(client, face, text, first))
         await asyncio.wait([hearing, talking], return_when=asyncio.FIRST_COMPLETED)
         stayed = talking.done()
         hearing.cancel()
@@ -163,7 +194,11 @@ def terminal_locale(environ: Mapping[str, str]) -> str:
     return tag if tag not in {"C", "POSIX"} else ""
 
 
-async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:
+async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None, first: str | None) -> None:
+    now_s = asyncio.get_running_loop().time
+    if first is not None:
+        client.say(first)
+        await _is_met(lambda: client.is_answered(now_s()), ANSWER_S)
     if text is not None:
         if too_long := _excess(text):
             raise GatewayError(too_long)
@@ -173,7 +208,6 @@ async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -
     if text is None and isinstance(face, _Tty):
         await _is_met(lambda: not client.untaken, TAKEN_S)
         return
-    now_s = asyncio.get_running_loop().time
     if not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
         raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`")
 

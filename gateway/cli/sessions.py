@@ -85,7 +85,8 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     session = found["session"]
     title = printable(session["title"] or "(no title)")
     yield f"{session['id']}  {title}"
-    yield f"{printable(session['person'])}, {_place(session['key'])}, mode {session['mode']}, {session['turns']} turns"
+    who, where = printable(session["person"]) or "(no name)", _place(session["key"])
+    yield f"{who}, {where}, mode {session['mode']}, {session['turns']} turns"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
         yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {printable(turn['person'])}  {ended}"
@@ -101,7 +102,9 @@ def hop_lines(hops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         before = at
         name = NAMES.get(hop["hop"], hop["hop"].replace("_", " "))
         facts = "  ".join(
-            _fact(key, value) for key, value in hop["facts"].items() if value not in (None, "", [], False)
+            _fact(key, value)
+            for key, value in hop["facts"].items()
+            if value not in (None, "", [], False) and key != "call_key"
         )
         row = f"row {hop['inbox']}  " if hop["inbox"] else ""
         yield f"  {at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03}  {delay:>11}  {name:13} {row}{facts}".rstrip()

@@ -18,8 +18,9 @@ from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.decisions import whom
-from gateway.commands.linking import LinkDeps
+from gateway.commands.decisions import Decision, whom
+from gateway.commands.groups import GroupDeps, group_decisions
+from gateway.commands.linking import LinkDeps, link_decisions
 from gateway.texts import HARNESS
 
 SHOWN = 40
@@ -40,11 +41,21 @@ class OperatorDesk:
     invites: InviteOperations | None = None
     ways: Ways | None = None
     linking: LinkDeps | None = None
+    groups: GroupDeps | None = None
 
     def link_deps(self) -> LinkDeps:
         """What linking works with; messages are read once it is there."""
         assert self.linking is not None, "commands run once the gateway serves"
         return self.linking
+
+    def group_deps(self) -> GroupDeps:
+        """What `/group` works with, as above."""
+        assert self.groups is not None, "commands run once the gateway serves"
+        return self.groups
+
+    def decisions(self) -> Mapping[str, Decision]:
+        """What the buttons of linking and of groups do."""
+        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps)}
 
 
 def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:

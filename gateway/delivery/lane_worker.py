@@ -181,7 +181,8 @@ class LaneWorker:
 
 def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
     log.warning(
-        "attempt_failed", outbox_id=row.id, lane=row.part.address.lane, action=row.part.action, attempts=row.attempts,
+        "attempt_failed", outbox_id=row.id, cause=row.part.source_id, lane=row.part.address.lane,
+        action=row.part.action, attempts=row.attempts,
         state=outcome.row.state, marked=outcome.row.maybe_duplicate, parked=outcome.park, error=outcome.error,
     )  # fmt: skip
 

@@ -6,13 +6,15 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent.calendar import is_zone
 from channels.base import Channel
 from channels.messages import (
     Address,
+    Button,
     ButtonPressed,
+    ButtonStyle,
     ChatKind,
     ChatMigrated,
     CommandInvoked,
@@ -23,18 +25,23 @@ from channels.messages import (
     Rejected,
 )
 from gateway.access import invites, words
+from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.limits import Bound, Over
 from gateway.access.pasted import hide_secrets
-from gateway.access.policy import Admit, Decision, Enrol, Pair
+from gateway.access.policy import GROUP_NOT_LISTED, Admit, AskGroup, Decision, Enrol, Pair
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, inbox, outbox, people
+from gateway.store import chats, groups, inbox, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
+from gateway.texts import HARNESS
+
+ASKED_FOR = timedelta(days=1)
+"""How long a group can be allowed by its button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,7 @@ class Plan:
     waiting: int = 0  # how many of their messages wait already
     flood: bool = False  # strangers come in numbers just now
     counted: str | None = None  # against whose bound it was counted
+    reads_talk: bool = True  # what its group says to each other is kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,10 +128,21 @@ class Admission:
         if plan.over is not None:
             if plan.over.tell:
                 self._reply(plan.event, id_, _over_text(plan))
+        elif isinstance(plan.decision, AskGroup):
+            self._offer_group(plan.event, plan.decision.person, id_)
         elif inbox.route_of(plan.event) is not None:
             self._reply(plan.event, id_, words.not_here_text(getattr(plan.event, "locale", None)))
         else:
             self._reception.change_kept(plan.event)
+
+    def _offer_group(self, event: InboundEvent, person: Person, id_: int) -> None:
+        """Ask the operator who wants the bot here whether it may be; the button is theirs."""
+        group = groups.find(self._connection, event.tenant, event.address, self._now)
+        account, locale = f"{event.address.channel}:{event.address.account}", person.locale
+        seal = SealedButtons(self._doorway.keys.buttons).seal
+        data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + ASKED_FOR)
+        button = Button(HARNESS.text(locale, "groups.button"), data, ButtonStyle.PRIMARY)
+        self._reply(event, id_, HARNESS.text(locale, "groups.not_yet"), (button,))
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""
@@ -150,13 +169,16 @@ class Admission:
             self.done.people.append(person)
         elif isinstance(decision, Admit):
             person = decision.person
+        elif isinstance(decision, AskGroup):
+            return NewRow(event, decision.person.user_id, outcome=Outcome.REFUSED, detail=GROUP_NOT_LISTED)
         else:
             about_chat = isinstance(event, MembershipChanged | ChatMigrated)
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         person = self._with_zone(event, person)
         if plan.over is not None:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
-        return replace(open_row(event, person, self._doorway.agent), kept=self._keeps_talk or not is_talk(event))
+        keeps = self._keeps_talk and plan.reads_talk
+        return replace(open_row(event, person, self._doorway.agent), kept=keeps or not is_talk(event))
 
     def _with_zone(self, event: InboundEvent, person: Person) -> Person:
         """The person in the zone that their device tells, where nobody has said theirs; they are told, once."""
@@ -172,11 +194,12 @@ class Admission:
         self.done.people.append(known)
         return known
 
-    def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
+    def _reply(self, event: InboundEvent, id_: int, text: str, buttons: tuple[Button, ...] = ()) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
         said = OutboundMessage(
-            event.address, f"inbox:{id_}", text, reply_route_of=answers, locale=getattr(event, "locale", None)
-        )
+            event.address, f"inbox:{id_}", text, reply_route_of=answers, locale=getattr(event, "locale", None),
+            buttons=buttons,
+        )  # fmt: skip
         self._put(event.tenant, said)
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:

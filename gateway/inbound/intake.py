@@ -135,7 +135,7 @@ class Intake:
         """What becomes of it; None where it is over a stranger's bound, or its sender had it forgotten."""
         if self._snapshot.is_forgotten(event):
             return None
-        event = self._seal(event)
+        event = self._as_meant(self._seal(event))
         decision = policy.decide(self._snapshot, self._access, event)
         if isinstance(decision, policy.Enrol):
             former_id = self._snapshot.former_id(event.tenant, event.sender_key)
@@ -150,12 +150,20 @@ class Intake:
         counted = self._bound_key(event, decision)
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
+        reads = self._snapshot.context_of(event.tenant, event.address) > 0
         talk = is_talk(event)
         waiting = 0 if talk else self._waiting(session_key(event, event.kind, self._doorway.agent))
         over = self._limits.take(counted, waiting)
         if over is not None and talk:  # nobody asked the bot anything: it says nothing
             over = replace(over, tell=False)
-        return Plan(event, decision, over, waiting, counted=counted)
+        return Plan(event, decision, over, waiting, counted=counted, reads_talk=reads)
+
+    def _as_meant(self, event: InboundEvent) -> InboundEvent:
+        """The event as meant for the bot, where its group wants all that is said there to be."""
+        if not (isinstance(event, InboundMessage) and is_talk(event)):
+            return event
+        group = self._snapshot.group(event.tenant, event.address)
+        return replace(event, mentions_bot=True) if group is not None and group.every_message else event
 
     def _seal(self, event: InboundEvent) -> InboundEvent:
         """The event as it may be stored: the token of its own way, and what was given to /connect."""
@@ -171,7 +179,7 @@ class Intake:
         What is said to a group and not to the bot has a bound of its own, or it would use up what may be asked.
         """
         known = self._snapshot.find(event.tenant, event.sender_key)
-        if isinstance(decision, Admit):
+        if isinstance(decision, Admit | policy.AskGroup):
             counted = decision.person.user_id
         elif isinstance(decision, policy.Enrol):
             counted = newcomer_key(event.tenant, event.sender_key) if known is None else known.user_id

@@ -7,6 +7,7 @@ is kept, so that a restart repeats nothing. What is wrong is looked up by `statu
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,6 +22,7 @@ from gateway.access.roles import Role
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.errors import StoreUnavailable
 from gateway.ops.status import Trouble
 from gateway.store import chats, outbox, people
 from gateway.store.alerts import Alert, keep_alerts, known_alerts
@@ -107,15 +109,18 @@ class OwnerAlerts:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look every few seconds until cancelled."""
+        """Look every few seconds until cancelled; not while the store does not answer, which health says."""
         while True:
             await asyncio.sleep(LOOK_S)
-            await self.look()
+            with suppress(StoreUnavailable):
+                await self.look()
 
     async def look(self) -> None:
         """Tell of what is new, and of what is over; in one commit with what is kept of it."""
         found, known = await self._look(), await self._store.read(known_alerts, lasting=True)
         result = review(found, known, now := self._clock())
+        if result.tellings and not await self._store.read(partial(_places, down="")):
+            return  # there is nobody to be told yet: it is new to whoever comes
         parts = [part for telling in result.tellings for part in await self._parts(telling, now)]
         if result.kept or result.gone:
             await self._store.write(partial(_keep, result=result, parts=parts, now=now), then=self._delivery.publish)
@@ -123,13 +128,14 @@ class OwnerAlerts:
     async def _parts(self, telling: Telling, now: datetime) -> list[OutboxPart]:
         """What each owner is told, in the chat they were heard in last; not through what is down itself."""
         alert, trouble = telling.alert, telling.trouble
-        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.why)
+        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.words)
         kind, _, name = alert.key.partition(" ")
         down = name if kind == "channel" and trouble is not None else ""
         place = hashlib.blake2s(f"{alert.key} {now.isoformat()}".encode(), digest_size=8).hexdigest()
-        values = {
+        values: dict[str, object] = {
             "name": escape(name), "why": escape("" if trouble is None else trouble.why),
             "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
+            **({} if trouble is None else trouble.counts),
         }  # fmt: skip
         parts: list[OutboxPart] = []
         for owner, where in await self._store.read(partial(_places, down=down), lasting=True):

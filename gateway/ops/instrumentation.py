@@ -32,6 +32,9 @@ log = structlog.get_logger()
 OTHER = "other"
 """Stands for the names of tools that a model made up: a label must not grow with what it says."""
 
+REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
+"""What no model gets over by itself."""
+
 MAX_FAILURE_CHARS = 200
 """Of what a model failed of, as operators read it."""
 
@@ -108,7 +111,8 @@ class MeasuredModel:
                     current.set_attributes(_response_attributes(response))
         except ModelFailure as failure:
             series(MODEL_FAILURES, self.name, failure.kind.value).inc()
-            self._watch.note_failure(self.name, failure)
+            if not (request.own_credential and failure.kind in REFUSED):
+                self._watch.note_failure(self.name, failure)
             raise
         series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
         self._watch.note_response(self.name)

@@ -44,7 +44,7 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
-from gateway.store import chats, erasure, outbox, people
+from gateway.store import chats, erasure, groups, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
@@ -146,6 +146,8 @@ async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> Non
     snapshot.begin(key, await store.read(erasure.lately))
     for channel, old_chat, new_chat in await store.read(chats.load_moves):
         snapshot.chat_moved(channel, old_chat, new_chat)
+    for group in await store.read(groups.everywhere):
+        snapshot.put_group(group)
 
 
 class InviteLinks:

@@ -9,7 +9,6 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from agent.errors import FailureKind
 from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
 from gateway.access.policy import AccessSnapshot
@@ -18,7 +17,7 @@ from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
-from gateway.ops.instrumentation import ModelWatch
+from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.route_report import route_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
@@ -42,7 +41,7 @@ class ModelStanding:
         """The models that do not get over it by themselves, or failed time and again."""
         kinds = {model: failing.kind in REFUSED for model, failing in self.watch.failing.items()}
         return [
-            Trouble("key" if kinds[model] else "model", model, str(failing), at_once=kinds[model])
+            Trouble("key" if kinds[model] else "model", model, failing.words, at_once=kinds[model])
             for model, failing in self.watch.failing.items()
             if kinds[model] or failing.times >= FEW
         ]
@@ -64,16 +63,20 @@ class Trouble:
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
-    level: int = 0  # how much of it there is, where it can grow
+    level: int = 0  # grows with more of it
+    counts: Mapping[str, int] = field(default_factory=dict)  # how much of what there is, where it is counted
 
     @property
     def key(self) -> str:
         """What it is known by."""
         return f"{self.kind} {self.name}".strip()
 
+    @property
+    def words(self) -> str:
+        """It, as an operator reads it."""
+        counted = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        return f"{counted}; the newest: {self.why}" if counted else self.why
 
-REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
-"""What no model gets over by itself."""
 
 FEW = 3
 """Times in a row that a model may fail before somebody is told."""
@@ -112,7 +115,7 @@ class GatewayStatus:
 
     def _broken_parts(self) -> Mapping[str, PartHealth]:
         """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
-        fail = [f"{trouble.name} {trouble.why}" for trouble in self._model.troubles()]
+        fail = [f"{trouble.name} {self._model.watch.failing[trouble.name]}" for trouble in self._model.troubles()]
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
         return {**models, **self._resting_parts()}
 
@@ -146,9 +149,9 @@ class GatewayStatus:
             found |= {f"key {model}": None, f"model {model}": None}
         found |= {trouble.key: trouble for trouble in self._model.troubles()}
         failed = await self._store.read(failed_letters)
-        why = f"{failed.dead} dead, {failed.unknown} unknown; the newest: {failed.newest_error}"
-        letters = Trouble("letters", "", why, at_once=True, level=failed.newest_id)
-        found[letters.key] = letters if failed.dead + failed.unknown else None
+        counts = {"dead": failed.dead, "unknown": failed.unknown}
+        letters = Trouble("letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts)
+        found[letters.key] = letters if any(counts.values()) else None
         return found
 
     async def status(self, now: datetime) -> JsonValue:
@@ -157,7 +160,7 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
-        needed: dict[str, JsonValue] = {key: each.why for key, each in (await self.troubles()).items() if each}
+        needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
             "process": os.getpid(),

@@ -15,7 +15,7 @@ SHORTEST_KEY_CHARS = 15
 _SHAPES = (
     (("earer", "EARER"), r"(?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*"),  # Authorization header
     (("-----BEGIN",), r"-----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)"),
-    (("://",), r"(?<=://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)"),  # user:password in a URL
+    (("://",), r"(?P<kept>://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)"),  # user:password in a URL
     (("eyJ",), r"""
       (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # JSON web token: three runs,
       (?P<kept>[A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                      # looked for once in the first:
@@ -37,8 +37,16 @@ _SHAPES = (
 """Shapes that are keys whoever's they are, the widest first: words of which one is in every such key or before it, and
 what it looks like. Each is a walk of its own, so that no single call holds the interpreter for long."""
 
+_TOKEN_TAILS = {":": r"(?::|%3[Aa])[A-Za-z0-9_-]{35}", ".": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}"}
+"""How what is in every text goes on where it is a token's: looked for first, in a tenth of the time."""
+
 _KEYS = tuple(
-    (words, re.compile(shape, re.VERBOSE), rf"\g<kept>{REDACTED}" if "(?P<kept>" in shape else REDACTED)
+    (
+        words,
+        re.compile(_TOKEN_TAILS.get(words[0], "")),
+        re.compile(shape, re.VERBOSE),
+        rf"\g<kept>{REDACTED}" if "(?P<kept>" in shape else REDACTED,
+    )
     for words, shape in _SHAPES
 )
 
@@ -53,19 +61,22 @@ class Redactor:
         """`secrets` are the values in use; their percent-encoded forms are looked for as well."""
         long_enough = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
         forms = {form for secret in long_enough for form in (secret, quote(secret, safe=""))}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._live = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        self._live = re.compile("|".join(map(re.escape, self._forms)))
 
     def redact(self, text: str) -> str:
         """`text` without secrets; the rest of it is unchanged."""
-        if self._live is not None:
-            text = self._live.sub(REDACTED, text)
+        for form in self._forms:
+            if form in text:
+                text = self._live.sub(REDACTED, text)
+                break
         if len(text) < SHORTEST_KEY_CHARS and "://" not in text:
             return text
-        for words, shape, instead in _KEYS:
+        for words, tail, shape, instead in _KEYS:
             for word in words:  # not any(): a log line asks this a hundred times
                 if word in text:
-                    text = shape.sub(instead, text)
+                    if tail.search(text):
+                        text = shape.sub(instead, text)
                     break
         return text
 

@@ -220,8 +220,10 @@ def messages_of(
 
     Rows stand in the order of their admission, so that their ids bound the time, and no index of it is needed.
     """
-    theirs = sa.or_(inbox.c.sender.in_(person.senders), inbox.c.user_id == person.user_id)
-    where = [inbox.c.tenant_id == tenant, theirs]
+    theirs: sa.ColumnElement[bool] = inbox.c.sender.in_(person.senders)
+    if person.user_id is not None:  # also from where they are somebody else by now
+        theirs = sa.or_(theirs, inbox.c.user_id == person.user_id)
+    where: list[sa.ColumnElement[bool]] = [inbox.c.tenant_id == tenant, theirs]
     if since is not None:
         where.append(inbox.c.id >= _first_id_at(connection, since))
     if until is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from gateway.access import pairing, words
+from gateway.access import linking, pairing, words
 from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import AlreadyTold, Approved, Full, NotApproved, TellCode, Why
@@ -190,9 +191,34 @@ def test_wrong_codes_cost_no_stranger_theirs() -> None:
         assert "owner" == gives(connection, request_id, NOON + minutes(1))
 
 
-def test_the_figures_of_guessing() -> None:
-    """FAULTS 5.3, S8: p ≤ 1e-8 an hour with all places taken, at 20 guesses that only an approver can make."""
-    assert pairing.GUESSES_OVERALL * pairing.MAX_PENDING / len(ALPHABET) ** CODE_CHARS <= 1e-8
+def test_the_figures_of_pairing_follow_from_its_constants() -> None:
+    """FAULTS 5.3: how likely a guess succeeds, by how many wait and how often it may be tried; S8."""
+    codes_there_are = len(ALPHABET) ** CODE_CHARS
+    hours = pairing.VALID / timedelta(hours=1)
+    overall = pairing.GUESSES_OVERALL * (pairing.VALID / pairing.OVERALL_WINDOW)
+
+    def chance(guesses: float, waiting: int) -> float:
+        return guesses * waiting / codes_there_are
+
+    assert (32, 8, 40.0) == (len(set(ALPHABET) - set("01IO")), CODE_CHARS, math.log2(codes_there_are))
+    assert (500, 20, 5) == (pairing.MAX_PENDING, pairing.GUESSES_OVERALL, pairing.GUESSES_PER_APPROVER)
+    figures = {
+        chance(pairing.GUESSES_PER_APPROVER, 3): 1.4e-11,  # one approver, three wait
+        chance(overall, 3): 5.5e-11,
+        chance(overall, pairing.MAX_PENDING): 9.1e-9,  # all places taken
+        chance(300 * hours, 3): 8.2e-10,  # what others allow
+        chance(645 * 3600 * hours, 3): 6.3e-6,  # what was measured without a bound
+        chance(overall, 3) * 24 * 365: 4.8e-7,  # a year of it
+    }
+    assert list(figures.values()) == pytest.approx(list(figures), rel=0.02)
+    assert chance(overall, pairing.MAX_PENDING) <= 1e-8
+
+
+def test_a_link_is_harder_to_guess_than_a_request() -> None:
+    """Each sender has five tries in an hour and a quarter, at codes of ten minutes; and then two people say no."""
+    tries = pairing.GUESSES_PER_APPROVER
+    assert tries * 500 / len(ALPHABET) ** CODE_CHARS < 2.5e-9
+    assert linking.VALID < pairing.APPROVER_WINDOW < pairing.LOCKED_FOR
 
 
 def test_a47_a_clock_set_back_revives_nothing() -> None:

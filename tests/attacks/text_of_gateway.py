@@ -161,6 +161,7 @@ EXCUSED: dict[str, str] = {
     "gateway.ops.alerts": "loops over the troubles there are, one for an account and a model at most, and over owners",
     "gateway.ops.trace": "an operator's own words, beside names of at most 128 characters",
     "gateway.ops.operators": "loops over the accounts of the configuration",
+    "gateway.commands.groups": "names three settings of one group",
     "gateway.commands.linking": "loops over the two buttons of a question, and the two sides of a link",
     "gateway.inbound.owner_cards": "loops over a tenant's owners, and where each was heard last",
     "gateway.commands.people": "loops over everybody known, by four short values of each",

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.util import await_only
 
-from gateway.store.engine import Store
+from gateway.store.engine import Store, reading
 from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import channel_accounts
 from gateway.store.tables.turns import SHARDS, shards
@@ -43,6 +43,17 @@ class TestReads:
             return before, subjects(connection)
 
         assert (["early"], ["early"]) == await store.read(twice)
+        assert ["early", "late"] == await store.read(subjects)
+
+    async def test_a_look_beside_the_writer_sees_what_is_committed(self, case: StoreCase, store: Store) -> None:
+        """It takes no lock and cannot write, so that operators may look while a gateway runs, or hangs."""
+        await store.write(note("early"))
+        async with reading(case.url) as look:
+            assert ["early"] == await look.read(subjects)
+            await store.write(note("late"))
+            assert ["early", "late"] == await look.read(subjects)
+            with pytest.raises(sa.exc.DBAPIError):
+                await look.read(note("never"))
         assert ["early", "late"] == await store.read(subjects)
 
     async def test_a_write_in_a_read_is_refused(self, store: Store) -> None:

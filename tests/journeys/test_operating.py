@@ -1,25 +1,31 @@
 """An operator's day: an answer nobody got is found, told, said again and traced; a model that fails is no ready one."""
 
+import socket
 from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault as Refusal
 from tests.fakes.model_server import Fault, Reply
 from tests.journeys.house import House, house
+from tests.journeys.test_metrics import figures
 
 
 async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path: Path) -> None:
     """The owner hears of it in their chat, once; `outbox` has it with why; driven again it arrives, which is told."""
-    async with house(tmp_path) as here:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         await owner(here)
         here.model.script(Reply("You practised a lot."))
         refusal = Refusal(kind="status", status=400, method="sendMessage", description="Bad Request: nonsense", chat=2)
-        here.sim.faults.script(refusal.model_copy(update={"times": 2}))
+        here.sim.faults.script(refusal.model_copy(update={"times": None}))
         here.sim.say(2, "how much did I practise?")
-        await here.told(1, "Something could not be delivered: 1 dead, 0 unknown; the newest: Bad Request: nonsense")
+        await here.told(1, "1 refused for good, 0 that nobody knows of; the newest: Bad Request: nonsense")
         listed = await here.operator("outbox.list", {"states": ["dead"]})
         (letter,) = [line for line in listed if not line["cause"].startswith("dead:")]
         (before,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]
-        status = await here.operator("status")
+        status, measured = await here.operator("status"), await figures(address)
+        here.sim.faults.clear()
         await here.operator("outbox.retry", {"id": letter["id"]})
         for apology in listed:
             if apology != letter:
@@ -33,9 +39,10 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
     assert f"`tenk outbox retry {letter['id']}` says it again" in before["verdict"][1]
     assert "Delivered: 1 of 1 part" in after["verdict"][1]
     assert ["received", "admitted", "claimed"] == [hop["hop"] for hop in after["hops"]][:3]
-    assert "1 dead" in status["needs_you"]["letters"]
+    assert "1 dead; the newest: Bad" in status["needs_you"]["letters"]
+    assert 2 == measured['tenk_outbox_failed{state="dead"}']
     assert {"outbox_retried", "outbox_discarded"} <= {row["action"] for row in audit}
-    assert 1 == sum("could not be delivered:" in text for text in here.texts(1))
+    assert 1 == sum("refused for good" in text for text in here.texts(1))
 
 
 async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """Owners and operators run the bot from chats of their own: they are asked, decide, and see what became of it."""
 
 import re
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import Reply
 from tests.journeys.house import House, house
-from tests.journeys.streets import DiscordStreet, TelegramStreet
+from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, street
 
 CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{4}(?:-[2-9A-HJ-NP-Z]{4}){3}\b")
 FOR_OPERATORS = ("/users", "/requests", "/approve 1", "/deny 1", "/block 1", "/role 1 member", "/invite")
@@ -115,3 +117,61 @@ async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
         here.sim.say(1, "/requests")
         await here.told(1, "Nobody waits")
         assert {"owner", "member"} == {user["role"] for user in await here.operator("users.list")}
+
+
+async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
+    """An owner mentions the bot where it is not allowed, allows it, and says what is meant for it."""
+    async with street(kind, tmp_path, people=2) as here:
+        assert isinstance(here, PlatformStreet)
+        side, model = here.side, here.here.model
+        group = f"/group{side.mention}" if kind is TelegramStreet else f"{side.mention} /group"
+        await here.let_in(1)
+        await here.let_in(2)
+        room = side.room(9)
+
+        def told() -> list[SeenMessage]:
+            return side.answers(room, person=1)
+
+        async def reads(words: str) -> SeenMessage:
+            await here.here.until(lambda: any(words in one.text for one in told()), f"{words!r} in the room")
+            return next(one for one in told() if words in one.text)
+
+        side.say(room, f"{side.mention} may I?", person=2)
+        side.say(room, f"{side.mention} hello", person=1)
+        asked = await reads("not allowed yet")
+        assert 1 == len(told())
+        buttons = dict(asked.buttons)
+        side.press(room, asked.message_id, buttons["Allow this channel"], person=2)
+        side.press(room, asked.message_id, buttons["Allow this channel"], person=1)
+        await reads("is allowed")
+        model.script(Reply("Hello Bea."), Reply("To all."))
+        side.say(room, f"{side.mention} and now?", person=2)
+        await reads("Hello Bea.")
+        side.say(room, f"{group} all", person=2)
+        await reads("/group is for operators")
+        side.say(room, f"{group} all", person=1)
+        await reads("All that is said here")
+        side.say(room, "nobody in particular", person=2)
+        await reads("To all.")
+        side.say(room, f"{group} off", person=1)
+        await reads("answer nobody in this channel")
+        before = len(told())
+        side.say(room, f"{side.mention} still there?", person=2)
+        await here.here.settled()
+        assert before == len(told())
+        audit = [row["action"] for row in await here.here.operator("users.audit")]
+        assert 3 == audit.count("group_changed")
+
+
+@pytest.mark.timeout(60)
+async def test_a_group_is_allowed_from_the_chat_itself(tmp_path: Path) -> None:
+    """On Telegram."""
+    await heard_in_a_room(tmp_path, TelegramStreet)
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])
+async def test_a_channel_is_allowed_from_itself(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
+    """On Discord and Slack."""
+    await heard_in_a_room(tmp_path, kind)

@@ -30,6 +30,21 @@ chats = sa.Table(  # where people who are let in talk to the bot: what a channel
     sa.Index(None, "channel", "account", "heard_at"),
 )
 
+groups = sa.Table(  # as operators set them from the chat itself; others are as the configuration says
+    "groups",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("chat", sa.String(128), nullable=False),
+    sa.Column("allowed", sa.Boolean, nullable=False),
+    sa.Column("every_message", sa.Boolean, nullable=False),  # the bot is meant by all that is said
+    sa.Column("context", sa.SmallInteger, nullable=False),  # messages said before that it reads
+    sa.Column("changed_at", Instant, nullable=False),
+    sa.UniqueConstraint("tenant_id", "channel", "account", "chat"),
+)
+
 inbox = sa.Table(
     "inbox",
     metadata,

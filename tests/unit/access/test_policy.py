@@ -16,7 +16,19 @@ from channels.messages import (
     Sender,
 )
 from gateway.access.config import AccessConfig
-from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair, Refuse, Silence, decide, is_let_in
+from gateway.access.policy import (
+    AccessSnapshot,
+    Admit,
+    AskGroup,
+    Decision,
+    Enrol,
+    Pair,
+    Refuse,
+    Silence,
+    decide,
+    is_let_in,
+)
+from gateway.store.groups import Group
 from gateway.store.people import BY_POLICY, Newcomer, Person
 from tests.fakes.people import message
 
@@ -220,3 +232,27 @@ def test_let_in_is_whom_somebody_decided_to_let_in(person: Person | None, config
     snapshot = AccessSnapshot([] if person is None else [person])
     rules = config.rules_of("telegram", "main")
     assert let_in == is_let_in(snapshot, rules, "default", "telegram:42", "telegram:main")
+
+
+def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_moves() -> None:
+    """Mentions and commands of theirs, no edits; once it is allowed, whoever is let in is answered there (A24, A31)."""
+    roles = {"1": "owner", "2": "operator", "3": "member"}
+    known = [
+        replace(ANA, user_id=f"u{id_}", role=role, identities=frozenset({f"telegram:{id_}"}))
+        for id_, role in roles.items()
+    ]
+    snapshot, rules = AccessSnapshot(known), AccessConfig()
+
+    def meets(sender: str, chat: str = "-5", *, mentions: bool = True, edited: bool = False) -> type:
+        said = message(sender, kind=ChatKind.GROUP, chat=chat, edited=edited)
+        return type(decide(snapshot, rules, replace(said, mentions_bot=mentions)))
+
+    assert [AskGroup, AskGroup, Silence, Silence] == [meets(sender) for sender in "1239"]
+    assert [Silence, Silence] == [meets("1", mentions=False), meets("1", edited=True)]
+    snapshot.put_group(Group("g", "default", "telegram", "main", "-5", allowed=True))
+    assert [Admit, Admit, Admit, Silence] == [meets(sender) for sender in "1239"]
+    assert AskGroup is meets("1", "-1005")
+    snapshot.chat_moved("telegram", "-5", "-1005")
+    assert Admit is meets("3", "-1005")
+    snapshot.put_group(Group("g", "default", "telegram", "main", "-5", allowed=False))
+    assert Silence is meets("3", "-1005")

@@ -1,5 +1,6 @@
 """`tenk chat` as a person uses it: a process of its own, with and without a gateway that runs."""
 
+import json
 import os
 import pty
 import select
@@ -70,6 +71,25 @@ def test_running_gateway_is_talked_to(tmp_path: Path):
     with gateway(tmp_path):
         assert "45 min" in chat(tmp_path, "--print", "/log 45m guitar").stdout
         assert "guitar" in chat(tmp_path, "--print", "How is it going?").stdout
+
+
+def test_an_earlier_conversation_is_gone_on_with(tmp_path: Path):
+    """By the end of its id; an unknown one is an error and nothing is said. Another model is asked where none runs."""
+    with gateway(tmp_path):
+        chat(tmp_path, "--print", "I like scales")
+        chat(tmp_path, "--print", "/new")
+        (held,) = json.loads(tenk_sessions(tmp_path))
+        done = chat(tmp_path, "--resume", held["id"][-8:], "--print", "/title")
+        assert "We are back in “I like scales”" in done.stdout and "is called “I like scales”" in done.stdout
+        unknown = chat(tmp_path, "--resume", "abcdef12", "--print", "hello")
+        other = chat(tmp_path, "--model", "offline", "--print", "hello")
+    assert (1, "", 1, "") == (unknown.returncode, unknown.stdout, other.returncode, other.stdout)
+    assert "no such conversation" in unknown.stderr and "a gateway runs here" in other.stderr
+
+
+def tenk_sessions(home: Path) -> str:
+    """`tenk sessions list --json`."""
+    return ForkServer.of().run(["-m", "gateway", "sessions", "list", "--json"], environment(home), home, 50).stdout
 
 
 def test_gateway_without_a_console_is_named(tmp_path: Path):

@@ -2,17 +2,29 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from agent.errors import FailureKind
+from agent.ports import ModelFailure
+from channels.base import ChannelState
 from channels.messages import Address, Rendered
-from gateway.ops.alerts import Review, review
-from gateway.ops.status import Trouble
-from gateway.store import alerts, outbox, reports
+from gateway.errors import StoreUnavailable
+from gateway.ops.alerts import OwnerAlerts, Review, _places, review
+from gateway.ops.instrumentation import ModelWatch
+from gateway.ops.status import GatewayStatus, ModelStanding, Trouble
+from gateway.store import alerts, outbox, people, reports
 from gateway.store.alerts import Alert
 from gateway.store.outbox import Action, OutboxPart
+from gateway.store.people import Newcomer
+from gateway.store.tables.traffic import chats as chats_table
+from gateway.supervision import Faults
 from gateway.texts import HARNESS
-from tests.fakes.people import NOON, database, minutes
+from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.people import NOON, OnConnection, database, minutes
+from tests.fakes.spine import quick_store
 
 DOWN = Trouble("channel", "telegram:main", "no route")
 KEY = Trouble("key", "openai:x", "refused", at_once=True)
@@ -120,6 +132,91 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     """That it is there and what to do, and that it is over, in each language."""
-    values = {"name": "telegram:main", "why": "no route", "minutes": 5}
+    values = {"name": "telegram:main", "why": "no route", "minutes": 5, "dead": 2, "unknown": 1}
     told, over = (HARNESS.text(locale, f"alerts.{kind}{end}", **values) for end in ("", "_over"))
     assert ("no route" in told, "tenk" in told, "✅" in over) == (True, True, True)
+
+
+class Accounts:
+    """Channel accounts as their manager has them."""
+
+    def __init__(self, **states: ChannelState) -> None:
+        self._states = states
+
+    def states(self) -> dict[str, tuple[ChannelState, str, None]]:
+        """As the manager says."""
+        return {f"{name}:main": (state, f"{state.value} why", None) for name, state in self._states.items()}
+
+
+async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
+    """A channel that starts is neither well nor in trouble, nor a model nobody asked; a failed one is told at once."""
+    accounts = Accounts(a=ChannelState.READY, b=ChannelState.STARTING, c=ChannelState.DEGRADED, d=ChannelState.FAILED)
+    watch = ModelWatch(lambda: NOON)
+    watch.note_failure("openai:x", ModelFailure(FailureKind.QUOTA, "no credit"))
+    watch.note_failure("openai:y", ModelFailure(FailureKind.SERVER, "broke"))
+    watch.note_response("openai:z")
+    model = ModelStanding("openai:x", dict, watch)
+    with database() as connection:
+        standing = GatewayStatus(OnConnection(connection), accounts, None, None, model, NOON, Faults())  # type: ignore[arg-type]  # what it asks
+        found = await standing.troubles()
+    assert {
+        "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
+        "key openai:z": None, "model openai:z": None, "letters": None,
+    } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
+
+
+def test_nobody_is_told_through_what_is_down() -> None:
+    """An owner's other chat is taken, the one they were heard in last else; members hear nothing."""
+    with database() as connection:
+        for sender, role in (("42", "owner"), ("43", "member")):
+            newcomer = Newcomer("default", f"telegram:{sender}", "telegram:main", "Ana", role, "cli")
+            person = people.enrol(connection, newcomer, NOON)
+            people.link(connection, "default", f"slack:T1:U{sender}", person.user_id, NOON)
+            for minute, channel in enumerate(("slack", "telegram")):
+                where = Address(channel, "main", f"{channel}{sender}")
+                connection.execute(sa.insert(chats_table), {
+                    "tenant_id": "default", "channel": where.channel, "account": where.account, "chat": where.chat,
+                    "thread": "", "direct": True, "user_id": person.user_id, "heard_at": NOON + minutes(minute),
+                })  # fmt: skip
+        assert ["telegram42"] == [where.chat for _, where in _places(connection, "")]
+        assert ["slack42"] == [where.chat for _, where in _places(connection, "telegram:main")]
+
+
+async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:
+    """Whoever becomes owner later hears of what still lasts; a store that does not answer is told to who looks."""
+    store = await quick_store(tmp_path / "tenk.db")
+    found: list[dict[str, Trouble | None] | StoreUnavailable] = [{KEY.key: KEY}, {KEY.key: KEY}, StoreUnavailable("no")]
+
+    async def look() -> dict[str, Trouble | None]:
+        result = found.pop(0)
+        if isinstance(result, StoreUnavailable):
+            raise result
+        return result
+
+    channel = FakeChannel()
+    owners = OwnerAlerts(store, look, FakeChannels(channel), Published(), lambda: NOON)  # type: ignore[arg-type]  # what it asks
+    await owners.look()
+    assert {} == await store.read(alerts.known_alerts)
+    await store.write(an_owner)
+    await owners.look()
+    said = await store.read(lambda connection: reports.outbox_lines(connection, "default", 9))
+    assert ["42"] == [line.chat for line in said]
+    with pytest.raises(StoreUnavailable):
+        await owners.look()
+    await store.aclose()
+
+
+def an_owner(connection: sa.Connection) -> None:
+    """Somebody who has talked to the bot alone."""
+    person = people.enrol(connection, Newcomer("default", "sim:42", "sim:main", "Ana", "owner", "cli"), NOON)
+    connection.execute(sa.insert(chats_table), {
+        "tenant_id": "default", "channel": "sim", "account": "main", "chat": "42", "thread": "", "direct": True,
+        "user_id": person.user_id, "heard_at": NOON,
+    })  # fmt: skip
+
+
+class Published:
+    """A delivery that delivers nothing."""
+
+    def publish(self, rows: object) -> None:
+        """As the delivery's."""

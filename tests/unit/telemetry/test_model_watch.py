@@ -1,5 +1,6 @@
 """Which models fail is known by how each did when it was asked last."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -70,6 +71,17 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     assert ("key test:watched", True) == (refused.key, refused.at_once)
     rests = ModelStanding("test:watched", lambda: {"test:watched": "rests until then"}, watch).states()
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
+
+
+async def test_a_persons_own_refused_key_is_their_matter() -> None:
+    """The model is as well for everybody else as it was; of what breaks it tells, whosever key it was."""
+    watch, told = ModelWatch(), Told()
+    own = replace(REQUEST, own_credential=True)
+    for kind, failing in ((FailureKind.AUTH, 0), (FailureKind.QUOTA, 0), (FailureKind.SERVER, 1)):
+        told.next = ModelFailure(kind, "no")
+        with pytest.raises(ModelFailure):
+            await MeasuredModel(told, watch).respond(own, lambda _: None)
+        assert failing == len(watch.failing)
 
 
 async def test_what_a_model_costs_is_counted() -> None:

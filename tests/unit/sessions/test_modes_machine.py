@@ -1,0 +1,257 @@
+"""A session in all modes, on the pure objects: each message in exactly one turn of its person's, or cleared.
+
+What is decided is the product's (`SessionTurn`, `modes`, `inbox_rules`); what stands for the store is a dictionary, for
+the worker one rule a step. `test_session_machine` plays the same over the real store, a hundred times more slowly.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from agent.transcript import EndReason
+from channels.messages import Address, ChatKind, InboundMessage, Sender
+from gateway.commands.base import MODES
+from gateway.sessions.inbox_rules import is_marked, join_rows, joins, words_of
+from gateway.sessions.modes import rows_to_merge, rows_to_steer
+from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
+from tests.fakes.amounts import share
+
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+PLACE = Address("sim", "main", "g1")
+STEPS = st.integers(0, 4)
+USERS = st.sampled_from(["p1", "p2"])
+
+
+def a_row(id_: int, user: str, text: str) -> InboxRow:
+    """What somebody said in the group."""
+    event = InboundMessage(
+        event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
+        kind=ChatKind.GROUP, text=text, mentions_bot=True,
+    )  # fmt: skip
+    return InboxRow(id_, "default", "key", user, event, NOON)
+
+
+def marked(row: InboxRow) -> bool:
+    """Whether it interrupts in any mode."""
+    return is_marked(row.event, "talk")
+
+
+@dataclass
+class KeptTurn:
+    """A turn as the store has it."""
+
+    claimed: ClaimedTurn
+    rows: list[InboxRow]  # as they read when they were taken
+    ended: EndReason | None = None
+    why: str | None = None  # whose word ended it
+
+
+@dataclass
+class Kept:
+    """What outlives the process."""
+
+    mode: str = "steer"
+    waiting: dict[int, InboxRow] = field(default_factory=dict)
+    turns: list[KeptTurn] = field(default_factory=list)
+    cleared: dict[int, str] = field(default_factory=dict)  # by whom
+    said: dict[int, InboxRow] = field(default_factory=dict)  # as each reads in the end
+    newest: int = 0
+
+
+class ModesMachine(RuleBasedStateMachine):
+    """Two people, one session, a worker that moves when a rule says so, and a process that may die between any two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = Kept()
+        self.stops: list[EndReason] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """A process starts: what was under way is gone on with, before anything that waits."""
+        self.turn = SessionTurn()
+        self.at_work: KeptTurn | None = None
+        under_way = [kept for kept in self.kept.turns if kept.ended is None]
+        assert len(under_way) <= 1, "one turn at a time"
+        if under_way:
+            self.turn.begin()
+            self.turn.claim(under_way[0].claimed)
+            self.at_work = under_way[0]
+
+    # ------------------------------------------------------------ what people do
+
+    @rule(user=USERS, mark=st.sampled_from(["", "", "! "]), then=STEPS)
+    def say(self, user: str, mark: str, then: int) -> None:
+        """Somebody says something, and the worker gets so far."""
+        self.kept.newest += 1
+        row = a_row(self.kept.newest, user, f"{mark}w{self.kept.newest}")
+        self.kept.said[row.id] = self.kept.waiting[row.id] = row
+        self.offer(row)
+        self.work(then)
+
+    def offer(self, row: InboxRow) -> None:
+        """As `Session.offer`."""
+        if marked(row) or self.kept.mode == "interrupt":
+            before = self.turn.cancelled
+            self.turn.interrupt(row)
+            if before is None and self.turn.cancelled is not None and self.at_work is not None:
+                self.at_work.why = row.user_id
+
+    @precondition(lambda self: self.kept.waiting)
+    @rule(data=st.data(), mark=st.sampled_from(["", "! "]))
+    def edit(self, data: st.DataObject, mark: str) -> None:
+        """Somebody changes what waits still."""
+        old = self.kept.waiting[data.draw(st.sampled_from(sorted(self.kept.waiting)))]
+        assert isinstance(old.event, InboundMessage)
+        row = replace(old, event=replace(old.event, text=f"{mark}w{old.id}"))
+        self.kept.said[row.id] = self.kept.waiting[row.id] = row
+        self.turn.rows[:] = [row if other.id == row.id else other for other in self.turn.rows]
+        self.offer(row)
+
+    @rule(user=USERS)
+    def stop(self, user: str) -> None:
+        """`/stop` of a member: of their own alone."""
+        self.kept.newest += 1
+        if self.turn.cancel(EndReason.STOPPED, self.kept.newest, user) and self.at_work is not None:
+            self.at_work.why = self.at_work.why or user
+        for id_, row in list(self.kept.waiting.items()):
+            if row.user_id == user:
+                self.kept.cleared[id_] = user
+                del self.kept.waiting[id_]
+
+    @rule(mode=st.sampled_from(MODES))
+    def set_mode(self, mode: str) -> None:
+        """`/mode`."""
+        self.kept.mode = mode
+        if self.turn.is_live:
+            self.turn.steers = mode == "steer"
+
+    @rule(then=STEPS)
+    def ask_beside(self, then: int) -> None:
+        """`/btw`: nothing of the session moves for it; the worker goes on."""
+        self.work(then)
+
+    # ------------------------------------------------------------ what the worker does
+
+    def work(self, times: int) -> None:
+        """The worker gets so far."""
+        for _ in range(times):
+            self.work_once()
+
+    def work_once(self) -> None:
+        """The next thing that the worker would do."""
+        match self.turn.state:
+            case TurnState.ENDED:
+                self.take()
+            case TurnState.CLAIMING if self.at_work is None:
+                self.claim()
+            case TurnState.CLAIMING:
+                self.turn.run(steers=self.kept.mode == "steer", on_cancel=self.stops.append)
+            case TurnState.RUNNING:
+                self.go_on()
+            case TurnState.FINISHING:
+                self.end(EndReason.COMPLETED)
+
+    def take(self) -> None:
+        """As `Session._handle`: the first that waits, with what becomes one turn with it."""
+        waiting = sorted(self.kept.waiting.values(), key=lambda row: row.id)
+        if waiting:
+            first, *others = waiting
+            along = rows_to_merge(first, others, self.kept.mode, joins=lambda _: True, is_marked=marked)
+            self.turn.rows = [first, *along]
+            self.turn.begin()
+
+    def claim(self) -> None:
+        """As `Session._begin`: what was cleared meanwhile is left out."""
+        rows = [row for row in self.turn.rows if row.id in self.kept.waiting]
+        if not rows:
+            self.turn.end()
+            return
+        row = join_rows(rows[:1])
+        turn = TurnRow(f"t{len(self.kept.turns)}", "default", "s1", row.user_id, "chat", PLACE, None, NOON)
+        self.at_work = KeptTurn(ClaimedTurn(turn, row.id, None, None, ()), [])
+        self.kept.turns.append(self.at_work)
+        self.turn.claim(self.at_work.claimed)
+        self.read(rows)
+
+    def read(self, rows: list[InboxRow]) -> None:
+        """They are in the turn from now on."""
+        assert self.at_work is not None
+        for row in rows:
+            self.at_work.rows.append(self.kept.waiting.pop(row.id))
+
+    def go_on(self) -> None:
+        """A checkpoint: it ends, it reads what was said meanwhile, or it answers."""
+        assert self.at_work is not None
+        turn = self.at_work.claimed.turn
+        mine = [row for row in self.in_order() if row.user_id == turn.user_id]
+        ending = next((row for row in mine if marked(row) or self.kept.mode == "interrupt"), None)
+        if self.turn.cancelled is None and ending is not None:
+            self.turn.interrupt(ending)
+            self.at_work.why = ending.user_id
+        if self.turn.cancelled is not None:
+            self.turn.finish()
+            self.end(self.turn.cancelled)
+            return
+        steering = rows_to_steer(self.in_order(), joins=lambda row: joins(row, turn), is_marked=marked)
+        if self.turn.may_steer and steering:
+            self.read(steering)
+        else:
+            self.turn.finish()
+
+    def in_order(self) -> list[InboxRow]:
+        """What waits."""
+        return sorted(self.kept.waiting.values(), key=lambda row: row.id)
+
+    def end(self, reason: EndReason) -> None:
+        """The end is committed."""
+        assert self.at_work is not None
+        self.at_work.ended, self.at_work = reason, None
+        self.turn.end()
+
+    @rule(then=STEPS)
+    def kill(self, then: int) -> None:
+        """The process dies; the next one begins from what is kept."""
+        self.begin()
+        self.work(then)
+
+    # ------------------------------------------------------------ what must hold
+
+    def teardown(self) -> None:
+        """Let everything come to its end, then count."""
+        for _ in range(10 * (len(self.kept.said) + 2)):
+            self.work_once()
+        assert not self.kept.waiting and self.at_work is None, "something waits for ever"
+        read = [row for kept in self.kept.turns for row in kept.rows]
+        assert len(read) == len({row.id for row in read}), "a message is in two turns"
+        assert {row.id for row in read} | set(self.kept.cleared) == set(self.kept.said), "a message is in no turn"
+        assert not {row.id for row in read} & set(self.kept.cleared), "a message was cleared and read"
+        assert all(self.kept.said[id_].user_id == who for id_, who in self.kept.cleared.items())
+        for kept in self.kept.turns:
+            owner = kept.claimed.turn.user_id
+            assert {owner} == {row.user_id for row in kept.rows}, "another member's words in a turn"
+            assert kept.ended is EndReason.COMPLETED or kept.why == owner, "somebody else ended it"
+        for user in ("p1", "p2"):
+            mine = [row.id for row in read if row.user_id == user]
+            assert sorted(mine) == mine, "a person's own order"
+        assert all(words_of(row.event, "talk") == f"w{row.id}" for row in read), (
+            "as it reads in the end, without the mark"
+        )
+
+
+TestModes = ModesMachine.TestCase
+TestModes.settings = settings(max_examples=share(200), stateful_step_count=50, deadline=None)
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(300)
+class TestModesAtLength(ModesMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    """The same, 2,000 times."""
+
+    settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)
