@@ -168,6 +168,11 @@ class SerialWorker(Generic[T]):
         """Whether it broke, and waits to be taken up again."""
         return self._resting
 
+    @property
+    def held(self) -> bool:
+        """Whether it starts on no further row for now."""
+        return self._held
+
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
         self.head.offer(row)

@@ -69,6 +69,11 @@ def span(name: str, attributes: Attributes, *, client: bool = False) -> "Iterato
             raise
 
 
+def trace_id_of(current: "Span | None") -> dict[str, str]:
+    """What log lines name the trace by; nothing where none is recorded."""
+    return {} if current is None else {"trace_id": f"{current.get_span_context().trace_id:032x}"}
+
+
 def note_attributes(attributes: Attributes) -> None:
     """Add to the span that this happens in."""
     if _tracers:

@@ -53,6 +53,7 @@ from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
+from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import approvals, earlier, talk
@@ -163,8 +164,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
-    valid = timedelta(seconds=settings.permissions.expires_s)
-    questions = Questions(deps.buttons, deps.product.catalogue, valid)
+    questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     return SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
@@ -198,6 +198,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
+        signs=StatusReactions(store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )

@@ -67,6 +67,8 @@ _MOODS = (
     r"(?:rough|bad|awful|terrible) (?:day|week)|(?:so|too|really|very) tired",
     r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
     r"triste|agotad[oa]|frustrad[oa]|desanimad[oa]|deprimid[oa]|desmotivad[oa]|hart[oa]|cansad[oa]|no avanzo|no mejoro",
+    r"no tengo (?:ganas|fuerzas|energ[ií]as?|[aá]nimos?)|no me apetece (?:nada|practicar|tocar|estudiar)",
+    r"(?:do not|don['’]?t) feel like (?:it|anything|doing anything|practi[cs]ing|playing|studying)",
     r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
     r"sin (?:ganas|motivaci[oó]n)|ganas de (?:dejarlo|llorar)|desesperad[oa]|no puedo m[aá]s",
     r"(?:cada vez|cada d[ií]a) (?:\w+ )?peor",

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
-from agent.coach.kept_plan import kept_plan_text
+from agent.coach.kept_plan import day_plan_text, kept_plan_text
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -27,6 +27,7 @@ from agent.coach.numbers import Number, one_number_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
+from agent.coach.plan_wish import day_asked, wants_next_week
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reminders import MAX_ABOUT_CHARS
@@ -165,9 +166,11 @@ def _ask_amount(work: Work, task: Task) -> str:
 
 
 def _describe(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
-    """What would be written: "45 min guitar, yesterday"."""
+    """What would be written: "45 min of guitar, yesterday"."""
     parts = [] if minutes is None else [spell_minutes(minutes)]
     parts += [] if skill is None else [escape(skill)]
+    if len(parts) > 1:
+        parts = [say(work.language, "amount.of", minutes=parts[0], skill=parts[1])]
     named = [] if day is None or day == work.today else [say_date(work.language, day, work.today)]
     return ", ".join([" ".join(parts), *named])
 
@@ -231,9 +234,11 @@ def _chart(work: Work, task: Task) -> str:
 def _plan(work: Work, task: Task) -> str:
     """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
     if task.act is not Act.PLAN and "show_plan" in work.view.tools:
-        kept = work.require(PlanReport)
-        if kept.found:
-            return kept_plan_text(work.language, kept)
+        kept, is_next = work.read(PlanReport), wants_next_week(task.text)
+        if kept is None or (is_next and not kept.is_next):
+            raise work.needs(RuleCall(TOOLS[PlanReport], {"week": "next"} if is_next else {}))
+        if kept.found or is_next:
+            return day_plan_text(work.language, kept, day_asked(task.text)) or kept_plan_text(work.language, kept)
     journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None or patterns is None:
         raise work.needs(*(RuleCall(TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
@@ -241,7 +246,7 @@ def _plan(work: Work, task: Task) -> str:
     sessions = plan_sessions(journey, patterns, frame)
     text = plan_text(work.language, journey, patterns, frame, sessions)
     if task.act is not Act.PLAN:
-        return f"{text}\n\n{say(work.language, 'plan.not_kept')}"
+        return "\n\n".join((say(work.language, "plan.none_yet"), text, say(work.language, "plan.not_kept")))
     if journey.overall.total_minutes and "save_weekly_plan" in work.view.tools:
         found: list[JsonValue] = [
             {"type": each.type.value, "title": each.title, "description": each.description, "skill_id": each.skill_id}

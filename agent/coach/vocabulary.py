@@ -14,7 +14,7 @@ _LISTS = {
     "P": "of on at with to de del con a al en",
     "T": "the my some an la el las los mi un una",
     "c": "and y doing focusing working",
-    "R": "actually sorry oops correction perdón perdon corrección correccion realidad",
+    "R": "actually sorry oops correction perdón perdon perdona perdone disculpa corrección correccion realidad",
     "W": "wait espera",
     "t": "it that",
     "b": "was eran fueron fue",

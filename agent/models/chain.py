@@ -135,9 +135,10 @@ def _to_tell(failures: Sequence[ModelFailure]) -> ModelFailure:
 
 def _since_asked(request: ModelRequest) -> Sequence[object]:
     """What stands behind the person's last words."""
-    items = list(request.items)
-    last = max((place for place, item in enumerate(items) if isinstance(item, UserItem)), default=-1)
-    return items[last + 1 :]
+    start = len(request.items)
+    while start and not isinstance(request.items[start - 1], UserItem):
+        start -= 1
+    return request.items[start:]
 
 
 def _is_under_way(request: ModelRequest) -> bool:

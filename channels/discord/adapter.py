@@ -206,12 +206,14 @@ class DiscordChannel:
         """Set our reaction, and only then take away the one before: one of ours at most stays on a message."""
         where = {"channel_id": target_of(address), "message_id": message_id}
         wanted = None if sign is None else REACTIONS[sign]
-        before = self._reactions.pop(message_id, None)
+        known = self._reactions.pop(message_id, None)
         if wanted is not None:
             await self._call("PUT", _REACTION, at=where | {"emoji": wanted})
             self._reactions[message_id] = wanted
-        if before is not None and before != wanted:
-            await self._call("DELETE", _REACTION, at=where | {"emoji": before})
+        # what was set before a restart is forgotten: what is cleared then may be any of them
+        for before in [known] if known is not None else REACTIONS.values() if wanted is None else ():
+            if before != wanted:
+                await self._call("DELETE", _REACTION, at=where | {"emoji": before})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""

@@ -70,9 +70,9 @@ class ReactionMemory:
         Raises:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
         """
-        # what was set before a restart is forgotten; what is cleared then is most likely the working sign
-        before = self._set.pop((chat, ts), None if sign is not None else REACTIONS[Sign.WORKING])
-        if before is not None:
+        # what was set before a restart is forgotten: what is cleared then may be any of them
+        known = self._set.pop((chat, ts), None)
+        for before in [known] if known is not None else REACTIONS.values() if sign is None else ():
             await self._change("reactions.remove", chat, ts, before, done="no_reaction")
         if sign is not None:
             await self._change("reactions.add", chat, ts, REACTIONS[sign], done="already_reacted")

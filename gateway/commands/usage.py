@@ -56,7 +56,7 @@ def _beginnings(who: Principal, today: date) -> list[datetime]:
 
 
 def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
-    if not total.calls:
+    if not (total.input_tokens or total.output_tokens or total.cost_microusd):  # rules answer without any
         return texts.text(locale, "commands.usage_nothing")
     tokens = texts.text(
         locale,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from channels.base import Channel
+from channels.base import Channel, Sign
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
@@ -130,6 +130,11 @@ class Delivery:
             worker.lane.on_moved(new.lane.name)
             worker.queue.head.rewind()  # what it still had in memory has moved
         new.reread()
+
+    def show_refused(self, address: Address, message_id: str) -> None:
+        """A message was not accepted: its person sees a sign of it, where there are any."""
+        if self._deps.config.signs != "off":
+            self._deps.channels.react(address, message_id, Sign.REFUSED)
 
     def pacer(self, channel: Channel) -> Pacer:
         """When calls of this account may go; signs and live edits are to ask it too."""

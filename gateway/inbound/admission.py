@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from agent.calendar import is_zone
-from channels.base import Channel
+from channels.base import Channel, Sign
 from channels.messages import (
     Address,
     Button,
@@ -176,7 +176,8 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         person = self._with_zone(event, person)
         if plan.over is not None:
-            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
+            over, sign = f"over the {plan.over.bound} bound", None if is_talk(event) else Sign.REFUSED
+            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over, sign=sign)
         keeps = self._keeps_talk and plan.reads_talk
         return replace(open_row(event, person, self._doorway.agent), kept=keeps or not is_talk(event))
 

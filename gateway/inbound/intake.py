@@ -13,11 +13,12 @@ from typing import Protocol
 import structlog
 
 from channels.base import Channel, ChannelState, KnownChat, NotPersisted
+from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
 from gateway.access.flood import FloodWatch
-from gateway.access.limits import PersonLimits
+from gateway.access.limits import Over, PersonLimits
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
@@ -98,6 +99,7 @@ class Intake:
         self._limits = PersonLimits(access.limits, self._doorway.clock_s)
         self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
         self._flood = FloodWatch(self._doorway.clock_s)
+        self._told_over_s: BoundedDict[str, float] = BoundedDict(NOTED_AT_MOST)  # by chat
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
@@ -154,8 +156,8 @@ class Intake:
         talk = is_talk(event)
         waiting = 0 if talk else self._waiting(session_key(event, event.kind, self._doorway.agent))
         over = self._limits.take(counted, waiting)
-        if over is not None and talk:  # nobody asked the bot anything: it says nothing
-            over = replace(over, tell=False)
+        if over is not None and (talk or not self._may_tell(event.address.lane, over)):
+            over = replace(over, tell=False)  # nobody asked the bot anything, or the chat has just read it
         return Plan(event, decision, over, waiting, counted=counted, reads_talk=reads)
 
     def _as_meant(self, event: InboundEvent) -> InboundEvent:
@@ -164,6 +166,20 @@ class Intake:
             return event
         group = self._snapshot.group(event.tenant, event.address)
         return replace(event, mentions_bot=True) if group is not None and group.every_message else event
+
+    def _may_tell(self, lane: str, over: Over) -> bool:
+        """Whether a chat is told now that somebody in it is over a bound: once a minute, whoever it is."""
+        now_s, told_s = self._doorway.clock_s(), self._told_over_s.get(lane)
+        if not over.tell or (told_s is not None and now_s - told_s < self._access.limits.notice_every_s):
+            return False
+        self._told_over_s[lane] = now_s
+        return True
+
+    def show_refused(self, plans: Sequence[Plan]) -> None:
+        """Whoever was over a bound sees that their message was not accepted, also where they are not told."""
+        for plan in plans:
+            if plan.over is not None and isinstance(plan.event, InboundMessage) and not is_talk(plan.event):
+                self._delivery.show_refused(plan.event.address, plan.event.message_id)
 
     def _seal(self, event: InboundEvent) -> InboundEvent:
         """The event as it may be stored: the token of its own way, and what was given to /connect."""
@@ -205,6 +221,7 @@ class Intake:
         for row in done.admitted:
             series(INBOUND, row.event.address.channel, row.event.type).inc()
             self._bus.publish(row)
+            log.debug("message_admitted", inbox_id=row.id, user_id=row.user_id, session=row.session_key)
         self._delivery.publish(done.replies)
         for lane in done.parked:
             self._delivery.park(lane)
@@ -280,6 +297,7 @@ class ChannelSink:
                 self._intake.look_again(plans)
                 raise NotPersisted(str(error)) from error
             failpoint("inbox_post")
+            self._intake.show_refused(plans)
         failpoint("acked")
 
     def _plans(self, events: Sequence[InboundEvent], unread: list[Rejected]) -> Iterator[Plan]:

@@ -150,7 +150,9 @@ class ChannelManager:
         ready = self._held[address.channel, address.account].ready
         return ready.result().limits.hints if ready.done() else ""
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    def react(
+        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
+    ) -> None:
         """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
         ready = self._held[address.channel, address.account].ready
         channel: object = ready.result() if ready.done() else None
@@ -160,7 +162,9 @@ class ChannelManager:
             self._reacting[where] = reacting = self._tasks.create_task(
                 self._react(ask, address.channel, self._reacting.get(where))
             )
-            reacting.add_done_callback(partial(self._forget_reaction, where))
+            reacting.add_done_callback(partial(self._forget_reaction, where, then))
+        elif then is not None:
+            then()
 
     async def _react(
         self, ask: Callable[[], Awaitable[None]], channel: str, before: "asyncio.Task[None] | None"
@@ -170,7 +174,11 @@ class ChannelManager:
                 await asyncio.wait([before])
             await self._sign(ask(), "sign_failed", channel)
 
-    def _forget_reaction(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
+    def _forget_reaction(
+        self, where: tuple[Address, str], then: Callable[[], None] | None, task: "asyncio.Task[None]"
+    ) -> None:
+        if then is not None and not task.cancelled():
+            then()
         if self._reacting.get(where) is task:
             del self._reacting[where]
 
@@ -180,6 +188,10 @@ class ChannelManager:
             f"{channel}:{account}": (held.state, held.detail, held.heard_at)
             for (channel, account), held in self._held.items()
         }
+
+    def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
+        """How each account itself says it is doing: it works, also where something that was said could not be read."""
+        return {f"{channel}:{account}": held.reported for (channel, account), held in self._held.items()}
 
     # ------------------------------------------------------------ supervision
 

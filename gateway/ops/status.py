@@ -141,7 +141,7 @@ class GatewayStatus:
     async def troubles(self) -> dict[str, Trouble | None]:
         """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
         found: dict[str, Trouble | None] = {}
-        for name, (state, detail, _) in self._manager.states().items():
+        for name, (state, detail) in self._manager.reports().items():
             down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
             if state is not ChannelState.STARTING:
                 found[down.key] = None if state is ChannelState.READY else down

@@ -1,6 +1,6 @@
 """What sessions and turns share: `SessionDeps` and `TurnDeps` all of a gateway's, `SessionContext` the parts of one."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -9,8 +9,6 @@ from agent.catalogue import Catalogue
 from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
 from agent.transcript import EndReason, JournalEvent
-from channels.base import Sign
-from channels.messages import InboundMessage
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
@@ -22,11 +20,11 @@ from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
+from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import SessionTurn
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Forgotten
-from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence
 from gateway.store.people import Person
 
@@ -88,39 +86,9 @@ class SessionDeps:
     turns_of: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
     is_marked: Is  # whether a row interrupts in any mode
+    signs: StatusReactions
     trials: Trials  # what every turn passes before it begins
     epoch: int
-
-
-class StatusReactions:
-    """Shows the people of one session what became of their messages; the look of a sign is its channel's."""
-
-    def __init__(self, channels: ChannelDirectory, *, wanted: bool) -> None:
-        """Where reactions are not wanted nothing is shown."""
-        self._channels = channels
-        self._wanted = wanted
-        self._waiting: dict[int, InboxRow] = {}
-
-    def show(self, row: InboxRow, sign: Sign | None) -> None:
-        """This sign in place of the one before; None takes it away."""
-        if sign is Sign.QUEUED:
-            self._waiting[row.id] = row
-        else:
-            self._waiting.pop(row.id, None)
-        if isinstance(row.event, InboundMessage) and self._wanted:
-            self._channels.react(row.event.address, row.event.message_id, sign)
-
-    def note_taken(self, ids: Collection[int]) -> None:
-        """Those of these rows that waited were taken into another one's turn."""
-        for id_ in ids:
-            if (row := self._waiting.get(id_)) is not None:
-                self.show(row, Sign.STEERED)
-
-    def end_wait(self, ids: Collection[int]) -> None:
-        """The wait of these rows is over."""
-        for id_ in ids:
-            if (row := self._waiting.get(id_)) is not None:
-                self.show(row, None)
 
 
 @dataclass(frozen=True, slots=True)

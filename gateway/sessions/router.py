@@ -69,6 +69,7 @@ class Router:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
         await self._deps.trials.look_back()
+        await self._deps.signs.take_over(self._deps.turns.clock())
         open_turns = await self._store.read(journal.open_turns, lasting=True)
         await self._deps.turns.parking.recover(waiting for waiting in open_turns if waiting.parked)
         for open_turn in open_turns:

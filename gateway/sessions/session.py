@@ -23,7 +23,7 @@ from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.deps import SessionContext, SessionDeps, StatusReactions
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import (
     CHAT,
     JOIN_WITHIN,
@@ -42,9 +42,9 @@ from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
-from gateway.sessions.turn import ClaimedTurn, SessionTurn
+from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
-from gateway.spans import span
+from gateway.spans import span, trace_id_of
 from gateway.store import approvals, inbox, journal
 from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
@@ -59,13 +59,16 @@ GATHER_EVERY_S = 0.1
 @contextmanager
 def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
     """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
-    with structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id, user_id=turn.user_id):
-        attributes = {
-            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
-            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
-        }  # fmt: skip
-        with span(f"invoke_agent {agent}", attributes):
-            yield
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
+        "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
+    }  # fmt: skip
+    ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
+    with (
+        span(f"invoke_agent {agent}", attributes) as current,
+        structlog.contextvars.bound_contextvars(**ids, **trace_id_of(current)),
+    ):
+        yield
 
 
 class Session:
@@ -83,7 +86,7 @@ class Session:
         self.mailbox = Mailbox(
             self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, self._handle, tasks
         )
-        self._reactions = StatusReactions(deps.channels, wanted=deps.live.config.signs != "off")
+        self._reactions = deps.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
             key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
@@ -96,11 +99,15 @@ class Session:
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         interrupts = self.mailbox.interrupts(row, self.mode)
-        if self._turn.is_live and (interrupts or not self._turn.takes(row)):
+        if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
             self._reactions.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
         if interrupts:
             self._turn.interrupt(row)
+
+    def _is_held_up(self) -> bool:
+        """Whether a turn is about to run: one of an earlier process, or one whose messages are being claimed."""
+        return self.mailbox.held or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
@@ -321,3 +328,5 @@ class Session:
         parts = to_parts(channel, said)
         refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
         await self._store.write(refuse, then=self._deps.turns.delivery.publish)
+        if outcome is Outcome.REFUSED:
+            self._reactions.show(row, Sign.REFUSED)

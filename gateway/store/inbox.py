@@ -60,6 +60,7 @@ class NewRow:
     outcome: Outcome | None = None
     detail: str | None = None
     kept: bool = True  # False: of what it says nothing is stored
+    sign: str | None = None  # see channels.base.Sign: what its message is to carry
 
 
 _admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
@@ -88,6 +89,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "outcome": row.outcome,
             "detail": row.detail,
             "done_at": now if row.outcome else None,
+            "sign": row.sign,
         },
     )
     if not found:

@@ -147,6 +147,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
+    "agent.coach.plan_wish:wants_next_week": Entry(plan_wish.wants_next_week, plan_wish.MAX_CHARS),
+    "agent.coach.plan_wish:day_asked": Entry(plan_wish.day_asked, plan_wish.MAX_CHARS),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
     "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
     "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),

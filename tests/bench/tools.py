@@ -5,6 +5,7 @@ are in this process and cost next to nothing. The database is a file that is not
 """
 
 import asyncio
+import gc
 import json
 import tempfile
 import time
@@ -17,6 +18,7 @@ from agent.ports import ModelRequest, Principal
 from agent.tools.base import Effect, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, StopReason, ToolCall, ToolItem
 from channels.messages import OutboundPart, Receipt
+from gateway.__main__ import COLLECTED_AFTER
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import Spine, quick_store
 
@@ -72,6 +74,10 @@ async def run() -> dict[str, object]:
         channel = Heard()
         spine = Spine(store, channel, tools=tools_of(Places()))
         await spine.begin()
+        usual = gc.get_threshold()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*COLLECTED_AFTER)  # as in a gateway that has started
         chats = 0
         for _ in range(ROUNDS):
             for name, answer in (("three tools", _with_tools), ("none", _without)):
@@ -88,6 +94,8 @@ async def run() -> dict[str, object]:
                 took_ms[name].append((time.process_time() - begun_s) * 1000 / TURNS)
         await spine.kill()
         await store.aclose()
+        gc.set_threshold(*usual)
+        gc.unfreeze()
     middle = {name: median(figures[1:]) for name, figures in took_ms.items()}
     more_ms = middle["three tools"] - middle["none"]
     print(f"\nthree tools in a turn of two model calls, CPU ms a turn; medians of {ROUNDS - 1} rounds of {TURNS}")

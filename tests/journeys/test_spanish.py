@@ -107,7 +107,8 @@ async def test_an_owner_is_asked_in_spanish_and_decides_with_spanish_buttons(tmp
         await here.told(2, "This bot is private.")
         let_in = dict(request.buttons)["Dejar entrar"]
         here.sim.press(ANA, request.message_id, let_in)
-        await here.told(ANA, "Ya está dentro")
+        await here.told(ANA, "pidió entrar. Aprobado por ti.")
+        await here.told(ANA, "ya está dentro, y se lo he dicho")
         await here.told(2, "You are in.")
         here.sim.press(ANA, request.message_id, let_in)
         await here.told(ANA, "No se ha cambiado nada: ese código ya se usó.")

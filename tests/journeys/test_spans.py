@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import NonRecordingSpan, SpanKind, StatusCode
 
 from gateway import spans
 from tests.fakes.model_server import Call, Fault, Reply
@@ -70,6 +70,7 @@ async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, expo
         (turn.attributes or {})[name]
         for name in ("gen_ai.conversation.id", "user.id", "tenk.turn.end_reason", "gen_ai.usage.input_tokens")
     )
+    assert {"trace_id": f"{turn.context.trace_id:032x}"} == spans.trace_id_of(NonRecordingSpan(turn.context))
     (failed,) = by_turn[second["id"]]
     assert ("bad_request", StatusCode.ERROR) == ((failed.attributes or {})["error.type"], failed.status.status_code)
     whole = " ".join(span.to_json() for span in done)
@@ -83,6 +84,6 @@ def test_nothing_of_it_is_loaded_unless_it_is_wanted() -> None:
     code = "import gateway.app, sys; sys.exit('opentelemetry' in sys.modules)"
     assert 0 == subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode
     with spans.span("x", {}) as current:
-        assert current is None
+        assert (None, {}) == (current, spans.trace_id_of(current))
     spans.note_attributes({"a": 1})
     spans.note_past("x", 1.0, {})

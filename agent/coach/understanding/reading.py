@@ -99,6 +99,13 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     )
 
 
+_SAYS_NOTHING = frozenset({
+    "practice", "practise", "session", "sessions", "exercise", "exercises", "training", "work", "workout", "studies",
+    "practica", "practicas", "sesion", "sesiones", "ejercicio", "ejercicios", "entrenamiento", "ensayo", "estudio",
+})  # fmt: skip
+"""Words of practice that tell nothing of a session; "scales" and "flashcards" do."""
+
+
 def _ask(known: Sequence[Practised], named: Sequence[Practised]) -> Heard | None:
     """The question about what may have been practised."""
     practised = (*known, *named)
@@ -123,12 +130,17 @@ def _notes(message: _Message, found: Evidence) -> str:
     entry = found.standing[0]
     core = max(entry.amount.end, entry.skill.end)
     rest = [chunk for chunk in message.chunks if chunk.start >= core]
-    while rest and rest[0].role not in _NOTED:
+    while rest and not _is_noted(message, rest[0]):
         rest = rest[1:]
     if not rest:
         return ""
     said = message.text[message.words[rest[0].start].start :]
     return said.replace(f" {NEWLINE}", "").replace(NEWLINE, "").strip(" ,.:;-–—()")
+
+
+def _is_noted(message: _Message, chunk: Chunk) -> bool:
+    tells = chunk.role is WordRole.PRACTICE and message.words[chunk.start].plain not in _SAYS_NOTHING
+    return tells or chunk.role in _NOTED
 
 
 def _find_names(message: _Message, clauses: Sequence[Clause]) -> list[Practised]:

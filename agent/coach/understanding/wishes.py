@@ -55,6 +55,29 @@ _ONE_DAY = re.compile(
     r"|(?:el|este|pr[oó]ximo)\s+(?:lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo))\b",
     re.IGNORECASE,
 )
+_DAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|days?|daily|tomorrow|today|tonight"
+    r"|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bados?|domingos?|d[ií]as?(?:\s+laborables)?|fin(?:es)?\s+de\s+semana"
+    r"|findes?|diario|ma[nñ]ana|hoy)"
+)
+_LED = rf"(?:(?:on|every|each|this|next|los|las|cada|tod[oa]s\s+l[oa]s|el|este|pr[oó]ximo)\s+)?{_DAY}"
+_BEHIND = re.compile(
+    rf"(?:^|\s)(?P<days>{_LED}(?:(?:\s*,\s*|\s+)(?:and|y|e)\s+{_LED}|\s*,\s*{_LED}){{0,7}})\W*$", re.IGNORECASE
+)
+"""As "play guitar on Mondays and Fridays": the days last."""
+
+_BARE_DAY = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo",
+    re.IGNORECASE,
+)
+_WORDINGS = (
+    (re.compile(r"\bweekday\b", re.IGNORECASE), "weekdays"),
+    (re.compile(r"\bfines de semana\b|\bfindes\b", re.IGNORECASE), "finde"),
+    (re.compile(r"\b(?:los )?d[ií]as laborables\b", re.IGNORECASE), "laborables"),
+    (re.compile(r"\btonight\b", re.IGNORECASE), "today"),
+)
+"""As `/remind` has them."""
+
 _AT = frozenset({"at", "a", "las"})
 _IN = frozenset({"in", "en", "dentro"})
 
@@ -117,13 +140,26 @@ def _is_hour(words: list[Word], at: int, clock: Clock) -> bool:
 
 
 def _wish(when: datetime | time, rest: str, now: datetime) -> RemindWish:
-    rest, date_said = _without_date(rest, now.date())
+    rest, date_said = _without_date(_with_days_first(rest), now.date())
     read = read_reminder(f"{_bare(rest)} 00:00", now.date())
     about = _bare(read.about)
     if isinstance(when, datetime):
         return RemindWish(when.time().replace(second=0, microsecond=0, tzinfo=None), (), when.date(), about)
     day = date_said or read.day or _once(rest, read.weekdays, when, now)
     return RemindWish(when, () if day is not None else read.weekdays, day, about)
+
+
+def _with_days_first(rest: str) -> str:
+    """The rest with the days before what it is of, as `/remind` has them; one bare weekday is one day."""
+    found = _BEHIND.search(rest)
+    if found is not None:
+        days = found["days"]
+        if _BARE_DAY.fullmatch(days) is not None:
+            days = f"{'on' if days.casefold().endswith('day') else 'el'} {days}"
+        rest = f"{days} {_bare(rest[: found.start()])}"
+    for wording, word in _WORDINGS:
+        rest = wording.sub(word, rest)
+    return rest
 
 
 def _without_date(rest: str, today: date) -> tuple[str, date | None]:

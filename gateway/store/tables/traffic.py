@@ -67,6 +67,7 @@ inbox = sa.Table(
     sa.Column("outcome", sa.String(16)),  # None while open; see gateway.store.inbox.Outcome
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),
+    sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
     sa.UniqueConstraint("channel", "account", "event_id"),
 )
 sa.Index(
@@ -82,6 +83,8 @@ _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a tur
 sa.Index("ix_inbox_claimed", inbox.c.turn_id, sqlite_where=_is_claimed, postgresql_where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)
 sa.Index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, sqlite_where=_is_settled, postgresql_where=_is_settled)
+_is_signed = inbox.c.sign.is_not(None)
+sa.Index("ix_inbox_signed", inbox.c.sign, inbox.c.id, sqlite_where=_is_signed, postgresql_where=_is_signed)
 _is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
 sa.Index(
     "ix_inbox_read_along", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.outcome, inbox.c.id,

@@ -42,6 +42,20 @@ class TestHonesty:
 
 
 class TestLogging:
+    @pytest.mark.parametrize(
+        ("said", "notes"),
+        [
+            ("25 min of guitar, chords of G", "chords of G"),
+            ("20 minutes of guitar, technique", "technique"),
+            ("30 min guitar session", ""),
+            ("25 min of guitar practice, bars 5 to 8", "bars 5 to 8"),
+        ],
+    )
+    async def test_what_was_practised_of_it_is_noted_whole(self, ana: Conversation, said: str, notes: str):
+        """Words of practice that say something stay."""
+        await ana.say(said)
+        assert notes == ana.newest.notes
+
     async def test_practice_is_logged_through_the_tools(self, ana: Conversation):
         """Read the names, log, tell the total."""
         answer = await ana.say("45m guitar scales")
@@ -90,7 +104,7 @@ class TestLogging:
 
     async def test_what_may_be_practice_is_asked(self, ana: Conversation):
         """And logged without the words that made it unsure."""
-        assert "Shall I log **45 min guitar**?" in await ana.say("maybe 45 minutes of guitar")
+        assert "Shall I log **45 min of guitar**?" in await ana.say("maybe 45 minutes of guitar")
         assert "Logged **45 min** 🎸 guitar." in await ana.say("yes")
         assert "" == ana.newest.notes
 
@@ -111,7 +125,7 @@ class TestLogging:
 
     async def test_a_bare_duration_is_asked_about(self, ana: Conversation):
         """Even where there is one skill only."""
-        assert "Shall I log **45 min guitar**?" in await ana.say("45m")
+        assert "Shall I log **45 min of guitar**?" in await ana.say("45m")
         assert [] == ana.logged
 
     @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """What the offline coach shows and corrects of what is logged, asked for in words; and what lacks is asked for."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import LogPractice
+from agent.coach.changes import LogPractice, SaveWeeklyPlan
+from agent.coach.practice import PlannedSession
 from tests.fakes.offline_conversation import Conversation
-from tests.fakes.practice_reader import TODAY  # a Wednesday
+from tests.fakes.practice_reader import ANA, TODAY  # a Wednesday
 
 MONDAY = TODAY - timedelta(days=2)
 
@@ -95,7 +97,7 @@ class TestLookingUp:
 class TestChanging:
     async def test_an_entry_of_a_day_is_deleted_after_a_yes(self, logged: Conversation):
         """The one that is meant, and no other."""
-        assert "Shall I take back **30 min guitar" in await logged.say("delete Monday's guitar")
+        assert "Shall I take back **30 min of guitar" in await logged.say("delete Monday's guitar")
         assert 2 == len(logged.logged)
         await logged.say("yes")
         assert [("Piano", 20)] == logged.logged
@@ -137,3 +139,33 @@ async def test_what_it_cannot_do_is_answered_in_one_sentence_that_fits(
     assert told in answer
     assert "did not understand" not in answer
     assert [] == ana.logged
+
+
+class TestPlans:
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            (
+                "what is my plan for today?",
+                "Your plan has nothing for today: a day of rest. Next: Thursday, 5 March, 40 min",
+            ),
+            (
+                "¿cuál es mi plan de hoy?",
+                "Tu plan no tiene nada para hoy: día de descanso. Lo próximo: jueves 5 de marzo",
+            ),
+            ("what's my plan for tomorrow?", "Your plan for tomorrow: 40 min of 🎸 guitar."),
+            ("¿qué dice mi plan para mañana?", "Tu plan para mañana: "),
+            ("what is my plan for next week?", "There is no plan for next week yet."),
+        ],
+    )
+    async def test_a_plan_is_told_by_the_day(self, logged: Conversation, asked: str, said: str):
+        """One day where one is asked for; the next week's where that is."""
+        planned = (PlannedSession(TODAY + timedelta(days=1), "guitar", 40),)
+        logged.practice.change(SaveWeeklyPlan(MONDAY, "Play.", sessions=planned))
+        logged.practice.principal = replace(ANA, locale="es" if "plan " in asked and "¿" in asked else "en")
+        assert said in await logged.say(asked)
+
+    async def test_where_there_is_none_it_says_so_first(self, logged: Conversation):
+        """What it could be comes behind that."""
+        answer = await logged.say("how am I doing with my plan?")
+        assert "You have no plan for this week yet. It could be this one:" in answer

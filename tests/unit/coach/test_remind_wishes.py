@@ -18,6 +18,17 @@ DAILY = (0, 1, 2, 3, 4, 5, 6)
     ("text", "wish"),
     [
         ("remind me tomorrow at seven", RemindWish(time(7), (), TOMORROW, "")),
+        (
+            "remind me to play guitar on Mondays, Wednesdays and Fridays at 7pm",
+            RemindWish(time(19), (0, 2, 4), None, "play guitar"),
+        ),
+        ("recuérdame tocar los lunes y jueves a las siete de la tarde", RemindWish(time(19), (0, 3), None, "tocar")),
+        ("remind me to stretch every weekday at 9am", RemindWish(time(9), (0, 1, 2, 3, 4), None, "stretch")),
+        (
+            "recuérdame llamar a la profesora mañana a las ocho",
+            RemindWish(time(8), (), TOMORROW, "llamar a la profesora"),
+        ),
+        ("remind me to call Dr. Friday tomorrow at 9", RemindWish(time(9), (), TOMORROW, "call Dr. Friday")),
         ("Can you remind me tomorrow at 8pm to do violin?", RemindWish(time(20), (), TOMORROW, "do violin")),
         ("remind me in 30 minutes", RemindWish(time(21), (), TODAY, "")),
         ("remind me on mondays and fridays at 18:00", RemindWish(time(18), (0, 4), None, "")),

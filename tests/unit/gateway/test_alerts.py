@@ -143,9 +143,9 @@ class Accounts:
     def __init__(self, **states: ChannelState) -> None:
         self._states = states
 
-    def states(self) -> dict[str, tuple[ChannelState, str, None]]:
+    def reports(self) -> dict[str, tuple[ChannelState, str]]:
         """As the manager says."""
-        return {f"{name}:main": (state, f"{state.value} why", None) for name, state in self._states.items()}
+        return {f"{name}:main": (state, f"{state.value} why") for name, state in self._states.items()}
 
 
 async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
