@@ -184,7 +184,7 @@ class _Listener:
         corrects = read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
-        timed = request.intent is Intent.TIMED and heard.certainty is Certainty.NOTHING
+        timed = request.intent is Intent.TIMED and not logs
         intent = untimed_request(text).intent if timed else request.intent
         corrected = self._correction(text, now, intent, after_log=after_log)
         if corrected is not None:

@@ -255,7 +255,8 @@ def _bare_hour(words: Sequence[Word], at: int) -> Amount | None:
     if _plain(words, at) not in _ONE_HOUR:
         return None
     found = _hours(words, Fraction(1), at, False)
-    return found if found.end > at + 1 else None
+    begins = (at == 0 or not words[at - 1].is_name) and _plain(words, at) == "hour" and _plain(words, at + 1) == "of"
+    return found if begins or found.end > at + 1 else None
 
 
 def _hours(words: Sequence[Word], value: Fraction, unit: int, short: bool) -> Amount:

@@ -273,6 +273,10 @@ class _ChunkReader:
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
         if word.plain.endswith(_ADVERBS) and len(word.plain) > LEAST_ADVERB:
             return Chunk(WordRole.ADVERB, at, at + 1)
+        past = word.text[-1] in "éí" or word.text.endswith("ed")
+        own = self._skills.act_of(word.plain[: -2 if word.text.endswith("ed") else -1]) if past else None
+        if own is not None:
+            return Chunk(WordRole.ACT, at, at + 1, skill=own, is_first_person=self._first_is_spanish)
         new = new_skill_of(word.plain)
         if new is None:
             return self._unknown_verb(at) or Chunk(WordRole.CONTENT, at, at + 1)

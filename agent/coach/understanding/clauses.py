@@ -31,6 +31,7 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
 _WITH = frozenset({"with", "w", "con"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
@@ -102,7 +103,8 @@ class Clause:
 
     def is_place(self, at: int) -> bool:
         """Whether a word only tells where: "at the bench"."""
-        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.CONTENT)]
+        passed = (WordRole.THE, WordRole.CONTENT, WordRole.ADVERB)
+        before = [chunk for chunk in self.chunks[:at] if chunk.role not in passed]
         return bool(before) and before[-1].role in _PREPOSITIONS and before[-1].plain not in _NO_PLACE
 
     @cached_property
@@ -202,7 +204,8 @@ class Clause:
                 or (at > 1 and self.chunks[at - 2].plain in _IN_FRONT)
             )
             beside = beside or (at > last >= 0 and chunk.twist is Twist.LASTS and self._is_with(at))
-            beside = (beside and chunk.twist in _BESIDE) or self._is_told(at, last) or self._is_there(at)
+            usual = chunk.plain in _USUAL and self.verb is not None and self.verb < at  # "did my daily finnish"
+            beside = (beside and chunk.twist in _BESIDE) or usual or self._is_told(at, last) or self._is_there(at)
             if chunk.twist not in (None, Twist.SELF) and not beside:
                 if chunk.twist not in SOFT:
                     return chunk.twist

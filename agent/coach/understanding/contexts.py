@@ -11,6 +11,7 @@ from agent.coach.understanding.tables import Twist, WordRole
 MOST_BARE_HOURS = 4
 """A greater number without a unit, behind hours, may as well be minutes."""
 
+LEAST_BARE = 5
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
@@ -22,9 +23,12 @@ _WAKING = frozenset({"woke", "desperte", "me"})
 _STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
 _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
-_THAT = frozenset({"que", "q"})
 LEAST_PAST = 5
-_HAD = re.compile("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)")  # "had a two hour chess session"
+_IRREGULAR = frozenset([
+    "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
+    "bent", "taught", "kept"
+])  # fmt: skip
+_ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
 _PASSED_OVER = "wpTPOic.,"
@@ -35,7 +39,6 @@ _CAME_TO = frozenset(
 )
 _WHENS = frozenset({"when", "cuando"})
 _LONG_AGO = frozenset({"was", "were", "era", "lived", "kid", "young", "younger", "used"})
-_PUTS = frozenset({"pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete"})
 _BEING_SO = frozenset({"i'm", "im"})
 _NOBODY = frozenset({"nadie", "nobody", "anyone", "anybody", "anything"})
 _ENDS_CLAUSE = frozenset(",.cCB")
@@ -49,6 +52,27 @@ _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
 _BEING_DONE = frozenset({"was", "were", "is", "are", "been"})
 _WRITTEN = frozenset({"wrote", "escribi"})
+
+
+def _again(before: str, behind: str, role: WordRole) -> tuple[re.Pattern[str], re.Pattern[str], WordRole]:
+    return re.compile(before), re.compile(behind), role
+
+
+_STARTS, _ENDS = rf"(?:^|[{_PAUSES}])$", rf"(?:$|[{_PAUSES}])"
+_PUTS = ("pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete")
+_READ_AGAIN = {
+    "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
+    "was": _again(_STARTS, "[iP]TSp", WordRole.DID),  # "was at the pottery studio"
+    "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
+    "happened": _again("S$", "", WordRole.ADVERB),
+    "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"
+    "put down": _again("", "T", WordRole.CONTENT),  # "put down the violin"
+    "para hoy": _again("L", "", WordRole.ADVERB),  # "anota 30 min para hoy"
+    "que": _again("L$", "", WordRole.ADVERB),  # "anota que hice"
+    "q": _again("L$", "", WordRole.ADVERB),
+    **{word: _again("", "F?[Dd]PT?S", WordRole.LOG) for word in _PUTS},  # "ponme 20 min de malabares"
+}
+"""What stands before a word, what behind, by their roles; and the role that it has then."""
 
 
 def in_context(chunks: list[Chunk]) -> list[Chunk]:
@@ -77,6 +101,11 @@ def _bare_numbers(chunks: list[Chunk]) -> None:
             chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
         later = said or _unit_follows(chunks, at)
         unit = unit or int(later)
+        listed = re.match("[,c][Yy]F?D", _letters(chunks, at + 1, at + 6)) and re.search(
+            "[Yy]F?$", _letters(chunks, 0, at)
+        )
+        if chunk.role is WordRole.NUMBER and listed and LEAST_BARE <= chunk.minutes <= _MOST_BARE[1]:
+            chunks[at] = replace(chunk, role=WordRole.AMOUNT)  # "oboe: yesterday 30, today 40 minutes"
         counts = chunk.role is WordRole.NUMBER and 0 < chunk.minutes <= _MOST_BARE.get(unit, 0)
         before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 2)
         trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
@@ -205,39 +234,40 @@ def _small_words(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
         elif plain == "left" and (behind.plain in _LEFT_BEHIND or (before is not None and behind.role is WordRole.THE)):
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
-        elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role is WordRole.SKILL:
+        elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role in (WordRole.SKILL, WordRole.AND):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None, is_first_person=plain == "escribi")
 
 
-def _anyway(chunks: list[Chunk]) -> None:
-    """As "... al francés igual": all the same; "igual ..." is maybe. And "was at the pottery studio": practice."""
+def _read_again(chunks: list[Chunk]) -> None:
+    """Words that stand in `_READ_AGAIN`, where their neighbours have those roles."""
     for at, chunk in enumerate(chunks):
-        ends = at > 0 and (at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES)
-        if chunk.plain == "igual" and ends:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-        starts = at == 0 or chunks[at - 1].role.value in _PAUSES
-        if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
-        if chunk.plain == "para hoy" and any(each.role is WordRole.LOG for each in chunks[:at]):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "anota 30 min para hoy"
-        if chunk.plain == "gave" and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "gave 55 minutes to the mandolin"
-        if chunk.plain == "put down" and chunks[at + 1 : at + 2] and chunks[at + 1].role is WordRole.THE:
-            chunks[at] = replace(chunk, role=WordRole.CONTENT)
-        if chunk.plain in _PUTS and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
-            chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
+        rule = _READ_AGAIN.get(chunk.plain)
+        if (
+            rule is not None
+            and rule[0].search(_letters(chunks, 0, at))
+            and rule[1].match(_letters(chunks, at + 1, at + 8))
+        ):
+            chunks[at] = replace(chunk, role=rule[2], twist=None)
 
 
 def _spoken_short(chunks: list[Chunk]) -> None:
-    """As "I'm cooked", "had a good hour of tennis", "anota que hice"."""
+    """As "I'm cooked", "logré encajar quince minutos"."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
         if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
-        elif plain == "had" and chunk.role is WordRole.CONTENT and _HAD.match(_letters(chunks, at + 1, at + 8)):
-            chunks[at] = replace(chunk, role=WordRole.DID)
-        elif plain in _THAT and before is not None and before.role is WordRole.LOG:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+        elif (
+            before is not None
+            and before.plain in _ACHIEVED
+            and chunk.role is WordRole.CONTENT
+            and _is_infinitive(plain)
+        ):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)  # "logré encajar quince minutos"
+
+
+def _is_infinitive(plain: str) -> bool:
+    """By its ending a Spanish one."""
+    return plain.endswith(("ar", "er", "ir"))
 
 
 def _asides(chunks: list[Chunk]) -> None:
@@ -284,7 +314,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
 def _when(chunks: list[Chunk]) -> None:
     """As "esta noche cuando se durmieron los niños saqué ...": tells when; "when I was ten" is long ago."""
     for at, chunk in enumerate(chunks):
-        begins = at == 0 or chunks[at - 1].role is WordRole.QUESTION
+        begins = at == 0 or chunks[at - 1].role in (WordRole.QUESTION, WordRole.LOG)  # "log it when I have done ..."
         if chunk.plain not in _WHENS or begins or chunk.twist is not Twist.QUESTION:
             continue
         ahead = chunks[at + 1 : at + 4]
@@ -303,12 +333,16 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
         behind = _letters(chunks, at + 1, at + 8)
+        if chunks[at + 1 : at + 2] and chunks[at + 1].twist is Twist.SELF:
+            behind = behind[1:]  # "quizzed myself on geography"
         if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
 def _is_past(plain: str) -> bool:
     """By its ending an English verb of the past."""
+    if plain in _IRREGULAR:
+        return True
     return len(plain) >= LEAST_PAST and plain.endswith("ed") and not plain.endswith("eed") and "'" not in plain
 
 
@@ -363,7 +397,7 @@ _READINGS = (
     _time_that_is_there,
     _was_so_long,
     _when,
-    _anyway,
+    _read_again,
     _unknown_pasts,
     _done_by_others,
     _questions,

@@ -14,7 +14,7 @@ from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
-from agent.coach.understanding.reaches import find_reach
+from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
 from agent.coach.understanding.tables import Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of, words_of
@@ -189,7 +189,7 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if (
             clause.skills
             and not any(each.amounts for each in clauses)
-            and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause))
+            and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause) or _is_counted(clause))
         ):
             skill = clause.skills[0]
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
@@ -199,6 +199,13 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if amounts and not clause.skills and not more and (says or bare):
             return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
     return None
+
+
+def _is_counted(clause: Clause) -> bool:
+    """As "polish 20 or so": a skill and a number of which no unit is said."""
+    numbers = [chunk for chunk in clause.chunks if chunk.role is WordRole.NUMBER]
+    rest = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
+    return len(numbers) == 1 and numbers[0].minutes >= LEAST and not rest
 
 
 def _is_session(clause: Clause) -> bool:

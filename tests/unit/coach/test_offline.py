@@ -115,7 +115,9 @@ class TestLogging:
         await practised.say("yes")
         assert (("guitar", 25), before + 1) == (practised.logged[0], len(practised.logged))
 
-    @pytest.mark.parametrize("words", ["i practiced guitar tonight", "guitar today :)", "guitar today, no idea how long"])
+    @pytest.mark.parametrize(
+        "words", ["i practiced guitar tonight", "guitar today :)", "guitar today, no idea how long"]
+    )
     async def test_practice_without_a_duration_is_asked_how_long(self, practised: Conversation, words: str):
         """And logged with the answer."""
         before = len(practised.logged)
@@ -201,8 +203,8 @@ class TestCorrections:
     @pytest.mark.parametrize(
         "words",
         [
-            "actually it was 60 minutes", "no, 60m", "en realidad fueron 60 minutos", "make that 60", "sorry, 60 not 45",
-            "no, fueron 60 de guitar", "cámbialo a 60",
+            "actually it was 60 minutes", "no, 60m", "en realidad fueron 60 minutos", "make that 60",
+            "sorry, 60 not 45", "no, fueron 60 de guitar", "cámbialo a 60",
         ],
     )  # fmt: skip
     async def test_a_correction_changes_the_last_entry(self, ana: Conversation, words: str):
