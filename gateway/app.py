@@ -5,38 +5,28 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 
 import asyncio
 import gc
-import hmac
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
-from agent.answers import by_rules_text
-from agent.errors import FailureKind
 from agent.models.known_servers import KnownServers
-from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
-from agent.permissions.chain import Mode
-from agent.ports import ChatModel
+from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
-from channels.base import Channel
 from channels.clocks import steady_now, wall_now
-from channels.messages import DEFAULT_TENANT
-from channels.registry import load_channel
-from channels.web.config import Guests
-from gateway import command_line
 from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
-from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.access.policy import AccessSnapshot
+from gateway.command_line import of_process
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.commands.groups import GroupDeps
@@ -45,6 +35,7 @@ from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
+from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
@@ -55,8 +46,9 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.makers import accounts_of, judge_of, make_web, model_of
 from gateway.ops.alerts import OwnerAlerts
-from gateway.ops.control import ControlServer
+from gateway.ops.control import ControlServer, Handler
 from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
@@ -73,10 +65,12 @@ from gateway.ops.operators import (
     operator_calls,
     show_founding_link,
 )
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.product import AgentProduct, in_force, load_product, load_tools
+from gateway.product import in_force, load_product, load_tools
+from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.spans import record_spans
@@ -102,10 +96,11 @@ async def serve(
     extra_tools: Sequence[Tool] = (),
     show: Callable[[str], None] | None = None,
     servers: KnownServers | None = None,
+    read_again: Callable[[], Settings] | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
 
-    `servers` are what is known of model servers already.
+    `servers` are what is known of model servers already; `read_again` gives the settings as they are now.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -113,11 +108,13 @@ async def serve(
     if settings.gateway.traces:
         record_spans()
     limit = raise_soft_limit()
-    settings = fit_to_descriptors(settings, free_descriptors(limit))
+    free = free_descriptors(limit)
+    settings = fit_to_descriptors(settings, free)
+    fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show, servers).run()
+            await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
             await store.aclose()
 
@@ -136,11 +133,13 @@ class Gateway:
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
         servers: KnownServers | None = None,
+        read_again: Callable[[], Settings] | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; the others as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
+        self._read_again = read_again or (lambda: settings)
         self._store = store
         self._snapshot = AccessSnapshot()
         for texts in (self._product.texts, self._product.catalogue):
@@ -155,12 +154,13 @@ class Gateway:
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
         charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
-        deps = ModelDeps(
+        self._model_deps = ModelDeps(
             board=self._rests.board, sources=self._levels.sources, servers=self._servers,
             measure=partial(MeasuredModel, watch=self._watch), charge=charge,
         )  # fmt: skip
-        self._model = _model_of(settings, self._product, deps)
-        self._judge = _judge_of(settings, charge)
+        self._model = model_of(settings, self._product, self._model_deps)
+        self._models = [self._model]  # with those that a reload replaced: a turn ends with the one that it began with
+        self._judge = judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -195,19 +195,22 @@ class Gateway:
             if self._manager is not None:
                 await self._manager.aclose()
             await self._levels.aclose()
-            await self._model.aclose()
-            if self._judge is not None:
-                await self._judge.aclose()
+            await self._close_models()
+
+    async def _close_models(self) -> None:
+        for model in (*self._models, self._judge):
+            if model is not None:
+                await model.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
-        settings, store = self._settings, self._store
+        settings, store, product = self._settings, self._store, self._product
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         doorway = Doorway(
-            self._product.name, keys, rotation.vault, command_line.of_process(), self._show,
+            product.name, keys, rotation.vault, of_process(), self._show,
             channel_of=manager.now_loaded, commands=self._table.names,
         )  # fmt: skip
 
@@ -220,12 +223,12 @@ class Gateway:
             tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda *ends: {**access_decisions(access(*ends)), **self._desk.decisions()},
+            access=lambda: self._settings.access,
         )  # fmt: skip
+        manager.personas = settings.agent.personas
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        self._desk.linking = link_deps(
-            store, key, manager, delivery, runtime.parking, self._snapshot, self._product.move
-        )
+        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, product.move)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -235,10 +238,11 @@ class Gateway:
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk)
+        data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
-        calls = operator_calls(desk)
-        tasks.keep("control", ControlServer(settings.control_path, calls, Mounts(manager, private=True)).run)
+        reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
+        self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager)
@@ -249,6 +253,46 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
+        server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))
+        tasks.keep("control", server.run)
+
+    def _keep_reloader(
+        self, tasks: Supervised, key: bytes, manager: ChannelManager, intake: Intake, runtime: Runtime
+    ) -> Reloader:
+        house = Housekeeper(self._store, self._settings.retention, utc_now)
+        tasks.keep("retention", house.run)
+        reloader = Reloader(
+            self._settings,
+            lambda: in_force(self._read_again(), self._product),
+            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
+            OwnerWords(self._store, manager, runtime.delivery, utc_now),
+        )
+        tasks.keep("reload", reloader.run)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
+        return reloader
+
+    async def _apply(
+        self, key: bytes, manager: ChannelManager, parts: LiveParts, settings: Settings, tables: frozenset[str]
+    ) -> None:
+        """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
+        model = None
+        if tables & {"model", "budgets"}:
+            parts.budgets.reconfigure(settings.budgets)  # asked when a model is made, whether anything is capped
+            try:
+                model = model_of(settings, self._product, self._model_deps)
+            except SettingsError:
+                parts.budgets.reconfigure(self._settings.budgets)
+                raise
+            self._model = model
+            self._models.append(model)
+        self._settings = settings
+        parts.reconfigure(settings, model)
+        manager.personas = settings.agent.personas
+        if "channels" in tables:
+            await manager.reconfigure(self._accounts(key))
+            await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
@@ -273,14 +317,12 @@ class Gateway:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
-        if self._settings.budgets.has_any:
-            tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
+        tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
-        tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
         tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
         does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
@@ -315,33 +357,8 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        channels = self._settings.channels
-        accounts = [
-            ChannelAccount(channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict")
-            for channel, config in channels.accounts()
-        ]
-        if channels.web.enabled:
-            accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
-        if channels.api.enabled:
-            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel))
-        if channels.console.enabled:
-            accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
-        return accounts
-
-    def _make_web(self, key: bytes) -> Channel:
-        """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
-        rules = self._settings.access.rules_of("web", "main")
-        guests = Guests(
-            is_known=lambda chat: self._snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
-            is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
-        )
-        channel: Channel = load_channel("web")(
-            self._settings.channels.web,
-            texts=self._product.catalogue,
-            guests=guests,
-            key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
-        )
-        return channel
+        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 
 async def wait_until_idle(
@@ -354,34 +371,6 @@ async def wait_until_idle(
     deadline = clock() + limit
     while clock() < deadline and works_before(deadline):
         await pause(DRAIN_LOOK_S)
-
-
-def _make_channel(name: str, *config: object) -> Channel:
-    """Import an adapter and make it; slow, so it runs in a thread."""
-    channel: Channel = load_channel(name)(*config)
-    return channel
-
-
-def _model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
-    def notice(locale: str | None, why: FailureKind) -> str:
-        return by_rules_text(product.catalogue, why, locale)
-
-    try:
-        return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))
-    except UnknownModel as unknown:
-        raise SettingsError(f"model.name: {unknown}") from None
-
-
-def _judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
-    """The small model of mode auto, where it is another one than the one that answers."""
-    permissions = settings.permissions
-    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
-        return None
-    try:
-        small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
-        return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
-    except UnknownModel as unknown:
-        raise SettingsError(f"permissions.auto.model: {unknown}") from None
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any, TextIO, TypeVar
 
 import structlog
@@ -137,6 +137,16 @@ _NUMBERS = frozenset((int, float, bool, type(None)))
 EventDict = MutableMapping[str, Any]
 
 
+_REDACTORS: list[Redactor] = []
+"""The one that every line of the log goes through, once there is one."""
+
+
+def learn_secrets(secrets: Iterable[str]) -> None:
+    """Take these out of the log as well from now on."""
+    for redactor in _REDACTORS:
+        redactor.learn(secrets)
+
+
 def configure(
     redactor: Redactor, *, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None
 ) -> None:
@@ -144,6 +154,7 @@ def configure(
 
     `stream` is stderr where None. `as_json` None means: JSON unless the stream is a terminal.
     """
+    _REDACTORS[:] = [redactor]
     out = sys.stderr if stream is None else stream
     plain = out.isatty() if as_json is None else not as_json
     shared: list[structlog.types.Processor] = [

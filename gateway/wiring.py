@@ -5,7 +5,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -21,6 +21,7 @@ from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
+from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
@@ -101,6 +102,8 @@ class RuntimeDeps:
     """How many messages of a group are read before the one that means the bot."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
+    access: Callable[[], AccessConfig] | None = None
+    """The rules in force; None: those of the settings, which stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ class Runtime:
     commands: CommandRunner
     router: Router
     parking: Parking  # its `run` is to be kept running, too
+    reconfigure: Callable[[Settings, ChatModel | None], None]  # limits, permissions, secrets of these from the next
+    # turn on, and another model, if one is given
 
 
 def command_table(
@@ -138,7 +143,8 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
-    sessions = _session_deps(deps, delivery, kinds)
+    scrubber = Scrubber(settings.secret_values())
+    sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
     texts, parking = deps.product.catalogue, sessions.turns.parking
     decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
@@ -148,24 +154,36 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
         approval_of_another(partial(_approval, store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
-    return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks), parking)
+    router = Router(bus, sessions, commands, deps.tasks)
+    return Runtime(delivery, bus, commands, router, parking, partial(_reconfigure, deps, sessions, scrubber))
 
 
-def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
+def _reconfigure(
+    deps: RuntimeDeps, sessions: SessionDeps, scrubber: Scrubber, settings: Settings, model: ChatModel | None
+) -> None:
+    """A turn under way ends with the agent that it began with, its model included."""
+    scrubber.learn(settings.secret_values())
+    asked = model or sessions.agent.model
+    permissions = _permissions(replace(deps, settings=settings, model=asked))
+    sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
+
+
+def _session_deps(
+    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, clean: Callable[[str], str]
+) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
-    clean = deps.clean or Scrubber(settings.secret_values()).last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard),
         deps.product.name,
         partial(_replied_to, store),
         partial(_said_in_group, deps),
-        PictureFetcher(settings.pictures, lambda: deps.model.facts.sees_images, partial(_keep_file, deps)),
+        PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
-    return SessionDeps(
+    shared = SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
             store,
@@ -202,6 +220,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )
+    return shared
 
 
 def _permissions(deps: RuntimeDeps) -> ChainPermissions:
@@ -245,7 +264,8 @@ async def _approval(store: Store, approval_id: str) -> Approval | None:
 async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:
     """What people of the group who may still command the bot said before, where its account keeps it."""
     address = asked.address
-    if not deps.settings.access.rules_of(address.channel, address.account).group_talk:
+    access = deps.settings.access if deps.access is None else deps.access()
+    if not access.rules_of(address.channel, address.account).group_talk:
         return []
     found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
     shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]

@@ -1,6 +1,7 @@
 """Carries an operator's call to the running gateway, or does it alone where none runs; prints what strangers wrote."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -20,23 +21,29 @@ from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.pairing import Approved
+from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.errors import SchemaDiffers
+from gateway.errors import GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
+from gateway.ops.eraser import Eraser
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
+from gateway.safety.private_files import replace_file
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, reading
+from gateway.store.erasure import erase
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection
+from gateway.store.personal_data import of_person
 
 
 def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -67,6 +74,31 @@ async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) 
             return await report_calls(store, _now)[name](arguments)
 
 
+def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
+    """Write a person's data to a new file; who it is, and how many rows of what are in it.
+
+    Raises:
+        GatewayError: nobody is known by that, or the file is there or cannot be written.
+    """
+    if destination.exists():
+        raise GatewayError(f"{destination} is there already; name a file that is not")
+    settings = prepare(config_path)
+    person: Any = asyncio.run(operate(settings, "users.export", {"who": who}))
+    whole = asyncio.run(_data_of(settings, person["user"]))
+    try:
+        replace_file(destination, json.dumps(whole, ensure_ascii=False, indent=1).encode())
+    except OSError as error:
+        raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
+    return person, ", ".join(f"{len(rows)} {name}" for name, rows in whole.items() if isinstance(rows, list) and rows)
+
+
+async def _data_of(settings: Settings, user_id: str) -> dict[str, JsonValue]:
+    tables = load_product(settings.agent.product).tables
+    own = () if tables is None else tables.metadata.sorted_tables
+    async with reading(settings.database_url) as store:
+        return await store.read(partial(of_person, user_id=user_id, own_tables=own))
+
+
 def known_as(person: dict[str, Any]) -> str:
     """A person by name, with the senders that are theirs."""
     return f"{printable(person['name'])} ({', '.join(person['senders'])})"
@@ -87,7 +119,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
-            key = load_key(settings.home)
+            key, marking = load_key(settings.home), AccessSnapshot()
+            marking.begin(AccessKeys.derive_from(key).forgotten, ())
             operations = AccessOperations(
                 store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
             )
@@ -98,9 +131,22 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 **key_calls(KeyOperations(store, _now)),
                 **recorded_calls(store, _now),
                 **letter_calls(DeadLetters(store, _now, lambda _: None)),
+                **PersonalData(store, marking, _now).calls(),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
             }
-            return await calls[name](arguments)
+            answer = await calls[name](arguments)
+            if name == "users.forget":
+                await _erase_now(settings, store)
+            return answer
+
+
+async def _erase_now(settings: Settings, store: Store) -> None:
+    """Carry out what was asked to be forgotten, where no gateway does."""
+    product = load_product(settings.agent.product)
+    own = [] if product.tables is None else product.tables.metadata.sorted_tables
+    if product.tables is not None:
+        await store.write(partial(bring_up, agent=product.name, tables=product.tables))
+    await Eraser(store, partial(erase, own_tables=own), lambda *_: None, _now).look()
 
 
 @asynccontextmanager

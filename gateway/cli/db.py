@@ -1,15 +1,20 @@
 """`tenk db`: the database itself."""
 
 import asyncio
+import json
+import sys
 from pathlib import Path
 
 import click
 
+from channels.clocks import wall_now
 from gateway.cli.client import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.cli.tables import json_option
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError
+from gateway.ops.home_check import check_database
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.store.backup import back_up, file_of
@@ -56,6 +61,21 @@ def restore(source: Path, config_path: Path | None) -> None:
         put_back(source, database)
     click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")
     click.echo("What was waiting to be answered or sent at the time of the backup is answered or sent again.")
+
+
+@command.command("check")
+@json_option
+@config_option
+def check(as_json: bool, config_path: Path | None) -> None:
+    """Read every page of the database, also beside a running gateway. Exit status 1: something is to be done."""
+    settings = prepare(config_path)
+    found = asyncio.run(check_database(settings.database_url, settings.home, wall_now))
+    if as_json:
+        click.echo(json.dumps({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}, ensure_ascii=False))
+    else:
+        click.echo("\n".join(filter(None, (found.words, found.to_do))))
+    if found.to_do:
+        sys.exit(1)
 
 
 @command.command("vacuum")

@@ -12,6 +12,7 @@ COMMANDS = {
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
     "playground": ("gateway.cli.playground", "Try all three platforms, simulated, on one page."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
+    "reload": ("gateway.cli.reload", "Have the running gateway read its configuration again."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
     "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from agent.models.known_servers import KnownServers
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.config.settings import Settings, read_sources
+from gateway.config.settings import Settings, load, read_sources
 from gateway.ops.model_servers import look_ahead
 from gateway.product import check_names
 
@@ -24,13 +25,22 @@ def command(config_path: Path | None) -> None:
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
         click.echo(hint)
-    asyncio.run(_serve(settings))
+    asyncio.run(_serve(settings, config_path))
 
 
-async def _serve(settings: Settings) -> None:
+def _read_again(config_path: Path | None) -> Settings:
+    """The settings as a start would have them now; in a thread."""
+    settings = load(config_path, os.environ)
+    check_names(settings, read_sources(config_path, os.environ))
+    model, _ = asyncio.run(look_ahead(settings.model, KnownServers()))
+    return settings.model_copy(update={"model": model})
+
+
+async def _serve(settings: Settings, config_path: Path | None) -> None:
     servers = KnownServers()
     model, sentences = await look_ahead(settings.model, servers)
     settings = settings.model_copy(update={"model": model})
     for sentence in sentences:
         click.echo(sentence)
-    await serve(settings, show=click.echo if sys.stdout.isatty() else None, servers=servers)
+    show = click.echo if sys.stdout.isatty() else None
+    await serve(settings, show=show, servers=servers, read_again=partial(_read_again, config_path))

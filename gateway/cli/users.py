@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, known_as
+from gateway.cli.client import ask, export_person, known_as
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, minute, print_rows, short
 
@@ -47,6 +47,34 @@ def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Let WHO into ACCOUNT (such as telegram:main) no more; they may ask again. `tenk pairing block` silences them."""
     person = ask(config_path, "users.revoke", {"who": who, "account": account})
     click.echo(f"{known_as(person)} is let into {account} no more.")
+
+
+@command.command("forget")
+@click.argument("who")
+@click.option(
+    "--what", type=click.Choice(["talk", "everything"]), default="everything", show_default=True,
+    help="What they said and what was made of it, or that and who they are.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@config_option
+def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
+    """Forget WHO (a sender such as telegram:42, or a user's id), as `/forget` does. The audit keeps that."""
+    if not yes:
+        click.confirm(f"Forget {what} of {who}? Nothing brings it back but a backup.", abort=True)
+    person = ask(config_path, "users.forget", {"who": who, "extent": what})
+    click.echo(
+        f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
+    )
+
+
+@command.command("export")
+@click.argument("who")
+@click.argument("destination", type=click.Path(path_type=Path, dir_okay=False))
+@config_option
+def export(who: str, destination: Path, config_path: Path | None) -> None:
+    """Write everything that is kept of WHO to the new file DESTINATION, as JSON of mode 0600. The audit keeps that."""
+    person, tables = export_person(config_path, who, destination)
+    click.echo(f"{destination} holds what is kept of {known_as(person)}: {tables}.")
 
 
 @command.command("audit")

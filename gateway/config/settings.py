@@ -113,6 +113,9 @@ class AgentSettings(AgentConfig):
 
     product: str = Field(default="coach", description="The agent, by its name in the entry points tenk.agents.")
     tools: tuple[str, ...] = Field(default=(), description="More tools for it, by their names in tenk.tools.")
+    personas: Mapping[str, str] = Field(
+        default_factory=dict, description="Who it is to be on an account (telegram:main), in words for the model."
+    )
 
 
 class Settings(BaseModel):

@@ -99,6 +99,7 @@ class LaneWorker:
         self.free.set()
         self._deps = deps
         self._channel: Channel | None = None
+        self._address: Address | None = None
         head = QueueHead(deps.config.lane_size, self._load)
         self.queue = SerialWorker(head, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
 
@@ -121,7 +122,8 @@ class LaneWorker:
         """Do what the lane decided; what it decides then."""
         match step:
             case LoadChannel(address):
-                channel = self._channel = await self._deps.channels.when_loaded(address)
+                self._address = address
+                channel = await self._load_channel(address)
                 idempotent, can_edit = channel.limits.idempotent_sends, isinstance(channel, EditsMessages)
                 return self.lane.on_channel(self._deps.clock(), idempotent=idempotent, can_edit=can_edit)
             case FindTarget(part):
@@ -132,8 +134,14 @@ class LaneWorker:
                 return self.lane.on_turn(self._pacer.reserve(chat), self._deps.clock())
             case Sleep(seconds):
                 await asyncio.sleep(seconds)
+                if self._address is not None:
+                    await self._load_channel(self._address)  # a reload may have put another in its place
                 return self.lane.on_awake()
         return await self._attempt(step)
+
+    async def _load_channel(self, address: Address) -> Channel:
+        self._channel = channel = await self._deps.channels.when_loaded(address)
+        return channel
 
     async def _attempt(self, step: MarkSending | Call | RecordSent | SaveOutcome) -> NextStep:
         match step:

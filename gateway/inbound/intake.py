@@ -103,6 +103,14 @@ class Intake:
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
+    def reconfigure(self, access: AccessConfig) -> None:
+        """These rules and bounds from the next event on; where a bound changes, what was counted begins anew."""
+        if access.limits != self._access.limits:
+            self._limits = PersonLimits(access.limits, self._doorway.clock_s)
+        if access.strangers != self._access.strangers:
+            self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
+        self._access = access
+
     def look_again(self, plans: Sequence[Plan]) -> None:
         """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
         self._bus.reread()

@@ -30,6 +30,9 @@ log = structlog.get_logger()
 RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 """Waits before a channel that ended is started again; the last one repeats."""
 
+RETIRED_S = 30.0
+"""A channel that was replaced is closed after this: whatever call was under way has its answer by then."""
+
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
 
@@ -43,6 +46,7 @@ class ChannelAccount:
     make: Callable[[], Channel]  # may import an SDK: runs in a thread
     strict_pacing: bool = False
     tenant: str = DEFAULT_TENANT
+    config: object = None  # as the operator wrote it: what differs is started anew
 
 
 @dataclass(slots=True)
@@ -59,6 +63,13 @@ class _Account:
     heard_at: datetime | None = None
     pacer: Pacer | None = None
     failures: int = field(default=0)
+    reading: "asyncio.Task[None] | None" = None  # None: not begun
+    retired: bool = False  # it reads nothing more; what is on its way out is still said
+
+    def differs_from(self, spec: ChannelAccount) -> bool:
+        """Whether it has to be started anew to be as this says; also where it gave up, which may go well now."""
+        gave_up = self.reading is not None and self.reading.done()
+        return gave_up or (spec.config, spec.strict_pacing) != (self.spec.config, self.spec.strict_pacing)
 
     def note(self, state: ChannelState, detail: str) -> None:
         """Keep how the channel says it is doing."""
@@ -107,12 +118,58 @@ class ChannelManager:
         self._reacting: dict[tuple[Address, str], asyncio.Task[None]] = {}  # the newest sign under way, by message
         loop = asyncio.get_running_loop()
         self._held = {(spec.channel, spec.account): _Account(spec, clock, loop.create_future()) for spec in accounts}
+        self._clock = clock
+        self._running: tuple[asyncio.TaskGroup, Intake] | None = None
+        self._retired: list[Channel] = []  # not closed yet
+        self.personas: Mapping[str, str] = {}
+        """Who the agent is to be on an account ("telegram:main"), in words for the model."""
 
     async def run(self, intake: Intake) -> None:
         """Keep every channel running until cancelled; then no channel reads any more."""
         async with asyncio.TaskGroup() as running:
+            self._running = (running, intake)
             for held in self._held.values():
-                running.create_task(self._keep(held, intake))
+                held.reading = running.create_task(self._keep(held, intake))
+            await asyncio.Event().wait()  # others may come
+
+    async def reconfigure(self, accounts: Sequence[ChannelAccount]) -> None:
+        """Run these accounts: new ones start, changed ones start anew, and those that are gone read nothing more.
+
+        What is on its way out over a channel that was replaced has `RETIRED_S` to arrive.
+        """
+        wanted = {(spec.channel, spec.account): spec for spec in accounts}
+        for key, held in [*self._held.items()]:
+            if key not in wanted or held.differs_from(wanted[key]):
+                await self._retire(held)
+        for key, spec in wanted.items():
+            old = self._held.get(key)
+            if old is None or old.retired:
+                before = None if old is None or old.ready.done() else old.ready
+                ready = before or asyncio.get_running_loop().create_future()  # whoever waits for it, waits for the new
+                self._start(key, _Account(spec, self._clock, ready))
+
+    def _start(self, key: tuple[str, str], held: _Account) -> None:
+        self._held[key] = held
+        if self._running is not None:
+            running, intake = self._running
+            held.reading = running.create_task(self._keep(held, intake))
+
+    async def _retire(self, held: _Account) -> None:
+        if held.retired:
+            return
+        held.retired = True
+        log.info("channel_retired", channel=held.spec.channel, account=held.spec.account)
+        if held.reading is not None:
+            held.reading.cancel()
+            await asyncio.wait([held.reading])
+        if held.ready.done():
+            self._retired.append(held.ready.result())
+            self._tasks.create_task(self._close_later(held.ready.result()))
+
+    async def _close_later(self, channel: Channel) -> None:
+        await self._sleep(RETIRED_S)
+        self._retired.remove(channel)
+        await self._sign(channel.aclose(), "channel_not_closed", channel.name)
 
     # ------------------------------------------------------------ hop 8: out
 
@@ -146,9 +203,10 @@ class ChannelManager:
         return held.pacer
 
     def hints(self, address: Address) -> str:
-        """How text is formatted there, for the model."""
+        """How text is formatted there, and who the agent is to be there, for the model."""
         ready = self._held[address.channel, address.account].ready
-        return ready.result().limits.hints if ready.done() else ""
+        persona = self.personas.get(f"{address.channel}:{address.account}", "")
+        return "\n\n".join(filter(None, (persona, ready.result().limits.hints if ready.done() else "")))
 
     def react(
         self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
@@ -187,6 +245,7 @@ class ChannelManager:
         return {
             f"{channel}:{account}": (held.state, held.detail, held.heard_at)
             for (channel, account), held in self._held.items()
+            if not held.retired
         }
 
     def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
@@ -201,9 +260,9 @@ class ChannelManager:
 
     async def aclose(self) -> None:
         """Close every channel; `run` has ended, and nothing is sent any more."""
-        for held in self._held.values():
-            if held.ready.done():
-                await self._sign(held.ready.result().aclose(), "channel_not_closed", held.spec.channel)
+        serving = [held.ready.result() for held in self._held.values() if held.ready.done() and not held.retired]
+        for channel in (*serving, *self._retired):
+            await self._sign(channel.aclose(), "channel_not_closed", channel.name)
 
     async def _load(self, held: _Account) -> Channel:
         """The adapter, made when it is first wanted."""

@@ -71,6 +71,10 @@ class Housekeeper:
         self._clock = clock
         self._sleep = sleep
 
+    def reconfigure(self, config: RetentionConfig) -> None:
+        """Keep things for so long from the next sweep on."""
+        self._config = config
+
     async def run(self) -> None:
         """Sweep every ten minutes until cancelled; first a minute after the start, which has better things to do."""
         await self._sleep(FIRST_S)

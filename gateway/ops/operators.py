@@ -41,6 +41,7 @@ from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls, report_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
@@ -190,6 +191,7 @@ class OperatorDeps:
     letters: DeadLetters
     standing: GatewayStatus
     desk: OperatorDesk  # where commands find the same
+    data: PersonalData
 
 
 def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
@@ -208,7 +210,7 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
 
     return {
         **access_calls(deps.operations), **calls, "invite.make": make_with_ways,
-        **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
+        **deps.data.calls(), **key_calls(deps.api_keys), "keys.rotate": deps.rotation.call,
         **recorded_calls(store, steady_now), **report_calls(store, steady_now), **letter_calls(deps.letters),
         "status": status,
     }  # fmt: skip

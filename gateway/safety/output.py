@@ -226,6 +226,10 @@ class Scrubber:
         """`secrets` are the values in use, of whatever origin; six characters at least to be looked for."""
         self._redactor = Redactor(secrets)
 
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Look for these as well from now on."""
+        self._redactor.learn(secrets)
+
     def scrub(self, text: str) -> str:
         """The text with `[REDACTED]` in the place of each secret."""
         return self._redactor.redact(text)

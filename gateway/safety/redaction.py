@@ -59,7 +59,13 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """`secrets` are the values in use; their percent-encoded forms are looked for as well."""
-        long_enough = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
+        self._secrets: frozenset[str] = frozenset()
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Look for these as well from now on; those of before are looked for still."""
+        self._secrets |= frozenset(secrets)
+        long_enough = [secret for secret in self._secrets if len(secret) >= MIN_SECRET_CHARS]
         forms = {form for secret in long_enough for form in (secret, quote(secret, safe=""))}
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         self._live = re.compile("|".join(map(re.escape, self._forms)))

@@ -22,18 +22,18 @@ from agent.models.budgeted import BudgetedModel
 from agent.ports import ChatModel, Principal
 from agent.transcript import EndReason
 from channels.messages import DEFAULT_TENANT
-from gateway.access.roles import Role
 from gateway.commands.usage import in_digits, usd_text
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
-from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.delivery.owner_words import OwnerWords
 from gateway.safety.redaction import escape_controls
 from gateway.sessions.config import BudgetsConfig
-from gateway.store import budgets, chats, outbox, people
+from gateway.store import budgets, outbox, people
 from gateway.store.budgets import Cap, CapReached, CapUse
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
 from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.people import Person
 from gateway.store.tables.base import new_id
 from gateway.texts import HARNESS
 
@@ -42,7 +42,6 @@ log = structlog.get_logger()
 SCOPES = ("turn", "user", "channel", "tenant", "day")
 NEARLY_PERCENT = 80
 LOOK_S = 1.0
-LOADS_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,10 @@ class Budgets:
         """The model, with what its calls may cost set aside; itself where nothing is capped."""
         return BudgetedModel(model, config, self) if self._config.has_any else model
 
+    def reconfigure(self, config: BudgetsConfig) -> None:
+        """These caps from the next call on; a model made before them, where nothing was capped, is to be made anew."""
+        self._config = config
+
     async def reserve(self, most: Spending) -> Hold:
         """Set this aside in each cap that the turn at work falls under, or in none.
 
@@ -161,7 +164,7 @@ class BudgetWatch:
     def __init__(self, caps: Budgets, store: Store, channels: ChannelDirectory, delivery: Delivery) -> None:
         self._caps = caps
         self._store = store
-        self._channels = channels
+        self._words = OwnerWords(store, channels, delivery, caps.now)
         self._delivery = delivery
 
     async def run(self) -> None:
@@ -179,11 +182,7 @@ class BudgetWatch:
         uses = await self._store.read(look, lasting=True)
         for use in uses:
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
-            try:
-                async with asyncio.timeout(LOADS_S):
-                    parts = await self._parts(use)
-            except TimeoutError:  # a channel does not load: the log has said it
-                parts = []
+            parts = await self._parts(use)
             await self._store.write(partial(self._tell, use, parts), then=self._delivery.publish)
 
     def _tell(self, use: CapUse, parts: Sequence[OutboxPart], connection: Connection) -> list[OutboxRow]:
@@ -192,21 +191,17 @@ class BudgetWatch:
 
     async def _parts(self, use: CapUse) -> list[OutboxPart]:
         """What each owner is told, where they last talked to the bot alone."""
-        cap, parts = use.cap, list[OutboxPart]()
-        tenant = cap.tenant or DEFAULT_TENANT
+        cap = use.cap
         known = {person.user_id: person for person in await self._store.read(people.everybody, lasting=True)}
-        for owner in (person for person in known.values() if (person.tenant, person.role) == (tenant, Role.OWNER)):
-            where = await self._store.read(partial(chats.own_chat, tenant=tenant, user_id=owner.user_id), lasting=True)
-            if where is None or not self._channels.is_configured(where):
-                continue
-            who = known[cap.key].display_name if cap.key in known else cap.key
-            key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel'} else 'all'}"
-            used, percent = words_of(use, owner.locale), use.percent
-            text = HARNESS.text(owner.locale, key, who=escape(who), percent=percent, used=used)
-            place = hashlib.blake2s(f"{cap.tenant} {cap.scope} {cap.key}".encode(), digest_size=6).hexdigest()
-            said = OutboundMessage(where, f"cap:{place}:{cap.day}:{owner.user_id[-8:]}", text, locale=owner.locale)
-            parts += to_parts(await self._channels.when_loaded(where), said)
-        return parts
+        who = known[cap.key].display_name if cap.key in known else cap.key
+        key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel'} else 'all'}"
+        place = hashlib.blake2s(f"{cap.tenant} {cap.scope} {cap.key}".encode(), digest_size=6).hexdigest()
+
+        def text_of(owner: Person) -> str:
+            used = words_of(use, owner.locale)
+            return HARNESS.text(owner.locale, key, who=escape(who), percent=use.percent, used=used)
+
+        return await self._words.parts(cap.tenant or DEFAULT_TENANT, f"cap:{place}:{cap.day}", text_of)
 
 
 def words_of(use: CapUse, locale: str | None = None) -> str:

@@ -73,9 +73,9 @@ class TurnDeps:
     on_turn_event: Callable[[TurnEvent], None] = lambda _event: None  # told of whatever happens in a turn, at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SessionDeps:
-    """What every session of a gateway shares."""
+    """What every session of a gateway shares; a reload puts another agent in its place, for turns that begin then."""
 
     config: SessionsConfig
     turns: TurnDeps

@@ -14,7 +14,7 @@ from sqlalchemy import make_url
 
 from gateway.errors import GatewayError
 from gateway.safety.private_files import BESIDE_DATABASE, check_database
-from gateway.store.schema import HEAD
+from gateway.store.schema import HEAD, known_revisions
 
 BUSY_S = 10.0
 
@@ -109,10 +109,13 @@ def _copy(source: Path, draft: Path) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
-            raise GatewayError(f"{source} is damaged: {found[0]}")
+            raise GatewayError(f"{source} is damaged or cut short ({found[0]}); take another backup")
         (version,) = copy.execute("SELECT version_num FROM alembic_version").fetchone() or ("none",)
-        if version > HEAD:
-            raise GatewayError(f"{source} is at revision {version}, this version knows up to {HEAD}")
+        if version not in known_revisions():
+            raise GatewayError(
+                f"{source} is of another version: it is at revision {version}, this version knows up to {HEAD}; run "
+                "the tenk-gateway that made it, or a newer one"
+            )
 
 
 @contextmanager
@@ -121,7 +124,15 @@ def _errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise GatewayError(f"{path} cannot be used as a database of the gateway: {error}") from error
+        raise GatewayError(f"{path} cannot be used as a database of the gateway: {_in_words(error)}") from error
+
+
+def _in_words(error: sqlite3.Error) -> str:
+    if "no such table" in str(error):
+        return "it is whole, but another program's"
+    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_IOERR):
+        return f"it is damaged or cut short ({error}); take another backup"
+    return str(error)
 
 
 def _sync(path: Path) -> None:

@@ -26,12 +26,12 @@ class Inspection:
     @property
     def is_behind(self) -> bool:
         """The next start brings it up to date."""
-        return self.exists and not self.problem and self.revision < schema.HEAD
+        return self.exists and not self.problem and self.revision != schema.HEAD and not self.is_ahead
 
     @property
     def is_ahead(self) -> bool:
         """Only a newer version can use it."""
-        return self.revision > schema.HEAD
+        return bool(self.revision) and self.revision not in schema.known_revisions()
 
 
 async def inspect(url: str) -> Inspection:

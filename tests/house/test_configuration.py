@@ -22,6 +22,7 @@ SECRETS = ROOT / "config" / "secrets.example.toml"
 ACCOUNTS = {
     **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
     ("access", "accounts"): "telegram:main",
+    ("agent", "personas"): "telegram:main",
     ("permissions", "sources"): "policy",
     ("model", "fallback"): "spare",
     ("model", "profiles"): "oauth",
@@ -35,7 +36,7 @@ ACCOUNTS = {
 
 def taken_out_of_comments(path: Path) -> str:
     """The file with every `#key = value` and `#[table]` in force."""
-    return re.sub(r"^#(?=[a-z_]+ = |\[)", "", path.read_text(), flags=re.MULTILINE)
+    return re.sub(r"^#(?=[a-z_]+ = |\"[a-z:]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
 
 
 def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

@@ -4,6 +4,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from gateway.store.migrate import MIGRATIONS
+from gateway.store.schema import HEAD, known_revisions
 
 
 def test_each_migration_follows_another():
@@ -13,3 +14,5 @@ def test_each_migration_follows_another():
     scripts = ScriptDirectory.from_config(config)
     assert (1, 1) == (len(scripts.get_bases()), len(scripts.get_heads()))
     assert len(list(scripts.walk_revisions())) == len(list((MIGRATIONS / "versions").glob("0*.py")))
+    assert [HEAD] == scripts.get_heads()
+    assert {script.revision for script in scripts.walk_revisions()} == known_revisions()

@@ -113,6 +113,8 @@ async def house(
 ) -> AsyncIterator[House]:
     """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own.
 
+    A reload reads the file, and `environ`, as they are then.
+
     `show` is its terminal, `tools` stand beside the coach's.
     """
     file = directory / "gateway.toml"
@@ -126,7 +128,10 @@ async def house(
         store = await Store.open(settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(Gateway(settings, store, tools, show=show).run())
+                gateway = Gateway(
+                    settings, store, tools, show, read_again=lambda: load(file, ours | dict(environ or {}))
+                )
+                running = tasks.create_task(gateway.run())
                 here = House(telegram, server, store, settings.home)
                 await here.until(lambda: telegram.is_connected() or running.done(), "the first poll")
                 yield here

@@ -117,3 +117,17 @@ async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path
                 assert [] == await bytes_left(here, CANARY)
         said = [answer for answer in slack.answers(chat) if "strangers" not in answer.text]
         assert 3 == len(said)
+
+
+async def test_an_operator_has_somebody_forgotten_while_it_runs(tmp_path: Path) -> None:
+    """The same as if they had asked; who waits is let go, and a stranger of that number may begin anew."""
+    async with house(tmp_path, model=None) as here:
+        here.sim.say(WHO, f"/log 45m {CANARY}")
+        await here.told(WHO, CANARY)
+        done = await here.operator("users.forget", {"who": f"telegram:{WHO}", "extent": "everything"})
+        assert [f"telegram:{WHO}"] == done["senders"]
+        await until_done(here)
+        assert [] == await bytes_left(here, CANARY, str(WHO))
+        here.sim.say(WHO, "/stats")
+        await here.until(lambda: len(here.texts(WHO)) > 1, "an answer to a newcomer")
+        assert CANARY not in here.texts(WHO)[-1]

@@ -1,0 +1,90 @@
+"""Makes what the settings name: models, and a channel for each account. What they are wired to is not known here."""
+
+import hmac
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from agent.answers import by_rules_text
+from agent.catalogue import Catalogue
+from agent.errors import FailureKind
+from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
+from agent.permissions.chain import Mode
+from agent.ports import ChatModel
+from channels.base import Channel
+from channels.messages import DEFAULT_TENANT
+from channels.registry import load_channel
+from channels.web.config import Guests
+from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.config.settings import ChannelsConfig, Settings
+from gateway.errors import SettingsError
+from gateway.inbound.manager import ChannelAccount
+from gateway.ops.instrumentation import MeasuredModel
+from gateway.product import AgentProduct
+
+
+def accounts_of(
+    channels: ChannelsConfig, make_web: Callable[[], Channel], make_api: Callable[[], Channel]
+) -> list[ChannelAccount]:
+    """Every account that is configured, and how its channel is made."""
+    accounts = [
+        ChannelAccount(
+            channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict", config=config
+        )
+        for channel, config in channels.accounts()
+    ]
+    if channels.web.enabled:
+        accounts.append(ChannelAccount("web", "main", make_web))
+    if channels.api.enabled:
+        accounts.append(ChannelAccount("api", "main", make_api))
+    if channels.console.enabled:
+        accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
+    return accounts
+
+
+def make_web(settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes) -> Channel:
+    """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
+
+    def is_guest(chat: str) -> bool:
+        rules = settings().access.rules_of("web", "main")
+        return is_let_in(snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main")
+
+    guests = Guests(is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None, is_let_in=is_guest)
+    channel: Channel = load_channel("web")(
+        settings().channels.web, texts=texts, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+    )
+    return channel
+
+
+def _make_channel(name: str, *config: object) -> Channel:
+    """Import an adapter and make it; slow, so it runs in a thread."""
+    channel: Channel = load_channel(name)(*config)
+    return channel
+
+
+def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
+    """The model that answers, with the agent's rules behind it.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+
+    def notice(locale: str | None, why: FailureKind) -> str:
+        return by_rules_text(product.catalogue, why, locale)
+
+    try:
+        return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))
+    except UnknownModel as unknown:
+        raise SettingsError(f"model.name: {unknown}") from None
+
+
+def judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
+    """The small model of mode auto, where it is another one than the one that answers."""
+    permissions = settings.permissions
+    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
+        return None
+    try:
+        small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
+        return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
+    except UnknownModel as unknown:
+        raise SettingsError(f"permissions.auto.model: {unknown}") from None

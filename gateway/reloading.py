@@ -1,0 +1,139 @@
+"""Takes a changed configuration into the running gateway, or leaves what is in force as it is and says why.
+
+How each part changes is the part's own matter; what is wired to it, the composition root's.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+from pydantic import BaseModel, JsonValue
+
+from agent.language import escape
+from agent.ports import ChatModel
+from gateway.config.settings import Settings
+from gateway.config.sources import KeyPath
+from gateway.delivery.owner_words import OwnerWords
+from gateway.errors import GatewayError
+from gateway.inbound.intake import Intake
+from gateway.ops.housekeeper import Housekeeper
+from gateway.sessions.budgets import Budgets
+from gateway.telemetry import learn_secrets
+from gateway.texts import HARNESS
+from gateway.wiring import Runtime
+
+log = structlog.get_logger()
+
+LIVE: tuple[KeyPath, ...] = (
+    ("access",), ("agent",), ("budgets",), ("channels",), ("model",), ("permissions",), ("retention",),
+)  # fmt: skip
+"""What a reload puts in force; everything else waits for the next start."""
+
+NEXT_START: tuple[KeyPath, ...] = (
+    ("agent", "product"), ("agent", "tools"), ("channels", "api"), ("channels", "console"), ("channels", "web"),
+    ("permissions", "auto", "model"),
+)  # fmt: skip
+"""What of those waits as well."""
+
+Apply = Callable[[Settings, frozenset[str]], Awaitable[None]]
+"""Puts settings in force, of which these tables changed."""
+
+
+def changed_keys(old: object, new: object, above: KeyPath = ()) -> Iterator[KeyPath]:
+    """Every key whose value differs, in order; a table that comes or goes counts as one key."""
+    before, after = _table(old), _table(new)
+    if before is None or after is None:
+        if old != new:
+            yield above
+        return
+    for name in {**before, **after}:
+        yield from changed_keys(before.get(name), after.get(name), (*above, name))
+
+
+def _table(value: object) -> Mapping[str, object] | None:
+    if isinstance(value, BaseModel):
+        return {name: getattr(value, name) for name in type(value).model_fields}
+    return value if isinstance(value, Mapping) else None
+
+
+def waits_for_start(key: KeyPath) -> bool:
+    """Whether a change of this key is taken in by the next start alone."""
+    return not any(key[: len(live)] == live for live in LIVE) or any(
+        key[: len(waiting)] == waiting for waiting in NEXT_START
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveParts:
+    """The parts that a changed configuration reaches, beside channels and models."""
+
+    intake: Intake
+    runtime: Runtime
+    house: Housekeeper
+    budgets: Budgets
+
+    def reconfigure(self, settings: Settings, model: ChatModel | None) -> None:
+        """Rules, limits, caps, how long things are kept, which secrets are taken out of log and answers; the model."""
+        learn_secrets(settings.secret_values())
+        self.runtime.reconfigure(settings, model)
+        self.intake.reconfigure(settings.access)
+        self.house.reconfigure(settings.retention)
+        self.budgets.reconfigure(settings.budgets)
+
+
+class Reloader:
+    """One gateway's configuration, as it stands and as it is read again."""
+
+    def __init__(self, settings: Settings, read: Callable[[], Settings], apply: Apply, words: OwnerWords) -> None:
+        """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
+        self._settings = settings
+        self._read = read
+        self._apply = apply
+        self._words = words
+        self._one_at_a_time = asyncio.Lock()
+        self.wanted = asyncio.Event()
+        """Set it to have the configuration read again."""
+
+    async def run(self) -> None:
+        """Read it whenever that is wanted, until cancelled."""
+        while True:
+            await self.wanted.wait()
+            self.wanted.clear()
+            with suppress(GatewayError):  # said already
+                await self.reload({})
+
+    async def reload(self, _arguments: dict[str, JsonValue]) -> JsonValue:
+        """Read and apply it; which keys are in force now, and which with the next start.
+
+        Raises:
+            GatewayError: it cannot be used; what was in force is in force still, and owners were told.
+        """
+        async with self._one_at_a_time:
+            try:
+                settings = await asyncio.to_thread(self._read)
+                keys = list(changed_keys(self._settings, settings))
+                now = [key for key in keys if not waits_for_start(key)]
+                if now:
+                    await self._apply(settings, frozenset(key[0] for key in now))
+            except GatewayError as refused:
+                log.error("configuration_refused", problem=str(refused))
+                await self._tell(refused)
+                raise
+            self._settings = settings
+            answer: dict[str, JsonValue] = {
+                "in_force": [".".join(key) for key in now],
+                "next_start": [".".join(key) for key in keys if waits_for_start(key)],
+            }
+            log.info("configuration_reloaded", **answer)
+            return answer
+
+    async def _tell(self, refused: GatewayError) -> None:
+        """Owners hear of one problem once."""
+        problem = str(refused)
+        cause = f"reload:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}"
+        await self._words.say(
+            cause, lambda locale: HARNESS.text(locale, "reload.refused", problem=escape(problem[:1000]))
+        )

@@ -1,0 +1,67 @@
+"""What operators do with a database and with a person's data, as they type it where no gateway runs."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli.root import root
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty directory to be in, with nothing of the product's in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_")):
+            monkeypatch.delenv(name)
+
+
+def tenk(*arguments: str) -> Result:
+    """What it answers."""
+    return CliRunner().invoke(root, arguments)
+
+
+def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: Path) -> None:
+    """The file is this user's alone, and never over another; the audit keeps that both were done, and no name."""
+    tenk("pairing", "block", "telegram:42")
+    given = tenk("users", "export", "telegram:42", "theirs.json")
+    assert (0, True) == (given.exit_code, "1 identities" in given.output), given.output
+    whole = json.loads((tmp_path / "theirs.json").read_text())
+    assert ("42", 0o600) == (whole["identities"][0]["sender"], (tmp_path / "theirs.json").stat().st_mode & 0o777)
+    again = tenk("users", "export", "telegram:42", "theirs.json")
+    assert (1, True) == (again.exit_code, "is there already" in str(again.exception))
+    assert 0 == tenk("users", "forget", "telegram:42", "--yes").exit_code
+    assert "Nobody has been let in.\n" == tenk("users", "list").output
+    audit = tenk("users", "audit").output
+    assert ("data_exported" in audit, "person_forgotten" in audit, "telegram:42" in audit) == (True, True, False)
+    assert 1 == tenk("users", "forget", "telegram:42", "--yes").exit_code
+
+
+def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    """Each in a line of its own; `db check` says what is there, and a good backup is put back."""
+    tenk("db", "upgrade")
+    assert "looked over" in tenk("db", "backup", "whole.db").output
+    assert "is whole, at revision" in tenk("db", "check").output
+    (tmp_path / "var" / "tenk.db").unlink()
+    whole = (tmp_path / "whole.db").read_bytes()
+    (tmp_path / "short.db").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "words.db").write_bytes(b"not a database " * 400)
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    (tmp_path / "newer.db").write_bytes(whole)
+    with closing(sqlite3.connect(tmp_path / "newer.db")) as newer, newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+    for name, words in (
+        ("short", "damaged or cut short"), ("words", "file is not a database"), ("other", "another program's"),
+        ("newer", "of another version: it is at revision 9999"),
+    ):  # fmt: skip
+        refused = tenk("db", "restore", f"{name}.db")
+        assert (1, True) == (refused.exit_code, words in str(refused.exception)), str(refused.exception)
+        assert not (tmp_path / "var" / "tenk.db").exists()
+    assert 0 == tenk("db", "restore", "whole.db").exit_code
+    assert '"ok": true' in tenk("db", "check", "--json").output

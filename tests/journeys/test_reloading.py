@@ -1,0 +1,80 @@
+"""The configuration changes under a running gateway: at once where it can be used, and not at all where it cannot."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import GatewayError
+from tests.fakes.model_server import Reply
+from tests.journeys.house import CONFIG, TOKEN, House, house
+
+ONE_LISTED = '[access.accounts."telegram:main"]\ndirect = "allowlist"\nallow = ["telegram:1"]\n'
+TWO_LISTED = ONE_LISTED.replace('"telegram:1"', '"telegram:1", "telegram:2"')
+ADA = '[agent.personas]\n"telegram:main" = "You are Ada, and you rhyme."\n'
+
+
+def write(directory: Path, config: str) -> None:
+    """The operator saves the file."""
+    (directory / "gateway.toml").write_text(CONFIG + config)
+
+
+async def owned_by_1(here: House) -> None:
+    """Person 1 is the owner, and has talked to the bot alone."""
+    here.sim.say(1, "/help")
+    await here.told(1, "/help")
+    await here.operator("users.role", {"who": "telegram:1", "role": "owner"})
+
+
+async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> None:
+    """A list, a persona and a limit; what needs a start is named, and nothing else is touched."""
+    async with house(tmp_path, config=ONE_LISTED) as here:
+        here.model.script(Reply("It is late."), Reply("Let us wait."))
+        here.sim.say(1, "first")
+        await here.told(1, "It is late.")
+        write(tmp_path, TWO_LISTED + ADA + "[agent]\nmax_steps = 3\n[sessions]\nmax_turns = 9\n")
+        answer = await here.operator("reload")
+        assert ["sessions.max_turns"] == answer["next_start"]
+        assert {"access.accounts.telegram:main.allow", "agent.max_steps"} <= set(answer["in_force"])
+        here.sim.say(2, "second")
+        await here.told(2, "Let us wait.")
+        system = [str(request.body["messages"][0]["content"]) for request in here.model.requests]
+        assert [False, True] == ["You are Ada" in text for text in system]
+        assert {"in_force": [], "next_start": []} == await here.operator("reload")
+
+
+async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:
+    """File, line, key and the nearest right name, in the owner's chat and to who asked; once, however often."""
+    async with house(tmp_path, model=None, config=ONE_LISTED) as here:
+        await owned_by_1(here)
+        write(tmp_path, TWO_LISTED.replace("direct", "dirct"))
+        for _ in range(2):
+            with pytest.raises(
+                GatewayError, match=r'gateway.toml:\d+: .*dirct: there is no such key; did you mean "direct"'
+            ):
+                await here.operator("reload")
+        await here.told(1, "what was in force before stays in force")
+        here.sim.say(1, "/stats")
+        await here.settled()
+        assert 1 == sum("stays in force" in text for text in here.texts(1))
+        assert any("dirct" in text for text in here.texts(1))
+        write(tmp_path, TWO_LISTED)
+        assert ["access.accounts.telegram:main.allow"] == (await here.operator("reload"))["in_force"]
+
+
+async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
+    """The platform makes the old one void; what was said meanwhile is answered when the new one is in force."""
+    environ: dict[str, str] = {}
+    rotated = f"{TOKEN}-rotated"
+    async with house(tmp_path, model=None, environ=environ) as here:
+        here.sim.say(1, "/timezone Europe/Madrid")
+        await here.told(1, "Europe/Madrid")
+        bots = here.sim.world.bots
+        bots[rotated] = bots.pop(TOKEN)
+        here.sim.say(1, "/timezone Europe/Vienna")
+        environ["TELEGRAM_BOT_TOKEN"] = rotated
+        assert ["channels.telegram.main.token"] == (await here.operator("reload"))["in_force"]
+        await here.told(1, "Europe/Vienna")
+        here.sim.say(1, "/timezone Europe/Berlin")
+        await here.told(1, "Europe/Berlin")
+        for zone in ("Madrid", "Vienna", "Berlin"):
+            assert 1 == sum(zone in text for text in here.texts(1))

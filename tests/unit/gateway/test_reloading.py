@@ -1,0 +1,67 @@
+"""What of a changed configuration is taken in, and what becomes of channels that were replaced."""
+
+from pathlib import Path
+
+import pytest
+
+from channels.messages import Address
+from gateway.config.settings import Settings, load
+from gateway.inbound.manager import ChannelAccount
+from gateway.reloading import changed_keys, waits_for_start
+from gateway.store.engine import Store
+from tests.unit.gateway.test_manager import Runs, managed, store
+
+__all__ = ["store"]  # a fixture
+
+PRICES = "[model.prices]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
+
+
+def settings(tmp_path: Path, config: str) -> Settings:
+    """As this file makes them."""
+    (tmp_path / "gateway.toml").write_text(config)
+    return load(tmp_path / "gateway.toml", {})
+
+
+def test_every_key_that_differs_is_named(tmp_path: Path) -> None:
+    """By its path; a table that comes is one key, secrets are compared and never shown."""
+    before = settings(tmp_path, '[access]\ndirect = "open"\n' + PRICES)
+    after = settings(tmp_path, '[http]\nlisten = "[::1]:9"\n' + PRICES.replace("1", "2", 1))
+    keys = list(changed_keys(before, after))
+    assert [("http", "listen"), ("access", "direct"), ("model", "prices", "input_usd_per_mtok")] == keys
+    assert [True, False, False] == [waits_for_start(key) for key in keys]
+    assert [] == list(changed_keys(after, after))
+
+
+@pytest.mark.parametrize("key", ["gateway.home", "agent.product", "channels.web.title", "permissions.auto.model"])
+def test_what_is_made_once_waits_for_the_next_start(key: str) -> None:
+    """Also inside tables of which the rest is taken in."""
+    assert waits_for_start(tuple(key.split(".")))
+    assert not waits_for_start((*key.split(".")[:1], "x")) or key.startswith("gateway")
+
+
+async def test_accounts_come_go_and_start_anew(store: Store) -> None:
+    """One that is as it was goes on; one that changed is another channel from then on; who is gone reads no more."""
+    made: dict[str, list[Runs]] = {"a": [], "b": [], "c": []}
+
+    def account(name: str, config: str) -> ChannelAccount:
+        def make() -> Runs:
+            made[name].append(Runs(name=name))
+            return made[name][-1]
+
+        return ChannelAccount(name, "main", make, config=config)
+
+    async with managed(store) as (manager, _):
+        await manager.reconfigure([account("a", "1"), account("b", "1")])
+        first = await manager.when_loaded(Address("a", "main", "1"))
+        await manager.when_loaded(Address("b", "main", "1"))
+        await manager.reconfigure([account("a", "2"), account("c", "1")])
+        again = await manager.when_loaded(Address("a", "main", "1"))
+        await manager.when_loaded(Address("c", "main", "1"))
+        assert first is not again
+        assert {"a:main", "c:main"} == set(manager.states())
+        assert manager.now_loaded(Address("b", "main", "1")) is made["b"][0]
+        await manager.reconfigure([account("a", "2"), account("c", "1")])
+        assert again is await manager.when_loaded(Address("a", "main", "1"))
+        await manager.reconfigure([account("a", "2"), account("b", "1"), account("c", "1")])
+        assert await manager.when_loaded(Address("b", "main", "1")) is not made["b"][0]
+    assert [2, 2, 1] == [len(channels) for channels in made.values()]
