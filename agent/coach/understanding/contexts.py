@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent.coach.understanding.clocks import LONGEST
 from agent.coach.understanding.entries import Chunk
-from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 
 MOST_BARE_HOURS = 4
 """A greater number without a unit, behind hours, may as well be minutes."""
@@ -15,7 +15,6 @@ LEAST_BARE = 5
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
-_PAUSES = ",.cCBOYy"
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
@@ -52,27 +51,6 @@ _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
 _BEING_DONE = frozenset({"was", "were", "is", "are", "been"})
 _WRITTEN = frozenset({"wrote", "escribi"})
-
-
-def _again(before: str, behind: str, role: WordRole) -> tuple[re.Pattern[str], re.Pattern[str], WordRole]:
-    return re.compile(before), re.compile(behind), role
-
-
-_STARTS, _ENDS = rf"(?:^|[{_PAUSES}])$", rf"(?:$|[{_PAUSES}])"
-_PUTS = ("pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete")
-_READ_AGAIN = {
-    "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
-    "was": _again(_STARTS, "[iP]TSp", WordRole.DID),  # "was at the pottery studio"
-    "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
-    "happened": _again("S$", "", WordRole.ADVERB),
-    "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"
-    "put down": _again("", "T", WordRole.CONTENT),  # "put down the violin"
-    "para hoy": _again("L", "", WordRole.ADVERB),  # "anota 30 min para hoy"
-    "que": _again("L$", "", WordRole.ADVERB),  # "anota que hice"
-    "q": _again("L$", "", WordRole.ADVERB),
-    **{word: _again("", "F?[Dd]PT?S", WordRole.LOG) for word in _PUTS},  # "ponme 20 min de malabares"
-}
-"""What stands before a word, what behind, by their roles; and the role that it has then."""
 
 
 def in_context(chunks: list[Chunk]) -> list[Chunk]:
@@ -159,7 +137,7 @@ def _instead(chunks: list[Chunk]) -> None:
 def _questions(chunks: list[Chunk]) -> None:
     """As "did I practise": asked, also without a question mark."""
     for at, chunk in enumerate(chunks[:-1]):
-        begins = at == 0 or chunks[at - 1].role.value in _PAUSES
+        begins = at == 0 or chunks[at - 1].role.value in PAUSES
         if begins and _head(chunk) in _ASKS_BEFORE_SUBJECT and chunks[at + 1].role is WordRole.SUBJECT:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.QUESTION)
 
@@ -212,7 +190,7 @@ def _amounts_told_more(chunks: list[Chunk]) -> None:
         chunk, before = chunks[at], chunks[at - 1]
         if before.role not in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
             continue
-        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES + "PFi"
+        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in PAUSES + "PFi"
         agrees = chunk.role is WordRole.CONTENT and chunk.plain.endswith(("os", "as")) and len(chunk.plain) > LEAST_PAST
         if ends and (agrees or chunk.plain in _ALL_TOLD):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
@@ -239,9 +217,9 @@ def _small_words(chunks: list[Chunk]) -> None:
 
 
 def _read_again(chunks: list[Chunk]) -> None:
-    """Words that stand in `_READ_AGAIN`, where their neighbours have those roles."""
+    """Words that stand in `READ_AGAIN`, where their neighbours have those roles."""
     for at, chunk in enumerate(chunks):
-        rule = _READ_AGAIN.get(chunk.plain)
+        rule = READ_AGAIN.get(chunk.plain)
         if (
             rule is not None
             and rule[0].search(_letters(chunks, 0, at))
