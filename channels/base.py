@@ -268,6 +268,13 @@ class LinksInvites(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class KnowsNoNames(Protocol, metaclass=_Ability):
+    """Its people have no names of their own: they may give one."""
+
+    people_give_names: bool  # true
+
+
+@runtime_checkable
 class HasButtons(Protocol, metaclass=_Ability):
     """Shows `OutboundPart.buttons`; presses come in as `ButtonPressed` with a route, or are answered by the adapter."""
 

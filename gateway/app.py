@@ -288,6 +288,7 @@ class Gateway:
             self._model = model
             self._models.append(model)
         self._settings = settings
+        self._desk.groups = GroupDeps(self._store, settings.access, utc_now, self._snapshot.put_group)
         parts.reconfigure(settings, model)
         manager.personas = settings.agent.personas
         if "channels" in tables:
@@ -306,8 +307,8 @@ class Gateway:
     ) -> HttpServer:
         settings, product = self._settings, self._product
         parts = ApiParts(
-            self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
-            frozenset(settings.http.cors_origins), utc_now, letters,
+            self._store, self._api_channel, settings.channels.api, operations, self._snapshot,
+            lambda: self._settings.access, frozenset(settings.http.cors_origins), utc_now, letters,
         )  # fmt: skip
         api = build_api(parts, product.name, product.title, product.routes(self._store))
         connected = any(settings.channels.accounts())

@@ -27,7 +27,7 @@ from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
-from gateway.commands.people import OperatorDesk, people_commands
+from gateway.commands.people import OperatorDesk, name_command, people_commands
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
@@ -132,7 +132,7 @@ def command_table(
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
         usage_command(store, texts, left), connect_command(store, connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps),
-        group_command(desk.group_deps),
+        group_command(desk.group_deps), name_command(),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)

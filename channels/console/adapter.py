@@ -13,8 +13,10 @@ from aiohttp import web
 
 from channels.base import HttpRoute, Renderer
 from channels.clocks import steady_now
+from channels.console.drawing import width_of
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
-from channels.messages import Address, OutboundPart, Receipt, Sender
+from channels.markdown.tree import Block, Heading, Paragraph, Span, text_of
+from channels.messages import Address, OutboundPart, Receipt, Rendered, Sender
 from channels.viewers.plain_renderer import PlainRenderer
 from channels.viewers.viewer_frames import Visitor
 from channels.viewers.viewer_hub import Frame, Patience, ViewerChannel, ViewerHub, ViewerInbox
@@ -23,8 +25,22 @@ from channels.viewers.viewer_socket import ViewerSocket
 CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
+MOST_UNDERLINED = 70  # columns
 
 VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
+
+
+class TerminalRenderer(PlainRenderer):
+    """Plain text, with a line under each heading."""
+
+    def render(self, blocks: Sequence[Block]) -> Rendered:
+        """As plain text; what only a style would show of a heading is drawn."""
+        return super().render([_underline(block) if isinstance(block, Heading) else block for block in blocks])
+
+
+def _underline(heading: Heading) -> Paragraph:
+    row = ("═" if heading.level == 1 else "─") * min(width_of(text_of(heading.spans)), MOST_UNDERLINED)
+    return Paragraph((*heading.spans, Span(f"\n{row}")))
 
 
 class ConsoleChannel(ViewerChannel):
@@ -42,7 +58,7 @@ class ConsoleChannel(ViewerChannel):
         clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
-        self.renderer: Renderer = PlainRenderer()
+        self.renderer: Renderer = TerminalRenderer()
         self._hub = ViewerHub(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
         super().__init__(ViewerInbox(self._hub, clock))
 

@@ -1,14 +1,17 @@
 """Draws a conversation on a terminal that goes on scrolling: a pure machine from events to what is written.
 
-An answer that grows is written on; one that changes is drawn anew where it stands, as long as all of it is on screen.
+The newest message stands above the line that a person types, and is drawn anew where it changes, as long as that is on
+screen. Every row is broken here, at words, so that the machine knows where each begins.
 """
 
 import unicodedata
+from collections.abc import Sequence
 
 PROMPT = "> "
 GROWING = "…"  # stands at the end of an answer that is still being written
+BREAK = "⏎"  # shown for a line break in what is typed
 
-_UP = "\x1b[{}A"
+_UP, _RIGHT = "\x1b[{}A", "\x1b[{}C"
 _CLEAR = "\r\x1b[J"
 
 
@@ -21,9 +24,43 @@ def width_of(text: str) -> int:
     return len(text) + wide - none
 
 
-def rows_of(text: str, columns: int) -> int:
-    """Screen rows that a text takes, at least one."""
-    return sum(max(1, -(-width_of(line.expandtabs(8)) // columns)) for line in text.split("\n"))
+def wrap(text: str, columns: int) -> list[str]:
+    """The rows of a text, broken between words; a word that is too long is broken anywhere."""
+    return [row for line in text.expandtabs(8).split("\n") for row in _wrap_line(line, max(2, columns))]
+
+
+def _wrap_line(line: str, columns: int) -> list[str]:
+    if line.isascii() and len(line) <= columns:
+        return [line]
+    rows: list[str] = []
+    row, width = "", 0
+    for word in line.split(" "):
+        room = width_of(word)
+        if row and width + 1 + room > columns:
+            rows.append(row)
+            row, width = word, room
+        else:
+            row, width = (f"{row} {word}", width + 1 + room) if row or rows or width else (word, room)
+        if width > columns:
+            *full, row = break_anywhere(row, columns)
+            rows += full
+            width = width_of(row)
+    return [*rows, row]
+
+
+def break_anywhere(text: str, columns: int) -> list[str]:
+    """Pieces of at most so many columns, wherever that is; at least one."""
+    pieces: list[str] = []
+    piece: list[str] = []
+    width = 0
+    for char in text:
+        room = width_of(char)
+        if width + room > columns:
+            pieces.append("".join(piece))
+            piece, width = [], 0
+        piece.append(char)
+        width += room
+    return [*pieces, "".join(piece)]
 
 
 def printable(text: str) -> str:
@@ -32,46 +69,80 @@ def printable(text: str) -> str:
 
 
 class Drawing:
-    """What stands on the screen, as far as it can be changed still."""
+    """What stands on the screen, as far as it can be changed still: the last message, and the line that is typed."""
 
     def __init__(self, *, columns: int, rows: int) -> None:
         """`columns` and `rows` are the terminal's."""
         self.columns = columns
         self.rows = rows
-        self._message = ""  # the id of the message that was written last, while nothing came after it
-        self._text = ""  # of that message, as it stands
-        self._prompted = False  # the prompt stands below it
+        self._message = ""  # the id of the message that stands last, while nothing came after it
+        self._shown: Sequence[str] = ()  # its rows
+        self._typed = ""
+        self._cursor = 0  # characters of what is typed before it
+        self._above = 0  # rows of the typed line above the cursor, the empty one before it included
 
     def prompt(self) -> str:
-        """Ask for words."""
-        self._prompted = True
-        return PROMPT
+        """Ask for words, where the cursor is."""
+        return self._draw_typed()
 
-    def finish_line(self) -> str:
-        """The person pressed return: what stands above is done with."""
-        self._message, self._prompted = "", False
-        return ""
+    def type(self, text: str, cursor: int) -> str:
+        """The person typed: the line as it is now, with so many characters before the cursor."""
+        self._typed, self._cursor = printable(text).replace("\n", BREAK), cursor
+        return self._back(0) + self._draw_typed()
+
+    def submit(self) -> str:
+        """The person pressed return: what stands is done with, and another line begins below it."""
+        self._cursor = len(self._typed)
+        whole = self._back(0) + self._draw_typed()
+        self._message, self._shown, self._typed, self._cursor = "", (), "", 0
+        return f"{whole}\n{self._draw_typed()}"
 
     def message(self, message_id: str, text: str, *, live: bool) -> str:
-        """A message as it is now; with the prompt below it unless it goes on."""
+        """A message as it is now, above the line that is typed; `live`: it goes on."""
         text = printable(text)
-        if rows_of(text, self.columns) >= self.rows:  # it can only be written on: the sign would stay in the middle
-            text = text.removesuffix(GROWING).rstrip()
-        drawn = self._again(text) if message_id == self._message else self._anew(text)
-        self._message, self._text = message_id, text
-        self._prompted = False
-        return drawn if live else f"{drawn}\n\n{self.prompt()}"
+        rows = wrap(text, self.columns - 1)
+        if message_id != self._message:
+            apart = "\n"
+            self._message, before = message_id, 0
+        else:
+            apart, before = "", len(self._shown)
+        same = self._same(rows) if before else 0
+        if live and len(rows) > self.rows - self._above - 2:  # the sign would stay in the middle
+            rows = wrap(text.removesuffix(GROWING).rstrip(), self.columns - 1)
+            same = min(same, len(rows))
+        written = "".join(f"{row}\n" for row in rows[same:])
+        drawn = self._back(before - same) + apart + written
+        self._shown = rows
+        return drawn + self._draw_typed()
 
-    def _anew(self, text: str) -> str:
-        before = _CLEAR if self._prompted else ""
-        apart = "\n\n" if self._message and not self._prompted else ""
-        return f"{before}{apart}{text}"
+    def notice(self, text: str) -> str:
+        """A word of the terminal's own, between what stands and what is typed."""
+        self._message, self._shown = "", ()
+        rows = wrap(printable(text), self.columns - 1)
+        return self._back(0) + "\n" + "".join(f"{row}\n" for row in rows) + self._draw_typed()
 
-    def _again(self, text: str) -> str:
-        stood = self._text.removesuffix(GROWING).rstrip()
-        on_screen = rows_of(self._text, self.columns) + (2 if self._prompted else 0)
-        if not self._prompted and not self._text.endswith(GROWING) and text.startswith(self._text):
-            return text[len(self._text) :]
-        if on_screen >= self.rows:  # its begin has scrolled away
-            return text[len(stood) :].lstrip(" ") if text.startswith(stood) else f"\n\n{text}"
-        return (_UP.format(on_screen - 1) if on_screen > 1 else "") + _CLEAR + text
+    def _same(self, rows: Sequence[str]) -> int:
+        """Rows that stay as they are: those that are, and those that have scrolled away."""
+        same = 0
+        for old, new in zip(self._shown, rows, strict=False):
+            if old != new:
+                break
+            same += 1
+        visible = max(0, self.rows - 1 - self._above)
+        return min(max(same, len(self._shown) - visible), len(rows))
+
+    def _back(self, rows: int) -> str:
+        """To the beginning of the typed line's place, or so many rows above it; all below is cleared."""
+        up = self._above + rows
+        return (_UP.format(up) if up else "") + _CLEAR
+
+    def _draw_typed(self) -> str:
+        """An empty row, the prompt and what is typed; the cursor where it is in that."""
+        whole, place = PROMPT + self._typed, len(PROMPT) + self._cursor
+        rows, before = break_anywhere(whole, self.columns - 1), break_anywhere(whole[:place], self.columns - 1)
+        self._above = len(before)
+        below, column = len(rows) - len(before), width_of(before[-1])
+        written = "\n" + "\n".join(rows)
+        if below or column != width_of(rows[-1]):
+            written += (_UP.format(below) if below else "") + "\r" + (_RIGHT.format(column) if column else "")
+        return written

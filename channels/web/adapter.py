@@ -33,6 +33,7 @@ class WebChannel(ViewerChannel):
     name = CHANNEL
     account = ACCOUNT
     limits = WEB_LIMITS
+    people_give_names = True
     max_media_bytes = MAX_FILE_BYTES
 
     def __init__(

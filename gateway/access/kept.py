@@ -16,13 +16,13 @@ MAX_TEXT_CHARS = 4096
 MAX_KEPT_CHARS = 32_768
 MAX_ATTACHMENTS = 10
 
-_GREETING = re.compile(r"/start\b", re.IGNORECASE)
+_GREETING = re.compile(r"/(?:start|name)\b", re.IGNORECASE)
 
 
 def to_keep(event: InboundMessage | CommandInvoked) -> str | None:
-    """The event as JSON; None where it says nothing to be answered: `/start` is met by the welcome."""
+    """The event as JSON; None where it says nothing to be answered: `/start` and `/name` are met otherwise."""
     if isinstance(event, CommandInvoked):
-        if event.name == "start" or event.arguments == BULLETS:
+        if event.name in {"start", "name"} or event.arguments == BULLETS:
             return None
         kept: InboundEvent = replace(event, arguments=event.arguments[:MAX_TEXT_CHARS], route=None)
         return _dump(kept)

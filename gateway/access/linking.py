@@ -191,6 +191,8 @@ def _judge(connection: Connection, link: Link) -> Linked | LinkWhy:
     joins = people.person_of(connection, link.other_id or "")
     if stays is None or joins is None or Role.BLOCKED in (stays.role, joins.role):
         return LinkWhy.OVER
+    if not (stays.identities and joins.identities):  # by a link made meanwhile one of them is somebody else
+        return LinkWhy.OVER
     if stays.user_id == joins.user_id:
         return LinkWhy.OWN
     if joins.joined:

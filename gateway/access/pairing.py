@@ -5,6 +5,7 @@ same decision came through, and then finds its own work instead of somebody else
 What is said to people stands in `gateway.access.words`; who may approve is decided by who calls.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -34,6 +35,12 @@ LOCKED_FOR = timedelta(hours=1)
 
 CLOCK_SLACK = timedelta(minutes=1)
 """A request that was born later than this from now tells that the clock was set back; it holds no longer."""
+
+MAX_NAME_CHARS = 200
+"""Of what a stranger says, read for a name."""
+
+SHOWN_NAME_CHARS = 48
+_NAME = re.compile(r"/name\s+(\S.*)", re.IGNORECASE)
 
 KEPT = timedelta(days=30)
 _RECALLED = timedelta(days=1)
@@ -142,6 +149,24 @@ def _add(connection: Connection, asked: PairingRequest, now: datetime) -> None:
     rows.add(connection, asked)
     audit = AuditRow(now, asked.sender, "pairing_requested", asked.id, asked.display_name)
     people.record(connection, asked.tenant, audit)
+
+
+def name_given(event: InboundMessage | CommandInvoked) -> str | None:
+    """How a stranger wants to be called, by `/name Ana`; None where they say something else."""
+    match event:
+        case InboundMessage(text=text, forwarded=False):
+            given = _NAME.match(text[:MAX_NAME_CHARS])
+            return people.shown_name(given[1])[:SHOWN_NAME_CHARS] or None if given is not None else None
+        case CommandInvoked(name="name", arguments=arguments):
+            return people.shown_name(arguments[:MAX_NAME_CHARS])[:SHOWN_NAME_CHARS] or None
+    return None
+
+
+def waiting_of(connection: Connection, event: InboundMessage | CommandInvoked) -> PairingRequest | None:
+    """The request with which a stranger waits at this account."""
+    where = event.address
+    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
+    return next((request for request in earlier if request.state is PairingState.PENDING), None)
 
 
 def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) -> None:
@@ -265,9 +290,7 @@ def let_in_invited(
     connection: Connection, event: InboundMessage | CommandInvoked, role: Role, by: str, now: datetime
 ) -> Approved:
     """Let in somebody who came with an invitation; a request of theirs that waits is answered by it."""
-    where = event.address
-    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
-    asked = next((request for request in earlier if request.state is PairingState.PENDING), None)
+    asked = waiting_of(connection, event)
     if asked is None:
         asked = _new(event, now, again=False, said=None)
         rows.add(connection, asked)

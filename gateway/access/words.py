@@ -15,14 +15,23 @@ from gateway.store.people import Person
 from gateway.texts import HARNESS
 
 
-def code_text(locale: str | None, *, tenk: str = "tenk", gave_way: bool = False, invited: bool = False) -> str:
+def code_text(
+    locale: str | None, *, tenk: str = "tenk", gave_way: bool = False, invited: bool = False, nameless: bool = False
+) -> str:
     """Markdown for a stranger, bullets where the code goes.
 
-    `tenk` is the command as the operator types it; `gave_way` an earlier request of theirs, `invited` in vain.
+    `tenk` is the command as the operator types it; `gave_way` an earlier request of theirs, `invited` in vain;
+    `nameless`: nobody there has a name, so that they may give one.
     """
     code = HARNESS.text(locale, "access.code", code=BULLETS, command=f"{tenk} pairing approve {BULLETS}")
     before = [(invited, "access.invitation_void"), (gave_way, "access.gave_way")]
-    return "\n\n".join([*(HARNESS.text(locale, key) for wanted, key in before if wanted), code])
+    behind = [HARNESS.text(locale, "access.say_name")] if nameless else []
+    return "\n\n".join([*(HARNESS.text(locale, key) for wanted, key in before if wanted), code, *behind])
+
+
+def named_text(locale: str | None, name: str) -> str:
+    """What a stranger reads who gave a name."""
+    return HARNESS.text(locale, "access.named", name=name.replace("`", "'"))
 
 
 def full_text(locale: str | None) -> str:

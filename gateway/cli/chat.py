@@ -3,10 +3,9 @@
 import asyncio
 import errno
 import os
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from pathlib import Path
@@ -16,7 +15,7 @@ import click
 
 from channels.api.config import ApiAccount
 from channels.console.client import ConsoleClient
-from channels.console.drawing import Drawing, printable
+from channels.console.drawing import printable
 from channels.console.limits import PATH
 from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
@@ -24,6 +23,7 @@ from channels.web.config import WebAccount
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.cli.terminal import Face, Lines, PlainFace, TerminalFace
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
@@ -37,7 +37,12 @@ DRAIN_S = 3.0  # for one started here to end
 LOOK_S = 0.02  # between two looks whether one that starts listens by now
 CLOSE_S = 1.0  # for the gateway to take leave
 NOBODY_LISTENS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
-STDIN = 0
+AGAIN_S = 0.5  # between two looks whether the gateway is back
+
+GREETING = (
+    "Say what you practised, or ask. /help lists what else there is; Return says it, Ctrl-D ends. "
+    "What you type while an answer is written stays below it, and joins it."
+)
 
 
 @click.command("chat")
@@ -78,18 +83,14 @@ async def chat(settings: Settings, text: str | None, resume: str | None = None, 
                 "a gateway runs here, with a model of its own: stop it, or `tenk config set model.name NAME`"
             )
         if peer is not None:
-            if not await _talk(peer, text, await _to_resume(settings, resume)):
-                full = peer.close_code == COME_LATER
-                raise GatewayError(
-                    "too many terminals are open" if full else "the gateway went away; see `tenk status`"
-                )
+            await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=False)
             return
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(_serve(settings))
         try:
             async with AsyncExitStack() as held:
                 peer = await _connect_to_own(settings, held)
-                await _talk(peer, text, await _to_resume(settings, resume))
+                await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=True)
         finally:
             if not serving.done():
                 signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
@@ -170,21 +171,64 @@ async def _to_resume(settings: Settings, id_end: str | None) -> str | None:
     return f"/sessions {session['id']}"
 
 
-async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None, first: str | None) -> bool:
-    """Carry words both ways, `first` before all others; False where the gateway went away first."""
-    face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
-    client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
-    if text is None:
-        face.begin()
+async def _talk(
+    settings: Settings,
+    held: AsyncExitStack,
+    peer: aiohttp.ClientWebSocketResponse,
+    text: str | None,
+    before: str | None,
+    *,
+    own: bool,
+) -> None:
+    """Carry words both ways, `before` first, until the input ends; a gateway that starts again is waited for.
+
+    Raises:
+        GatewayError: it went away and nobody watches, or it has no room; what was not taken is told.
+    """
+    if text is not None and (too_long := _excess(text)):
+        raise GatewayError(too_long)
+    watched = text is None and sys.stdin.isatty() and sys.stdout.isatty()
+    face: Face = TerminalFace() if watched else PlainFace(text)
+    untaken: list[str] = []
+    try:
+        with face as lines:
+            if watched:
+                face.notice(GREETING)
+            while True:
+                client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
+                stayed = await _carry(client, _say(client, face, lines, untaken, before, watched=watched))
+                untaken, before = client.untaken, None
+                if stayed or own:  # its own gateway ends when it is told to: so does this
+                    return
+                peer = await _meet_again(settings, held, face, peer, watched=watched)
+    finally:
+        _tell_untaken(untaken)
+
+
+async def _carry(client: ConsoleClient, saying: Coroutine[None, None, None]) -> bool:
+    """Hear and say at once; False where the gateway went away first."""
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
-        talking = tasks.create_task(_say(client, face, text, first))
+        talking = tasks.create_task(saying)
         await asyncio.wait([hearing, talking], return_when=asyncio.FIRST_COMPLETED)
         stayed = talking.done()
         hearing.cancel()
         talking.cancel()
-    face.end(client.untaken)
     return stayed
+
+
+async def _meet_again(
+    settings: Settings, held: AsyncExitStack, face: Face, peer: aiohttp.ClientWebSocketResponse, *, watched: bool
+) -> aiohttp.ClientWebSocketResponse:
+    if peer.close_code == COME_LATER:
+        raise GatewayError("too many terminals are open")
+    if not watched:
+        raise GatewayError("the gateway went away; see `tenk status`")
+    face.notice("The gateway went away. As soon as it is back this goes on; Ctrl-C ends it.")
+    while (again := await _connect(settings, held)) is None:
+        await asyncio.sleep(AGAIN_S)
+    face.notice("It is back.")
+    return again
 
 
 def terminal_locale(environ: Mapping[str, str]) -> str:
@@ -194,36 +238,25 @@ def terminal_locale(environ: Mapping[str, str]) -> str:
     return tag if tag not in {"C", "POSIX"} else ""
 
 
-async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None, first: str | None) -> None:
+async def _say(
+    client: ConsoleClient, face: Face, lines: Lines, untaken: Sequence[str], before: str | None, *, watched: bool
+) -> None:
+    """Say what an earlier gateway did not take, then `before` to its answer, then the lines."""
     now_s = asyncio.get_running_loop().time
-    if first is not None:
-        client.say(first)
+    for line in untaken:
+        client.say(line)
+    if before is not None:
+        client.say(before)
         await _is_met(lambda: client.is_answered(now_s()), ANSWER_S)
-    if text is not None:
-        if too_long := _excess(text):
-            raise GatewayError(too_long)
-        client.say(text)
-    else:
-        await _say_lines(client, face)
-    if text is None and isinstance(face, _Tty):
+    while (said := await lines.get()) is not None:
+        if too_long := _excess(said):
+            face.notice(too_long)
+        elif said.strip():
+            client.say(said)
+    if watched:
         await _is_met(lambda: not client.untaken, TAKEN_S)
-        return
-    if not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
+    elif not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
         raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`")
-
-
-async def _say_lines(client: ConsoleClient, face: "_Plain | _Tty") -> None:
-    """Say the lines of the input until it ends."""
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
-    with _Input(lines):
-        while (line := await lines.get()) is not None:
-            face.finish_line()
-            if too_long := _excess(line):
-                sys.stderr.write(f"{too_long}\n")
-            elif line.strip():
-                client.say(line)
-                continue
-            face.begin()
 
 
 def _excess(text: str) -> str:
@@ -243,96 +276,6 @@ async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
     return True
 
 
-class _Input:
-    """The lines of standard input, put into a queue as they come; None at its end. Bounded by what a person types."""
-
-    def __init__(self, lines: asyncio.Queue[str | None]) -> None:
-        self._lines = lines
-        self._begun = b""
-        self._watched = False
-
-    def __enter__(self) -> None:
-        try:
-            asyncio.get_running_loop().add_reader(STDIN, self._read)
-            self._watched = True
-        except PermissionError:  # a file is always ready, and cannot be watched
-            while self._read():
-                pass
-
-    def __exit__(self, *_: object) -> None:
-        if self._watched:
-            asyncio.get_running_loop().remove_reader(STDIN)
-
-    def _read(self) -> bool:
-        """Take what there is; whether there may be more."""
-        chunk = os.read(STDIN, 65_536)
-        *lines, self._begun = (self._begun + chunk).split(b"\n")
-        for line in lines:
-            self._lines.put_nowait(line.decode(errors="replace"))
-        if chunk:
-            return True
-        if self._begun:
-            self._lines.put_nowait(self._begun.decode(errors="replace"))
-        self._lines.put_nowait(None)
-        if self._watched:
-            asyncio.get_running_loop().remove_reader(STDIN)
-        return False
-
-
-class _Plain:
-    """Prints each message once, when it is complete."""
-
-    def __init__(self) -> None:
-        self._printed: dict[str, str] = {}
-
-    def begin(self) -> None:
-        """Nothing: nobody watches."""
-
-    def finish_line(self) -> None:
-        """Nothing: what was said is not repeated."""
-
-    def show(self, message_id: str, text: str, live: bool) -> None:
-        """Print it unless it goes on, or was printed as it is."""
-        if not live and self._printed.get(message_id) != text:
-            self._printed[message_id] = text
-            _write(printable(text) + "\n")
-
-    def end(self, untaken: list[str]) -> None:
-        """Say what got lost on the way, if anything did."""
-        _tell_untaken(untaken)
-
-
-class _Tty:
-    """Draws on a terminal; answers grow before one's eyes."""
-
-    def __init__(self) -> None:
-        size = shutil.get_terminal_size()
-        self._drawing = Drawing(columns=size.columns, rows=size.lines)
-
-    def begin(self) -> None:
-        """Ask for words."""
-        _write(self._drawing.prompt())
-
-    def finish_line(self) -> None:
-        """The person pressed return."""
-        _write(self._drawing.finish_line())
-
-    def show(self, message_id: str, text: str, live: bool) -> None:
-        """Draw a message as it is now."""
-        self._drawing.columns, self._drawing.rows = shutil.get_terminal_size()
-        _write(self._drawing.message(message_id, text, live=live))
-
-    def end(self, untaken: list[str]) -> None:
-        """Leave the prompt's line."""
-        _write("\n")
-        _tell_untaken(untaken)
-
-
 def _tell_untaken(untaken: list[str]) -> None:
     for text in untaken:
         sys.stderr.write(f"not taken by the gateway: {printable(text)}\n")
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

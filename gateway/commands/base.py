@@ -56,6 +56,13 @@ class SetTimezone:
 
 
 @dataclass(frozen=True, slots=True)
+class SetName:
+    """Change what the person is called."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetLanguage:
     """Change the language that the person is spoken to in."""
 
@@ -152,6 +159,7 @@ SessionWish = (
     | SetMode
     | SetTimezone
     | SetLanguage
+    | SetName
     | SaySuggested
     | AnswerApproval
     | ForgetPermission

@@ -16,11 +16,13 @@ from channels.base import CommandOption
 from gateway.access.codes import INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
+from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, Invocation, Reply, SetName
 from gateway.commands.decisions import Decision, whom
 from gateway.commands.groups import GroupDeps, group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
+from gateway.safety.names import shown_name
 from gateway.texts import HARNESS
 
 SHOWN = 40
@@ -76,6 +78,19 @@ def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
         Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
         for name, handle, options in rows
     )
+
+
+def name_command() -> Command:
+    """For everybody: how they are called."""
+    return Command("name", "menu.name", _set_name, options=(CommandOption("name", "menu.name.name"),))
+
+
+async def _set_name(asked: Invocation) -> Reply:
+    name, locale = shown_name(asked.arguments)[:SHOWN_NAME_CHARS], asked.principal.locale
+    if not name:
+        called = asked.principal.display_name.replace("`", "'")
+        return Reply(HARNESS.text(locale, "people.name_is", name=called))
+    return Reply(HARNESS.text(locale, "people.name_set", name=name.replace("`", "'")), session=SetName(name))
 
 
 class _PeopleReplies:

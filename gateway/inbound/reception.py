@@ -6,11 +6,11 @@ message becomes is `gateway.inbound.admission`'s matter.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from channels.base import Channel
+from channels.base import Channel, KnowsNoNames
 from channels.messages import (
     Address,
     ButtonPressed,
@@ -29,7 +29,7 @@ from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.owner_cards import ChannelOf, OwnerCards
 from gateway.inbound.session_key import session_key
 from gateway.safety.vault import Vault
-from gateway.store import inbox
+from gateway.store import inbox, outbox
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -79,6 +79,7 @@ class StrangerReception:
         """What comes of them is added to `done`."""
         self._connection = connection
         self._doorway = doorway
+        self._nameless = isinstance(channel, KnowsNoNames)
         self._put = put
         self._now = now
         self._done = done
@@ -109,11 +110,18 @@ class StrangerReception:
 
     def _ask(self, event: InboundMessage | CommandInvoked, id_: int, *, invited: bool) -> None:
         """`invited`: they brought an invitation that does not hold."""
+        name = pairing.name_given(event)
+        if name is not None:
+            event = replace(event, sender=replace(event.sender, display_name=name))
+            if self._take_name(event, name):
+                return
         reply = partial(self._reply, event, id_)
         match pairing.request(self._connection, event, self._now):
             case TellCode(asked, gave_way):
                 name = self._doorway.tenk.name
-                text = words.code_text(event.locale, tenk=name, gave_way=gave_way, invited=invited)
+                text = words.code_text(
+                    event.locale, tenk=name, gave_way=gave_way, invited=invited, nameless=self._nameless
+                )
                 reply(text, codes.secret_ref(asked.id))
                 if asked.created_at == self._now:
                     self._note_asked(asked)
@@ -122,6 +130,20 @@ class StrangerReception:
             case AlreadyIn(person):  # approved between the decision and this commit
                 self._done.people.append(person)
                 self._reopen(event, id_, person)
+
+    def _take_name(self, event: InboundMessage | CommandInvoked, name: str) -> bool:
+        """Pass a name on to owners, the first of a request; whether there is a request that waits."""
+        asked = pairing.waiting_of(self._connection, event)
+        if asked is None:
+            return False
+        cause = f"named:{asked.id}"
+        if not outbox.said_for(self._connection, [cause]):
+            requests.rename(self._connection, asked.id, name)
+            asked = replace(asked, display_name=name)
+            self._cards.ask(asked, self._doorway.keys, self._put, self._doorway.tenk, named=True)
+            text = words.named_text(event.locale, name)
+            self._put(event.tenant, OutboundMessage(event.address, cause, text, locale=event.locale))
+        return True
 
     def _reopen(self, event: InboundEvent, id_: int, person: Person) -> None:
         row = open_row(event, person, self._doorway.agent)

@@ -17,6 +17,7 @@ from gateway.commands.base import (
     SessionWish,
     SetLanguage,
     SetMode,
+    SetName,
     SetTimezone,
     SetTitle,
 )
@@ -28,7 +29,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.journal import SessionState
 from gateway.store.people import Person
 
-Choice = SetTimezone | SetLanguage | KeepCredential | DropCredential
+Choice = SetTimezone | SetLanguage | SetName | KeepCredential | DropCredential
 
 
 def keep_choice(
@@ -44,6 +45,8 @@ def keep_choice(
             return None
         case SetLanguage(language):
             people.set_locale(connection, row.user_id, language)
+        case SetName(name):
+            people.set_name(connection, row.user_id, name)
         case SetTimezone(timezone):
             people.set_timezone(connection, row.user_id, timezone)
     return people.person_of(connection, row.user_id)

@@ -35,6 +35,7 @@ from gateway.commands.base import (
     SessionCleared,
     SetLanguage,
     SetMode,
+    SetName,
     SetTimezone,
     SetTitle,
     SuggestionTaken,
@@ -175,14 +176,20 @@ class CommandRunner:
         """Whether any command runs or waits."""
         return any(queue.running for queue in self._queues.values())
 
-    def offer(self, session: Session, row: InboxRow) -> None:
-        """Run a command after those before it in its session."""
+    def offer(self, session: Session, row: InboxRow, *, again: bool = False) -> None:
+        """Run a command after those before it in its session; `again`: later ones may have been carried out."""
         where = self._queue_of(session, row)
         if where not in self._queues:
             head = QueueHead(COMMANDS_KEPT, partial(self._load, session, where))
             care = care_of(self._tasks, "commands", session.key)
             self._queues[where] = SerialWorker(head, self._run, self._tasks, care)
-        self._queues[where].offer(_Queued(row, session))
+        queue, queued = self._queues[where], _Queued(row, session)
+        queue.put_back([queued]) if again else queue.offer(queued)
+
+    def take_out(self, session: Session, id_: int) -> bool:
+        """Let a command wait no more, as it reads otherwise now; False where none waits, or it is being carried out."""
+        mine = [queue for where, queue in self._queues.items() if where[:2] == session.where]
+        return any(queue.head.take(lambda queued: queued.id == id_) for queue in mine)
 
     def _queue_of(self, session: Session, row: InboxRow) -> _CommandQueue:
         """What passes the backlog by has a queue to itself: a queue takes rows in the order of their ids alone."""
@@ -356,7 +363,7 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() as chosen:
+            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetName() as chosen:
                 return _Done([], person=keep_choice(connection, row, chosen, results, now))
         return _Done([])
 

@@ -9,6 +9,7 @@ from agent.catalogue import Catalogue
 from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
 from agent.transcript import EndReason, JournalEvent
+from channels.messages import Address
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
@@ -40,6 +41,10 @@ class PeopleDirectory(Protocol):
 
     def principal(self, user_id: str) -> Principal | None:
         """The person; None where they may not command the bot any more."""
+        ...
+
+    def may_command(self, user_id: str, account: str) -> bool:
+        """Whether they may command the bot at this account (`telegram:main`)."""
         ...
 
     def put(self, person: Person) -> None:
@@ -103,6 +108,6 @@ class SessionContext:
     people: PeopleDirectory
     turn: SessionTurn
 
-    def may_command(self, user_id: str) -> bool:
-        """Whether this person may command the bot at this moment."""
-        return self.people.principal(user_id) is not None
+    def may_command(self, user_id: str, where: Address) -> bool:
+        """Whether this person may command the bot there at this moment."""
+        return self.people.may_command(user_id, f"{where.channel}:{where.account}")

@@ -92,6 +92,11 @@ def words_of(event: InboundEvent, talk: str) -> str:
     return strip_mark(said) or said
 
 
+def to_typed(event: InboundEvent) -> InboundEvent:
+    """An edit as if it had been typed so at once: for what nobody has read yet."""
+    return replace(event, edited=False) if isinstance(event, InboundMessage) else event
+
+
 def is_marked(event: InboundEvent, talk: str) -> bool:
     """Whether it was said so as to interrupt."""
     return strip_mark(_as_typed(event, talk)) is not None

@@ -266,7 +266,7 @@ class JournaledTurn:
     def stopping(self) -> EndReason | None:
         """Why the turn should end now; asked before every step and every tool (A33)."""
         turn, user_id = self._session.turn, self._turn.user_id
-        if turn.cancelled is None and not self._session.may_command(user_id):
+        if turn.cancelled is None and not self._session.may_command(user_id, self._turn.address):
             turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
         waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
         if turn.cancelled is None and waiting is not None:  # it came before this ran, perhaps before a crash

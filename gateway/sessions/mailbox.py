@@ -110,6 +110,10 @@ class Mailbox(SerialWorker[InboxRow]):
             return None
         return self.head.take(lambda row: row.id == first.id)[0]
 
+    def take_out(self, id_: int) -> bool:
+        """Let a row wait here no more, as it is no message any more; False where it does not, or is being claimed."""
+        return bool(self.head.take(lambda row: row.id == id_))
+
     def drop(self, ids: Collection[int]) -> None:
         """Forget these rows: the store has them cleared."""
         if ids:

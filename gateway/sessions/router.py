@@ -5,6 +5,7 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -16,7 +17,7 @@ from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.sessions.command_runner import CommandRunner
 from gateway.sessions.deps import SessionDeps
-from gateway.sessions.inbox_rules import is_missed
+from gateway.sessions.inbox_rules import CHAT, is_missed, to_typed
 from gateway.sessions.session import Session
 from gateway.store import earlier, inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
@@ -145,17 +146,31 @@ class Router:
     async def _apply_edit(self, session: Session, row: InboxRow, message_id: str) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
         original = await self._original(row, message_id)
-        now = self._deps.turns.clock()
         if original is None:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
-            session.change(original.id, row)  # before its commit: a claim queued after this has the new text
-            if not await self._store.write(partial(earlier.replace, original_id=original.id, edit=row, now=now)):
-                session.offer(row)
+            await self._replace(session, row, original.id)
         elif original.done_at is None or row.admitted_at < original.done_at:  # too late to join, not to be answered
             session.offer(row)
         else:
             await self._settle(row.id, Outcome.CONTEXT, "edited after it was answered")
+
+    async def _replace(self, session: Session, edit: InboxRow, original_id: int) -> None:
+        """Let what waits read as its sender wants it now; what it is, a message or a command, is decided anew."""
+        as_typed = replace(edit, id=original_id, event=to_typed(edit.event))
+        kind, was_command = self._deps.kind_of(as_typed), self._commands.take_out(session, original_id)
+        moves = was_command or (kind is None and session.mailbox.take_out(original_id))
+        if moves or kind not in {None, CHAT}:
+            edit = replace(edit, event=as_typed.event)
+        if not moves:
+            session.change(original_id, edit)  # before its commit: a claim queued after this has the new text
+        now = self._deps.turns.clock()
+        if not await self._store.write(partial(earlier.replace, original_id=original_id, edit=edit, now=now)):
+            session.offer(edit)
+        elif moves and kind is None:
+            self._commands.offer(session, as_typed, again=True)
+        elif moves:
+            session.mailbox.put_back([as_typed])
 
     async def _take_back(self, session: Session, row: InboxRow, message_id: str) -> None:
         """What nobody has answered yet is not answered any more."""

@@ -265,7 +265,7 @@ class Session:
         state = await self.conversation.load()
         while rows := list(self._turn.rows):
             row, title = rows[0], ""
-            if not self._context.may_command(row.user_id):
+            if not self._context.may_command(row.user_id, row.event.address):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
             items = await self._read(rows)

@@ -123,6 +123,12 @@ def keep(connection: Connection, request_id: str, said: str | None) -> None:
     connection.execute(_keep, {"b_id": request_id, "b_said": said})
 
 
+def rename(connection: Connection, request_id: str, name: str) -> None:
+    """Call a person who waits as they want to be called."""
+    mine = sa.update(pairing_requests).where(_rows.id == request_id, _rows.state == PairingState.PENDING)
+    connection.execute(mine.values(display_name=name))
+
+
 def settled_since(connection: Connection, since: datetime, limit: int) -> list[PairingRequest]:
     """Requests made since then that are pending no more, newest first."""
     query = sa.select(pairing_requests).where(_rows.state != PairingState.PENDING, _rows.created_at >= since)

@@ -237,6 +237,11 @@ def guess_timezone(connection: Connection, user_id: str, timezone: str) -> bool:
     )
 
 
+def set_name(connection: Connection, user_id: str, name: str) -> None:
+    """Keep the name that the person gave; it decides nothing."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(display_name=shown_name(name)))
+
+
 def set_locale(connection: Connection, user_id: str, locale: str) -> None:
     """Keep the language that the person chose; what a platform hints later does not change it."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))

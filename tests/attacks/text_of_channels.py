@@ -213,6 +213,7 @@ def on_a_terminal(text: str) -> None:
     screen = drawing.Drawing(columns=80, rows=24)
     screen.message("1", text + drawing.GROWING, live=True)
     screen.message("1", text + text, live=False)
+    screen.notice(text)
 
 
 def shown_on_the_page(rendered: Rendered) -> None:
@@ -263,6 +264,7 @@ EXCUSED: dict[str, str] = {
     "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.slack.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.console.line_editor": "keys of one person at their own terminal, who waits for nobody else",
     "channels.console.client": "the terminal's own process, which shows one person their own words",
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",

@@ -1,13 +1,20 @@
 """People and pairing mean the same on every engine."""
 
+from dataclasses import replace
 from functools import partial
 
-from gateway.access import pairing
+from channels.messages import Address
+from gateway.access import linking, pairing
 from gateway.access.codes import code_of
+from gateway.access.linking import Linked
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
-from gateway.store import people
+from gateway.coach.joining import join_practice, part_practice
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store import groups, people
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.people import BY_POLICY, Newcomer
+from tests.fakes.linked import log_practice, practised, side_of
 from tests.fakes.people import KEY, NOON, message, minutes
 
 
@@ -60,3 +67,42 @@ async def test_a_block_denies_what_is_pending(store: Store) -> None:
     assert "blocked" == (await store.write(block)).role
     approve = partial(pairing.approve_request, request_id=told.request.id, approver="cli", now=NOON)
     assert not isinstance(await store.write(approve), Approved)
+
+
+async def test_two_users_are_one_and_two_again_alike(store: Store) -> None:
+    """What moved is back where it was, on every engine."""
+    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
+    both = []
+    for sender, skills in (("telegram:1", ("guitar",)), ("slack:T1:2", ("guitar", "piano"))):
+        newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", "Ana", "member", "cli")
+        person = await store.write(partial(people.enrol, newcomer=newcomer, now=NOON))
+        both.append(person)
+        for skill in skills:
+            logged = partial(log_practice, user_id=person.user_id, skill=skill, length=30)
+            await store.write(logged)
+    stays, joins = both
+    before = await store.read(practised)
+    made = await store.write(partial(linking.offer, tenant="default", side=side_of(stays, "telegram:1"), now=NOON))
+    code, side = code_of(KEY, made.id), side_of(joins, "slack:T1:2")
+    await store.write(partial(linking.give, key=KEY, tenant="default", typed=code, side=side, now=NOON))
+    await store.write(partial(linking.agree, link_id=made.id, user_id=joins.user_id, now=NOON))
+    connect = partial(linking.connect, link_id=made.id, user_id=stays.user_id, now=NOON, move=join_practice)
+    assert isinstance(await store.write(connect), Linked)
+    assert {(stays.user_id, "guitar"): 60, (stays.user_id, "piano"): 30} == await store.read(practised)
+    await store.write(partial(log_practice, user_id=stays.user_id, skill="piano", length=5))
+    undo = partial(linking.undo, link_id=made.id, user_id=stays.user_id, now=NOON, move=part_practice)
+    assert isinstance(await store.write(undo), Linked)
+    assert before | {(stays.user_id, "piano"): 5} == await store.read(practised)
+    assert both == await store.read(people.everybody)
+
+
+async def test_groups_are_kept_alike(store: Store) -> None:
+    """Made once, changed once; the same again is no change."""
+    where = Address("telegram", "main", "-100")
+    found = [await store.write(partial(groups.find, tenant="default", where=where, now=NOON)) for _ in range(2)]
+    assert found[0] == found[1]
+    changed = replace(found[0], allowed=True, every_message=True, context=3)
+    saved = [await store.write(partial(groups.save, group=changed, now=NOON)) for _ in range(2)]
+    assert [True, False] == saved
+    assert [changed] == await store.read(groups.everywhere)
+    assert changed == await store.read(partial(groups.get, group_id=changed.id))

@@ -122,6 +122,10 @@ class FakePeople:
         """As the port says."""
         return self.known.get(user_id)
 
+    def may_command(self, user_id: str, account: str) -> bool:
+        """As the port says."""
+        return user_id in self.known
+
     def put(self, person: Person) -> None:
         """As the port says."""
         self.known[person.user_id] = person.principal

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from channels.simulators.shared.person_side import SeenMessage
-from tests.fakes.model_server import Reply
-from tests.journeys.house import House, house
-from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, street
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.house import House, house, said, slow
+from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, WebStreet, street
 
 CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{4}(?:-[2-9A-HJ-NP-Z]{4}){3}\b")
 FOR_OPERATORS = ("/users", "/requests", "/approve 1", "/deny 1", "/block 1", "/role 1 member", "/invite")
@@ -140,9 +141,8 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         side.say(room, f"{side.mention} hello", person=1)
         asked = await reads("not allowed yet")
         assert 1 == len(told())
-        buttons = dict(asked.buttons)
-        side.press(room, asked.message_id, buttons["Allow this channel"], person=2)
-        side.press(room, asked.message_id, buttons["Allow this channel"], person=1)
+        for presser in (2, 1):
+            side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
         model.script(Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} and now?", person=2)
@@ -153,14 +153,25 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         await reads("All that is said here")
         side.say(room, "nobody in particular", person=2)
         await reads("To all.")
+        side.say(room, f"{group} mention", person=1)
+        await reads("I answer where I am mentioned")
+        for most, heard in ((0, False), (1, True)):
+            side.say(room, f"{group} context {most}", person=1)
+            await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
+            side.say(room, f"tea at {most}", person=2)
+            side.say(room, f"cake at {most}", person=2)
+            model.script(Reply(f"Noted {most}."))
+            side.say(room, f"{side.mention} when?", person=2)
+            await reads(f"Noted {most}.")
+            asked = said(model.requests[-1].body)[-1]
+            assert (heard, False) == (f"cake at {most}" in asked, f"tea at {most}" in asked)
         side.say(room, f"{group} off", person=1)
         await reads("answer nobody in this channel")
         before = len(told())
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()
         assert before == len(told())
-        audit = [row["action"] for row in await here.here.operator("users.audit")]
-        assert 3 == audit.count("group_changed")
+        assert 6 == str(await here.here.operator("users.audit")).count("group_changed")
 
 
 @pytest.mark.timeout(60)
@@ -175,3 +186,38 @@ async def test_a_group_is_allowed_from_the_chat_itself(tmp_path: Path) -> None:
 async def test_a_channel_is_allowed_from_itself(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
     """On Discord and Slack."""
     await heard_in_a_room(tmp_path, kind)
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(90)
+async def test_a_visitor_of_the_page_says_who_they_are(tmp_path: Path) -> None:
+    """Nobody has a name there: they are asked for one, and the owner, elsewhere, sees it once."""
+    page, chat = WebStreet(), TelegramStreet()
+    async with street(lambda: page, tmp_path, people=1) as here:
+        chat.here = here.here
+        await chat.let_in(5)
+        await here.say(1, "hello")
+        await here.reads(1, "tell me your name")
+        for name in ("Ana", "Mallory"):
+            await here.say(1, f"/name {name}")
+        await here.reads(1, "Thank you, <code>Ana")
+        await chat.reads(5, "Ana (web:")
+        await here.here.settled()
+        assert ["Ana"] == [request["name"] for request in await here.here.operator("pairing.list")]
+
+
+@pytest.mark.gate
+async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp_path: Path) -> None:
+    """A33: taken back from one account, not blocked."""
+    async with house(tmp_path, access="pairing") as here:
+        await let_in(here, 1)
+        await let_in(here, 2)
+        calls = (Call("get_user_skills", "{}", id="one"),)
+        here.model.script(replace(slow("Let me look at your skills, one by one."), calls=calls))
+        here.sim.say(2, "how do I do?")
+        await here.asked()
+        await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
+        await here.settled()
+        (turn,) = await here.rows("SELECT end_reason FROM turns")
+        assert "stopped" == turn["end_reason"]
+        assert 1 == len(here.model.requests)

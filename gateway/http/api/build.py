@@ -30,7 +30,7 @@ class ApiParts:
     account: ApiAccount
     operations: AccessOperations
     snapshot: AccessSnapshot
-    access: AccessConfig
+    access: Callable[[], AccessConfig]  # as it is in force
     origins: frozenset[str]  # of pages that may ask
     clock: Callable[[], datetime]
     letters: DeadLetters

@@ -21,7 +21,7 @@ class ApiCallers:
     """The people of every key."""
 
     def __init__(
-        self, store: Store, snapshot: AccessSnapshot, access: AccessConfig, clock: Callable[[], datetime]
+        self, store: Store, snapshot: AccessSnapshot, access: Callable[[], AccessConfig], clock: Callable[[], datetime]
     ) -> None:
         self._store = store
         self._snapshot = snapshot
@@ -38,7 +38,7 @@ class ApiCallers:
         sender = f"{CHANNEL}:{key.id}:{user}"
         person = self._snapshot.find(key.tenant, sender)
         if person is None:
-            rules = self._access.rules_of(CHANNEL, ACCOUNT)
+            rules = self._access().rules_of(CHANNEL, ACCOUNT)
             if rules.direct is not Policy.OPEN and not rules.lists(sender):
                 raise _not_let_in()
             account, former_id = f"{CHANNEL}:{ACCOUNT}", self._snapshot.former_id(key.tenant, sender)

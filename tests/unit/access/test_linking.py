@@ -10,62 +10,28 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from channels.messages import Address
 from gateway.access import linking
 from gateway.access.codes import code_of
-from gateway.access.linking import Linked, LinkWhy, Side
+from gateway.access.linking import Linked, LinkWhy
 from gateway.access.operations import block_known, give_role
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.coach.joining import join_practice, part_practice
-from gateway.coach.tables import PRACTICE_TABLES, practice_sessions, skills
-from gateway.store import links, people, schema
-from gateway.store.agent_tables import bring_up
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store import credentials, links, people
+from gateway.store.credentials import Connected
 from gateway.store.links import LinkState
 from gateway.store.people import Newcomer, Person
-from gateway.store.tables.base import new_id
+from gateway.store.tables.people import credentials as credentials_table
+from gateway.store.tables.turns import budget_use
 from tests.fakes.amounts import share
+from tests.fakes.linked import log_practice, practised, side_of, with_practice
 from tests.fakes.people import KEY, NOON, database, minutes
 
 SENDERS = ("telegram:1", "discord:2", "slack:T1:3", "web:4", "telegram:5")
 ANYBODY = st.sampled_from(SENDERS)
 ROLES = st.sampled_from([Role.MEMBER, Role.OPERATOR, Role.OWNER])
 SKILLS = st.sampled_from(["guitar", "piano"])
-
-
-def with_practice(connection: sa.Connection) -> None:
-    """Every table, the coach's too."""
-    schema.create(connection)
-    bring_up(connection, "coach", PRACTICE_TABLES)
-
-
-def side_of(person: Person, sender: str) -> Side:
-    """Somebody in their direct chat."""
-    return Side(person.user_id, sender, Address(sender.partition(":")[0], "main", sender))
-
-
-def log_practice(connection: sa.Connection, user_id: str, skill: str, length: int) -> None:
-    """A session, in the skill of this name."""
-    mine = sa.select(skills.c.id).where(skills.c.user_id == user_id, skills.c.name_key == skill)
-    skill_id = connection.execute(mine).scalar()
-    if skill_id is None:
-        skill_id = new_id()
-        row = {"id": skill_id, "name": skill, "name_key": skill, "emoji": "", "colour": "", "goal_minutes": 1}
-        row |= {"tenant_id": "default", "user_id": user_id, "archived": False, "created_at": NOON}
-        connection.execute(sa.insert(skills), row)
-    row = {"id": new_id(), "tenant_id": "default", "user_id": user_id, "skill_id": skill_id, "minutes": length}
-    row |= {"local_date": NOON.date(), "zone": "UTC", "notes": "", "effect_key": new_id(), "created_at": NOON}
-    connection.execute(sa.insert(practice_sessions), row)
-
-
-def practised(connection: sa.Connection) -> Counter[tuple[str, str]]:
-    """Minutes by user and name of skill; a session in another's skill is nobody's."""
-    own = sa.and_(skills.c.id == practice_sessions.c.skill_id, skills.c.user_id == practice_sessions.c.user_id)
-    found = sa.select(practice_sessions.c.user_id, skills.c.name, practice_sessions.c.minutes).join(skills, own)
-    total: Counter[tuple[str, str]] = Counter()
-    for user_id, skill, length in connection.execute(found):
-        total[user_id, skill] += length
-    return total
 
 
 @dataclass
@@ -380,3 +346,52 @@ def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
         assert LinkWhy.NOTHING is linking.agree(connection, made.id, joins.user_id, NOON)
         again = linking.give(connection, KEY, "default", code_of(KEY, made.id), other, NOON)
         assert LinkWhy.OVER is again
+
+
+def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
+    """Found by the machine: they had agreed to two links, and the second one's last word came after the first's."""
+    with database(with_practice) as connection:
+        first, second, joins = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
+            for sender in SENDERS[:3]
+        )
+        for stays, sender in ((first, SENDERS[0]), (second, SENDERS[1])):
+            made = linking.offer(connection, "default", side_of(stays, sender), NOON)
+            own = side_of(joins, SENDERS[2])
+            linking.give(connection, KEY, "default", code_of(KEY, made.id), own, NOON)
+            linking.agree(connection, made.id, joins.user_id, NOON)
+        linked = linking.connect(connection, None, second.user_id, NOON, join_practice)
+        assert isinstance(linked, Linked)
+        assert LinkWhy.OVER is linking.connect(connection, None, first.user_id, NOON, join_practice)
+        assert frozenset({joins.user_id}) == next(
+            person.joined for person in people.everybody(connection) if person.user_id == second.user_id
+        )
+
+
+def test_zone_language_connections_and_budgets_follow_the_person() -> None:
+    """Who stays has what they lacked; of a connection that both have each keeps their own; what both used adds up."""
+    with database(with_practice) as connection:
+        stays, joins = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
+            for sender in SENDERS[:2]
+        )
+        people.set_timezone(connection, joins.user_id, "Europe/Madrid")
+        people.set_locale(connection, joins.user_id, "es")
+        for user, provider in ((stays, "openai"), (joins, "openai"), (joins, "anthropic")):
+            kept = Connected(provider, "api", NOON)
+            credentials.put(connection, "default", user.user_id, kept, f"of {user.user_id}")
+        for user in (stays, joins):
+            used = {"tenant_id": "default", "scope": "user", "key": user.user_id, "day": "2026-03-02", "tokens": 10}
+            used |= {"microusd": 7, "told": False, "at": NOON}
+            connection.execute(sa.insert(budget_use), used)
+        made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
+        linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
+        linking.agree(connection, made.id, joins.user_id, NOON)
+        linked = linking.connect(connection, made.id, stays.user_id, NOON, join_practice)
+        assert isinstance(linked, Linked)
+        assert ("Europe/Madrid", "es", False) == (linked.stays.timezone, linked.stays.locale, linked.stays.lacks_zone)
+        sealed = sa.select(credentials_table.c.provider, credentials_table.c.sealed)
+        own = connection.execute(sealed.where(credentials_table.c.user_id == stays.user_id)).all()
+        assert {("openai", f"of {stays.user_id}"), ("anthropic", f"of {joins.user_id}")} == set(map(tuple, own))
+        spent = sa.select(budget_use.c.tokens, budget_use.c.microusd).where(budget_use.c.key == stays.user_id)
+        assert (20, 14) == tuple(connection.execute(spent).one())

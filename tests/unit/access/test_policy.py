@@ -256,3 +256,35 @@ def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_move
     assert Admit is meets("3", "-1005")
     snapshot.put_group(Group("g", "default", "telegram", "main", "-5", allowed=False))
     assert Silence is meets("3", "-1005")
+
+
+def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> None:
+    """A33: at that account alone, until they are let in again; operators are let in everywhere, the blocked nowhere."""
+    snapshot = AccessSnapshot([replace(ANA, grants=frozenset({"telegram:main", "slack:main"}))])
+    snapshot.put(replace(ANA, grants=frozenset({"slack:main"})))
+    may = [snapshot.may_command("u-ana", account) for account in ("telegram:main", "slack:main", "api:main")]
+    assert [False, True, True] == may
+    snapshot.put(replace(ANA, role="operator", grants=frozenset({"slack:main"})))
+    assert snapshot.may_command("u-ana", "telegram:main")
+    snapshot.put(ANA)
+    assert snapshot.may_command("u-ana", "telegram:main")
+    snapshot.put(replace(ANA, role="blocked"))
+    assert not snapshot.may_command("u-ana", "telegram:main")
+    assert not snapshot.may_command("nobody", "telegram:main")
+
+
+def test_who_joined_somebody_is_known_as_them_and_again_as_themselves() -> None:
+    """Also by the user id that they had: what was under way goes on as the person they are."""
+    bea = replace(ANA, user_id="u-bea", identities=frozenset({"slack:T1:U1"}), grants=frozenset({"slack:main"}))
+    snapshot = AccessSnapshot([ANA, bea])
+    both = replace(ANA, identities=ANA.identities | bea.identities, grants=ANA.grants | bea.grants)
+    both = replace(both, joined=frozenset({"u-bea"}))
+    snapshot.put(both)
+    assert both == snapshot.find("default", "slack:T1:U1") == snapshot.person("u-bea")
+    assert "u-ana" == getattr(snapshot.principal("u-bea"), "user_id", None)
+    assert 1 == len(snapshot)
+    assert 1 == len(AccessSnapshot([both]))
+    for person in (ANA, bea):
+        snapshot.put(person)
+    assert (bea, bea, 2) == (snapshot.find("default", "slack:T1:U1"), snapshot.person("u-bea"), len(snapshot))
+    assert not snapshot.may_command("u-ana", "slack:main")

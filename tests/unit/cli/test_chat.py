@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -113,7 +113,8 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
     with terminal(tmp_path) as (running, ours):
         drawn = _until(ours, b"> ")
         os.write(ours, b"/log 45m guitar\n")
-        drawn += _until(ours, b"\n> ")
+        drawn += _until(ours, b"45 min")
+        os.write(ours, b"half a line")
         running.send_signal(signal.SIGINT)
         running.wait_until(30)
         drawn += _rest(ours)
@@ -123,17 +124,24 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
     assert 0 == running.returncode
 
 
-def test_gateway_that_ends_is_told_and_the_next_one_is_talked_to(tmp_path: Path):
-    """The terminal says why it ends; what was said before is there with the next gateway."""
-    with gateway(tmp_path) as first, terminal(tmp_path) as (running, ours):
-        _until(ours, b"> ")
-        os.write(ours, b"/log 45m guitar\n")
-        _until(ours, b"\n> ")
-        first.send_signal(signal.SIGTERM)
-        assert b"the gateway went away" in _rest(ours)
-        assert 1 == running.wait_until(30)
-    with gateway(tmp_path):
-        assert "guitar" in chat(tmp_path, said="/stats").stdout
+def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Path):
+    """The terminal says so, goes on with the next one, and ends at Ctrl-D."""
+    with ExitStack() as first:
+        ending = first.enter_context(gateway(tmp_path))
+        with terminal(tmp_path) as (running, ours):
+            _until(ours, b"> ")
+            os.write(ours, b"/log 45m guitar\n")
+            _until(ours, b"45 min")
+            ending.send_signal(signal.SIGTERM)
+            _until(ours, b"The gateway went away.")
+            first.close()
+            with gateway(tmp_path):
+                _until(ours, b"It is back.")
+                os.write(ours, b"/stats\n")
+                _until(ours, b"guitar")
+                os.write(ours, b"\x04")
+                _rest(ours)
+                assert 0 == running.wait_until(30)
 
 
 def test_line_too_long_is_not_said(tmp_path: Path):

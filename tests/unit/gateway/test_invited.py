@@ -1,6 +1,7 @@
 """Invitations at the door: they let in at once, once, for a while; their codes are kept nowhere, not to be guessed."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -142,3 +143,25 @@ async def test_the_blocked_come_in_by_no_invitation(door: Door) -> None:
     assert [] == await door.told("7")
     await door.say(code, "8")
     assert door.snapshot.find("default", "sim:8")
+
+
+async def test_a_stranger_gives_their_name_once(tmp_path: Path) -> None:
+    """It is told to owners and kept as no words of theirs; what they had said is answered."""
+    async with pairing_door(tmp_path) as door:
+        await door.say("what is practice?")
+        for name in ("Ana", "Mallory"):
+            await door.say(f"/name {name}")
+        assert ["Ana"] == [request["name"] for request in await door.operator.list_requests()]  # type: ignore[index,call-overload]  # objects
+        assert 1 == sum("Thank you, `Ana`" in text or "Thank you, Ana" in text for text in await door.told())
+        await door.approve()
+        assert ["what is practice?"] == door.taken
+
+
+async def test_a_bot_uses_no_invitation_up(door: Door) -> None:
+    """Also where it says the code before the person does."""
+    code = await door.invite()
+    said = door.spine.message(code, "99", "c99")
+    await door.receive(replace(said, sender=replace(said.sender, is_bot=True)))
+    await door.say(code)
+    assert door.snapshot.find("default", "sim:7") is not None
+    assert door.snapshot.find("default", "sim:99") is None
