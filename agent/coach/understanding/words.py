@@ -94,6 +94,7 @@ def phrase_end(phrases: Phrases, words: Sequence[Word], at: int) -> tuple[int, i
 LEAST_MENDED = 5
 """Letters; a shorter word is too near too many."""
 
+MOST_MENDED = 16
 TWO_SLIPS = 2
 LEAST_TWICE = 8
 """Letters of a word in which two slips are mended."""
@@ -210,7 +211,7 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
-    if word.plain in own or not word.is_name:
+    if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
     said = word.plain
     meant = {right for shorter in _shorter(said) for right in _SLIPS.get(shorter, ())}
