@@ -203,9 +203,9 @@ class _Listener:
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
-        spelled = spell_correction(text)
         if intent is not Intent.CHANGE or "?" in text:
             return None
+        spelled = spell_correction(text)
         try:
             right = read_correction(spelled, now.date(), self._names)
         except LogLineError:

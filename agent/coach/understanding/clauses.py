@@ -144,6 +144,13 @@ class Clause:
     def _is_beside(self, at: int) -> bool:
         return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
 
+    def _is_more(self, at: int, last: int) -> bool:
+        """Whether a word that may turn a clause only tells more: where it was, what with, what came of it."""
+        before = [chunk.plain for chunk in self.chunks[max(0, at - 2) : at]]
+        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self._is_there(at)
+        beside = beside or (at > last >= 0 and self.chunks[at].twist is Twist.LASTS and self._is_with(at))
+        return beside or (self.chunks[at].plain in _USUAL and self.verb is not None and self.verb < at)
+
     def _is_told(self, at: int, last: int) -> bool:
         """Whether it is only told behind a whole statement: "I did 40 minutes of guitar nothing fancy"."""
         if not (self.has_subject and 0 <= (self.verb or 0) < last < at and self.amounts and self.skills):
@@ -195,18 +202,12 @@ class Clause:
         soft = None
         for at, chunk in enumerate(self.chunks):
             released = released or (at > last and chunk.role in _PREPOSITIONS)
+            if chunk.twist in (None, Twist.SELF):
+                continue
             beside = released or (at < subject and self.is_led(subject))
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
-            beside = (
-                beside
-                or (at > 0 and self.chunks[at - 1].plain in _IN_FRONT)
-                or (at > 1 and self.chunks[at - 2].plain in _IN_FRONT)
-            )
-            beside = beside or (at > last >= 0 and chunk.twist is Twist.LASTS and self._is_with(at))
-            usual = chunk.plain in _USUAL and self.verb is not None and self.verb < at  # "did my daily finnish"
-            beside = (beside and chunk.twist in _BESIDE) or usual or self._is_told(at, last) or self._is_there(at)
-            if chunk.twist not in (None, Twist.SELF) and not beside:
+            if not ((beside and chunk.twist in _BESIDE) or self._is_more(at, last)):
                 if chunk.twist not in SOFT:
                     return chunk.twist
                 soft = soft or chunk.twist

@@ -75,23 +75,29 @@ def _bare_numbers(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks):
         if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
             unit, said = chunk.unit, True
-        if unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
+        elif unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
             chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
-        later = said or _unit_follows(chunks, at)
-        unit = unit or int(later)
-        listed = re.match("[,c][Yy]F?D", _letters(chunks, at + 1, at + 6)) and re.search(
-            "[Yy]F?$", _letters(chunks, 0, at)
-        )
-        if chunk.role is WordRole.NUMBER and listed and LEAST_BARE <= chunk.minutes <= _MOST_BARE[1]:
-            chunks[at] = replace(chunk, role=WordRole.AMOUNT)  # "oboe: yesterday 30, today 40 minutes"
-        counts = chunk.role is WordRole.NUMBER and 0 < chunk.minutes <= _MOST_BARE.get(unit, 0)
-        before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 2)
-        trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
-        goes_on = said and at and chunks[at - 1].role is WordRole.AND  # "and 10 of vibrato"
-        if counts and (
-            re.match("PT?[Swp]" if goes_on else "PT?S", _letters(chunks, at + 1, at + 4)) or (trails and later)
-        ):
-            chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
+        elif chunk.role is WordRole.NUMBER:
+            counted = _unit_of(chunks, at, unit, said=said)
+            if counted and 0 < chunk.minutes <= _MOST_BARE.get(counted, 0):
+                chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * counted, unit=counted)
+
+
+def _unit_of(chunks: Sequence[Chunk], at: int, unit: int, *, said: bool) -> int:
+    """How many minutes a number counts of which no unit is said; 0 where it counts something else."""
+    before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 8)
+    if chunks[at].minutes >= LEAST_BARE and re.search("[Yy]F?$", before) and re.match("[,c][Yy]F?D", behind):
+        return 1  # "oboe: yesterday 30, today 40 minutes"
+    later = said or (re.match("c[TP]*SF?P?D", behind) is not None and _counts_minutes(chunks[at + 1 : at + 8]))
+    trails = chunks[at].start > 0 and re.search("S[FP]?$", before) and behind[:1] in ("", *",.cCB")
+    goes_on = said and before.endswith("c")  # "and 10 of vibrato"
+    of = re.match("PT?[Swp]" if goes_on else "PT?S", behind)
+    return (unit or int(later)) if of or (trails and later) else 0
+
+
+def _counts_minutes(chunks: Sequence[Chunk]) -> bool:
+    """As behind "piano 20": "and guitar 25 minutes", where the unit is said once."""
+    return any(chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks)
 
 
 def _from_start_to_stop(chunks: list[Chunk]) -> None:
@@ -115,14 +121,6 @@ def _from_start_to_stop(chunks: list[Chunk]) -> None:
         for number in range(at + 1, stop):
             if chunks[number].role is WordRole.AND or chunks[number].role is WordRole.COMMA:
                 chunks[number] = replace(chunks[number], role=WordRole.ADVERB)
-
-
-def _unit_follows(chunks: Sequence[Chunk], at: int) -> bool:
-    """As "piano 20 and guitar 25 minutes": the unit is said once, behind the last."""
-    behind = re.match("c[TP]*SF?P?D", _letters(chunks, at + 1, at + 8))
-    return behind is not None and any(
-        chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks[at + 1 : at + 8]
-    )
 
 
 def _instead(chunks: list[Chunk]) -> None:
@@ -266,21 +264,20 @@ def _asides(chunks: list[Chunk]) -> None:
 def _time_that_is_there(chunks: list[Chunk]) -> None:
     """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
     for at, chunk in enumerate(chunks[:-1]):
-        behind = _letters(chunks, at + 1, at + 7)
-        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", behind):
+        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", _letters(chunks, at + 1, at + 7)):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
-        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and re.match("[Dd]", behind):
+        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and chunks[at + 1].role.value in "Dd":
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
 def _was_so_long(chunks: list[Chunk]) -> None:
     """As "yesterday's guitar was 35 minutes", "hoy el dibujo me llevó 55 minutos": so long was it."""
+    if not any(chunk.role is WordRole.DAY for chunk in chunks):
+        return
     said = _letters(chunks, 0, len(chunks))
-    day = any(chunk.role is WordRole.DAY for chunk in chunks)
     for at, chunk in enumerate(chunks):
         if (
             chunk.plain in _CAME_TO
-            and day
             and re.search("Sp*[YP]*x?$", said[:at])
             and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):

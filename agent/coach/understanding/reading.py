@@ -16,7 +16,7 @@ from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
 from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
-from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.tables import PAUSES, Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of, words_of
 from agent.language import DEFAULT
 from agent.wellformed import clean
@@ -51,7 +51,7 @@ class Heard:
 
 _NO_QUESTION_BACK = (
     Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.COMMAND, Twist.GOAL,
-    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.HABIT, Twist.OTHERS, Twist.LASTS,
+    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.OTHERS, Twist.HABIT, Twist.LASTS,
 )  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
@@ -227,7 +227,12 @@ def _without_skill(message: _Message, entry: Practised) -> Heard:
 
 def _twist_of(chunks: Sequence[Chunk]) -> Twist | None:
     """What the message says instead of practice that was done."""
-    twists = {chunk.twist for chunk in chunks if chunk.twist is not None}
+    asks = "".join(chunk.role for chunk in chunks)
+    twists = {
+        chunk.twist
+        for at, chunk in enumerate(chunks)
+        if chunk.twist is not None and not (chunk.twist is Twist.QUESTION and at and asks[at - 1] not in PAUSES)
+    }
     if any(chunk.role is WordRole.QUESTION for chunk in chunks):
         twists.add(Twist.QUESTION)
     if any(chunk.role is WordRole.QUOTE for chunk in chunks):

@@ -94,6 +94,8 @@ def phrase_end(phrases: Phrases, words: Sequence[Word], at: int) -> tuple[int, i
 LEAST_MENDED = 5
 """Letters; a shorter word is too near too many."""
 
+MOST_MENDED = 16
+TWO_SLIPS = 2
 LEAST_TWICE = 8
 """Letters of a word in which two slips are mended."""
 
@@ -187,19 +189,20 @@ def _shorter(word: str) -> Iterator[str]:
         yield word[:at] + word[at + 1 :]
 
 
-def _slips() -> dict[str, frozenset[str]]:
-    """From each word with a letter less to the words that it may be."""
+def _slips() -> tuple[dict[str, frozenset[str]], dict[tuple[str, str], list[str]]]:
+    """From each word with a letter less to what it may be; the long ones by their first letter and the last two."""
     weekdays = (plain_of(day) for table in (ENGLISH, SPANISH) for day in table.weekdays if len(day) > LEAST_MENDED)
     found: dict[str, set[str]] = {}
+    by_ends: dict[tuple[str, str], list[str]] = {}
     for word in (*_MENDED.split(), *weekdays):
-        once = set(_shorter(word))
-        twice = {shorter for each in once for shorter in _shorter(each)} if len(word) > LEAST_TWICE else set()
-        for shorter in once | twice:
+        for shorter in _shorter(word):
             found.setdefault(shorter, set()).add(word)
-    return {shorter: frozenset(words) for shorter, words in found.items()}
+        if len(word) >= LEAST_TWICE:
+            by_ends.setdefault((word[0], word[-2:]), []).append(word)
+    return {shorter: frozenset(words) for shorter, words in found.items()}, by_ends
 
 
-_SLIPS = _slips()
+_SLIPS, _BY_ENDS = _slips()
 
 
 def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
@@ -208,14 +211,13 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
-    if word.plain in own or not word.is_name:
+    if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
-    allowed = 1 + (len(word.plain) >= LEAST_TWICE)
-    tried = set(_shorter(word.plain))
-    tried |= {twice for once in tuple(tried) for twice in _shorter(once)} if allowed > 1 else set()
-    meant = {right for shorter in tried for right in _SLIPS.get(shorter, ())}
-    right = [each for each in meant if each[0] == word.plain[0] and letters_between(word.plain, each) <= allowed]
-    right = [each for each in right if allowed == 1 or each[-2:] == word.plain[-2:]]  # "practicara" is no slip
+    said = word.plain
+    meant = {right for shorter in _shorter(said) for right in _SLIPS.get(shorter, ())}
+    right = [each for each in meant if each[0] == said[0] and letters_between(said, each) == 1]
+    if not right and len(said) >= LEAST_TWICE:  # "practicara" is no slip: it ends otherwise
+        right = [each for each in _BY_ENDS.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
     return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
 
 
