@@ -31,6 +31,7 @@ class Principal:
     timezone: str = "UTC"  # IANA name
     locale: str | None = None  # BCP 47
     week_start: int = 0  # 0 Monday ... 6 Sunday
+    model: str | None = None  # by which they want to be answered; None: the first
 
 
 # ---------------------------------------------------------------- the model

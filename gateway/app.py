@@ -147,7 +147,9 @@ class Gateway:
                 texts.load()
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        connecting = Connecting(self._rotation.vault, providers_of(settings.model.links(), settings.connect))
+        model, vault = settings.model, self._rotation.vault
+        chosen = [link.name for link in (model, *model.fallback.values(), model.light) if link is not None]
+        connecting = Connecting(vault, providers_of(model.links(), settings.connect), models=chosen)
         self._desk = OperatorDesk(groups=GroupDeps(store, settings.access, utc_now, self._snapshot.put_group))
         self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
@@ -241,7 +243,7 @@ class Gateway:
         data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
         tasks.keep("http", http.run)
-        reloader = self._keep_reloader(tasks, key, manager, intake, runtime)
+        reloader = self._keep_reloader(tasks, key, manager, intake, runtime, standing)
         self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
@@ -259,14 +261,20 @@ class Gateway:
         tasks.keep("control", server.run)
 
     def _keep_reloader(
-        self, tasks: Supervised, key: bytes, manager: ChannelManager, intake: Intake, runtime: Runtime
+        self,
+        tasks: Supervised,
+        key: bytes,
+        manager: ChannelManager,
+        intake: Intake,
+        runtime: Runtime,
+        standing: GatewayStatus,
     ) -> Reloader:
         house = Housekeeper(self._store, self._settings.retention, utc_now)
         tasks.keep("retention", house.run)
         reloader = Reloader(
             self._settings,
             lambda: in_force(self._read_again(), self._product),
-            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets)),
+            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets, standing)),
             OwnerWords(self._store, manager, runtime.delivery, utc_now),
         )
         tasks.keep("reload", reloader.run)
@@ -287,6 +295,7 @@ class Gateway:
                 raise
             self._model = model
             self._models.append(model)
+            parts.standing.know_model(model.name)
         self._settings = settings
         self._desk.groups = GroupDeps(self._store, settings.access, utc_now, self._snapshot.put_group)
         parts.reconfigure(settings, model)

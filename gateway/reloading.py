@@ -20,6 +20,7 @@ from gateway.delivery.owner_words import OwnerWords
 from gateway.errors import GatewayError
 from gateway.inbound.intake import Intake
 from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.status import GatewayStatus
 from gateway.sessions.budgets import Budgets
 from gateway.telemetry import learn_secrets
 from gateway.texts import HARNESS
@@ -74,6 +75,7 @@ class LiveParts:
     runtime: Runtime
     house: Housekeeper
     budgets: Budgets
+    standing: GatewayStatus
 
     def reconfigure(self, settings: Settings, model: ChatModel | None) -> None:
         """Rules, limits, caps, how long things are kept, which secrets are taken out of log and answers; the model."""

@@ -22,7 +22,7 @@ from channels.clocks import Clock, Sleep
 from channels.messages import Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
-from gateway.commands.connect import Connecting, connect_command
+from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.groups import group_command
@@ -130,7 +130,8 @@ def command_table(
     texts, desk = product.catalogue, desk or OperatorDesk()
     every = (
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
-        usage_command(store, texts, left), connect_command(store, connecting or Connecting(), texts),
+        usage_command(store, texts, left),
+        connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps),
         group_command(desk.group_deps), name_command(),
     )  # fmt: skip

@@ -98,7 +98,7 @@ class Chain:
         if rules is not None and _asked_by_rules(request):
             return await rules.go_on(request, on_event)
         failures: list[ModelFailure] = []
-        links = [self._light, *self._links] if self._light is not None and is_light(request) else self._links
+        links = self._in_order(request)
         for place, link in enumerate(links):
             listening = _Listening(on_event)
             try:
@@ -114,6 +114,15 @@ class Chain:
             raise _to_tell(failures)
         self._tell_change(failures[0], self._links[-1].name, rules.name, on_event)
         return await rules.answer(failures[0].kind, request, on_event)
+
+    def _in_order(self, request: ModelRequest) -> Sequence[ChatModel]:
+        """The one that the person chose first; else the light one where it does."""
+        every = (*self._links, self._light) if self._light is not None else self._links
+        wanted = None if request.who is None else request.who.model
+        chosen = None if wanted is None else next((link for link in every if link.name == wanted), None)
+        if chosen is None and self._light is not None and is_light(request):
+            chosen = self._light
+        return self._links if chosen is None else [chosen, *(link for link in self._links if link is not chosen)]
 
     def _tell_change(self, problem: ModelFailure, before: str, after: str, on_event: OnModelEvent) -> None:
         log.warning("model_changed", model=before, error=str(problem), next=after)

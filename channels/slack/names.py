@@ -1,4 +1,6 @@
-"""People's names: events carry ids alone, so Slack is asked, beside what is being taken in. Names are only ever shown.
+"""People's names and languages: events carry ids alone, so Slack is asked, beside what is being taken in.
+
+Names are only ever shown.
 
 What is taken in waits for the names in it, but no longer than `WAIT_S`, and in the order in which it came; a name that
 comes later is there the next time. A Slack that stalls, limits or refuses is left alone for a while.
@@ -50,6 +52,7 @@ class _Known:
     name: str | None  # None: that it knows nobody by it
     teams: frozenset[str]  # whose id it is; ids are only unique inside one (A30)
     until_s: float
+    locale: str | None = None  # BCP 47 tag of their Slack
 
 
 class NameDirectory:
@@ -75,6 +78,11 @@ class NameDirectory:
         if known is None or (team is not None and team not in known.teams):
             return None
         return known.name
+
+    def locale_of(self, user: str) -> str | None:
+        """The language of somebody's Slack; None where it is not known."""
+        known = self._known.get(user)
+        return None if known is None else known.locale
 
     @asynccontextmanager
     async def in_turn(self, chat: str, users: Collection[str]) -> "AsyncIterator[None]":
@@ -141,7 +149,7 @@ class NameDirectory:
     async def _look_up(self, user: str) -> None:
         try:
             async with asyncio.timeout(LOOKUP_S):
-                answer = await self._wire.get("users.info", user=user)
+                answer = await self._wire.get("users.info", user=user, include_locale="true")
         except ApiRefusal as refusal:
             self._note_refusal(user, refusal)
         except TimeoutError:
@@ -177,7 +185,8 @@ class NameDirectory:
             _log.info("name_unreadable", account=self._bot.account)
             self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
             return
-        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S)
+        locale = info.locale or self.locale_of(user)  # a changed profile comes without
+        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S, locale)
 
 
 def _display_name(info: RawUserInfo) -> str | None:

@@ -213,6 +213,7 @@ class RawUserInfo(_Raw):
     team_id: Id | None = None
     name: StrictStr | None = None
     real_name: StrictStr | None = None
+    locale: StrictStr | None = None  # where it was asked for
     profile: RawProfile = RawProfile()
     enterprise_user: RawEnterpriseUser = RawEnterpriseUser()
 

@@ -6,6 +6,7 @@ raises. So no listener of bolt's ever runs; its own order (acknowledge, then han
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import structlog
 from pydantic import JsonValue
@@ -17,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.clocks import Clock
-from channels.messages import InboundEvent, Rejected
+from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from channels.slack.cursor import ResumePoint
 from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory, people_in, profile_in
@@ -87,9 +88,16 @@ class Receiver:
                 refused.append(event)
             elif event is not None:
                 self.resume_point.note(event)
-                events.append(event)
+                events.append(self._in_language(event))
         if events or refused:
             await self.sink.receive(events, rejected=refused, cursor=self.resume_point.cursor())
+
+    def _in_language(self, event: InboundEvent) -> InboundEvent:
+        """With the language of its sender's Slack, as far as it is known."""
+        if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+            return event
+        locale = self.names.locale_of(event.sender.id.rpartition(":")[2])
+        return event if locale is None else replace(event, locale=locale)
 
 
 async def wait_for_turn(caught_up: asyncio.Event, *, is_event: bool) -> None:

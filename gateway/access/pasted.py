@@ -92,7 +92,7 @@ def _find(text: str, known: Collection[str]) -> tuple[str, str] | None:
             return f"{text[:at]}/{CONNECT}", text[glued.end() :].strip()
         if found is None:
             return None
-        if is_near(found["word"]) and _ends_in_key(rest):
+        if _ends_in_key(rest) and is_near(found["word"]):
             return f"{text[:at]}/{CONNECT}", rest
         if _BEFORE.fullmatch(found["word"]) is None:
             return None

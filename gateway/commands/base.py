@@ -70,6 +70,13 @@ class SetLanguage:
 
 
 @dataclass(frozen=True, slots=True)
+class SetModel:
+    """Change the model that the person is answered by."""
+
+    model: str | None  # its name in the configuration; None: whichever comes first
+
+
+@dataclass(frozen=True, slots=True)
 class ForgetPerson:
     """Stop what runs for the person, then delete what is kept of them, also beyond the agent's own data."""
 
@@ -159,6 +166,7 @@ SessionWish = (
     | SetMode
     | SetTimezone
     | SetLanguage
+    | SetModel
     | SetName
     | SaySuggested
     | AnswerApproval

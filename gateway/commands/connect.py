@@ -15,12 +15,13 @@ from agent.catalogue import Catalogue
 from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
+from agent.language import escape
 from agent.models.access import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure
 from channels.base import CommandOption
 from gateway.access.pasted import CONNECT, secret_of
-from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results
+from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results, SetModel
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.flows import OAuthFlows
 from gateway.credentials.formats import dump
@@ -33,6 +34,7 @@ from gateway.texts import HARNESS
 log = structlog.get_logger()
 
 OFF = "off"
+AUTO = frozenset(("auto", "default", "automático", "automatico"))
 
 TITLES = {"openai": "OpenAI"}
 """Names that are not spelled as others are."""
@@ -62,6 +64,29 @@ class Connecting:
     providers: Mapping[str, Provider] = field(default_factory=dict)
     check: Check = check_credential
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    models: Sequence[str] = ()  # names of those that people choose from, the first first
+
+
+def model_command(connecting: Connecting, texts: Catalogue = HARNESS) -> Command:
+    """`/model`: by which one a person is answered, and which others there are; chosen by name, or a part of it."""
+    models = tuple(dict.fromkeys(connecting.models))
+
+    async def handle(asked: Invocation) -> Reply:
+        who, wanted = asked.principal, asked.arguments.strip().casefold()
+        said = partial(texts.text, who.locale)
+        if len(models) < 2:
+            return Reply(said("commands.model_only", name=escape(models[0]) if models else "offline"))
+        if wanted in AUTO:
+            return Reply(said("commands.model_set", name=escape(models[0])), session=SetModel(None))
+        found = [name for name in models if name.casefold() == wanted]
+        found = found or [name for name in models if wanted in name.casefold()]
+        if wanted and len(found) == 1:
+            return Reply(said("commands.model_set", name=escape(found[0])), session=SetModel(found[0]))
+        now = who.model if who.model in models else models[0]
+        rows = "\n".join(f"- **{escape(name)}**" if name == now else f"- {escape(name)}" for name in models)
+        return Reply(said("commands.model_unknown" if wanted else "commands.model", rows=rows))
+
+    return Command("model", "menu.model", handle, options=(CommandOption("name", "menu.model.name"),))
 
 
 def connect_command(store: Store, connecting: Connecting, texts: Catalogue = HARNESS) -> Command:

@@ -19,6 +19,7 @@ from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Move, Side
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import VOID, Decision
+from gateway.store import links
 from gateway.store.engine import Connection, Store
 from gateway.store.links import Link
 from gateway.store.people import Person
@@ -116,7 +117,7 @@ class _LinkReplies:
     async def _give(self, asked: Invocation, side: Side, typed: str) -> Reply:
         deps, principal = self._deps(), asked.principal
         step = partial(linking.give, key=deps.key, tenant=principal.tenant, typed=normalise(typed), side=side)
-        given = await deps.store.write(lambda connection: step(connection, now=deps.clock()))
+        given = await deps.store.write(_once(lambda connection: step(connection, now=deps.clock())))
         if isinstance(given, LinkWhy):
             return Reply(self._refusal(given, principal), redact=True)
         said = HARNESS.text(
@@ -142,7 +143,7 @@ class _LinkReplies:
                 deps.tell(connection, stays, where, f"link:{done.link.id}", said, buttons)
             return done
 
-        done = await deps.store.write(job, _after(deps.changed))
+        done = await deps.store.write(_once(job), _after(deps.changed))
         if isinstance(done, LinkWhy):
             return self._refusal(done, principal)
         return HARNESS.text(principal.locale, "linking.agreed", who=_whom(done.stays, done.link.sender))
@@ -158,7 +159,7 @@ class _LinkReplies:
                 deps.tell(connection, done.stays, done.link.other_place, f"linked:{done.link.id}", said, ())
             return done
 
-        done = await deps.store.write(job, _after(deps.changed))
+        done = await deps.store.write(_once(job), _after(deps.changed))
         if isinstance(done, LinkWhy):
             return self._refusal(done, principal)
         log.info("people_linked", user_id=done.stays.user_id, joined=done.joins.user_id, role=done.role)
@@ -198,7 +199,7 @@ class _LinkReplies:
                     deps.tell(connection, person, place, f"unlinked:{link_id}:{person.user_id[-8:]}", said, ())
             return done
 
-        done = await deps.store.write(job, _after(deps.changed))
+        done = await deps.store.write(_once(job), _after(deps.changed))
         if isinstance(done, LinkWhy):
             return self._refusal(done, principal)
         log.info("people_unlinked", user_id=done.stays.user_id, parted=done.joins.user_id)
@@ -220,6 +221,22 @@ class _LinkReplies:
 
     def _refusal(self, why: LinkWhy, principal: Principal) -> str:
         return HARNESS.text(principal.locale, f"linking.why_{why.value}")
+
+
+def _once(job: Callable[[Connection], Linked | LinkWhy]) -> Callable[[Connection], Linked | LinkWhy]:
+    """The job as the writer may repeat it: a run after a commit whose outcome nobody heard finds its own work."""
+    ran: list[Linked] = []
+
+    def whole(connection: Connection) -> Linked | LinkWhy:
+        done = job(connection)
+        if isinstance(done, Linked):
+            ran.append(done)
+        elif ran:
+            held = links.get(connection, ran[-1].link.id)
+            return ran[-1] if held is not None and held.state is ran[-1].link.state else done
+        return done
+
+    return whole
 
 
 def _places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:

@@ -12,7 +12,7 @@ ANA, BEN, CLEO = 1001, 1002, 3
 SLOW_WORDS_PER_S = 20.0
 """How fast the offline coach speaks at first: slowly enough that somebody can interrupt it."""
 
-QUICK_WORDS_PER_S = 150.0
+QUICK_WORDS_PER_S = 220.0
 """And after the restart, so that the rest is soon told."""
 
 PRACTISED = "3 h 30 min"

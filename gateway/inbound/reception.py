@@ -29,12 +29,12 @@ from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.owner_cards import ChannelOf, OwnerCards
 from gateway.inbound.session_key import session_key
 from gateway.safety.vault import Vault
-from gateway.store import inbox, outbox
+from gateway.store import inbox, outbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.pairing import PairingRequest
-from gateway.store.people import Person
+from gateway.store.people import AuditRow, Person
 
 LATELY = timedelta(minutes=10)
 
@@ -139,6 +139,8 @@ class StrangerReception:
         cause = f"named:{asked.id}"
         if not outbox.said_for(self._connection, [cause]):
             requests.rename(self._connection, asked.id, name)
+            told = AuditRow(self._now, asked.sender, "name_given", asked.id, f"{asked.display_name} to {name}")
+            people.record(self._connection, asked.tenant, told)
             asked = replace(asked, display_name=name)
             self._cards.ask(asked, self._doorway.keys, self._put, self._doorway.tenk, named=True)
             text = words.named_text(event.locale, name)

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -153,6 +153,10 @@ class GatewayStatus:
         letters = Trouble("letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts)
         found[letters.key] = letters if any(counts.values()) else None
         return found
+
+    def know_model(self, name: str) -> None:
+        """Another model answers from now on."""
+        self._model = replace(self._model, name=name)
 
     async def status(self, now: datetime) -> JsonValue:
         """What `tenk status` shows."""

@@ -17,6 +17,7 @@ from gateway.commands.base import (
     SessionWish,
     SetLanguage,
     SetMode,
+    SetModel,
     SetName,
     SetTimezone,
     SetTitle,
@@ -29,7 +30,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.journal import SessionState
 from gateway.store.people import Person
 
-Choice = SetTimezone | SetLanguage | SetName | KeepCredential | DropCredential
+Choice = SetTimezone | SetLanguage | SetModel | SetName | KeepCredential | DropCredential
 
 
 def keep_choice(
@@ -43,10 +44,13 @@ def keep_choice(
         case DropCredential(provider):
             results.append(credentials.remove(connection, row.tenant, row.user_id, provider))
             return None
+        case SetModel(model):
+            people.set_model(connection, row.user_id, model)
         case SetLanguage(language):
             people.set_locale(connection, row.user_id, language)
         case SetName(name):
-            people.set_name(connection, row.user_id, name)
+            if (person := people.person_of(connection, row.user_id)) is not None:
+                people.set_name(connection, person, name, now)
         case SetTimezone(timezone):
             people.set_timezone(connection, row.user_id, timezone)
     return people.person_of(connection, row.user_id)

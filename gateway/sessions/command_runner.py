@@ -35,6 +35,7 @@ from gateway.commands.base import (
     SessionCleared,
     SetLanguage,
     SetMode,
+    SetModel,
     SetName,
     SetTimezone,
     SetTitle,
@@ -363,7 +364,7 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetName() as chosen:
+            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetModel() | SetName() as chosen:
                 return _Done([], person=keep_choice(connection, row, chosen, results, now))
         return _Done([])
 

@@ -54,6 +54,8 @@ from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 log = structlog.get_logger()
 
 GATHER_EVERY_S = 0.1
+ASIDES_AT_ONCE = 3
+"""Questions beside the turn that are answered at one time; further ones wait."""
 
 
 @contextmanager
@@ -94,6 +96,7 @@ class Session:
         self._runner = TurnRunner(deps, self._context, tasks)
         self._agent = (*key.split(":", 2), "")[1]
         self._closed = False
+        self._asides = asyncio.Semaphore(ASIDES_AT_ONCE)
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
 
     def offer(self, row: InboxRow) -> None:
@@ -167,7 +170,8 @@ class Session:
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
         """The answer to a question beside the turn; its person sees that it is being answered."""
         self._reactions.show(row, Sign.STEERED)
-        return await answer_aside(self._deps, self._context, row, question, principal)
+        async with self._asides:
+            return await answer_aside(self._deps, self._context, row, question, principal)
 
     def is_missed(self, row: InboxRow) -> bool:
         """Whether a row waited too long to be answered."""

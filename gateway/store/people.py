@@ -44,6 +44,7 @@ class Person:
     grants: frozenset[str]  # accounts a person let them into: telegram:main
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
+    model: str | None = None  # that they want to be answered by
     joined: frozenset[str] = frozenset()  # user ids that are this person's by a link
 
     @property
@@ -57,6 +58,7 @@ class Person:
             timezone=self.timezone,
             locale=self.locale,
             week_start=self.week_start,
+            model=self.model,
         )
 
 
@@ -237,14 +239,22 @@ def guess_timezone(connection: Connection, user_id: str, timezone: str) -> bool:
     )
 
 
-def set_name(connection: Connection, user_id: str, name: str) -> None:
-    """Keep the name that the person gave; it decides nothing."""
-    connection.execute(sa.update(users).where(users.c.id == user_id).values(display_name=shown_name(name)))
+def set_name(connection: Connection, person: Person, name: str, now: datetime) -> None:
+    """Keep the name that the person gave, with its audit row; it decides nothing."""
+    mine = sa.update(users).where(users.c.id == person.user_id)
+    connection.execute(mine.values(display_name=shown_name(name)))
+    told = AuditRow(now, person.user_id, "name_given", person.user_id, f"{person.display_name} to {shown_name(name)}")
+    record(connection, person.tenant, told)
 
 
 def set_locale(connection: Connection, user_id: str, locale: str) -> None:
     """Keep the language that the person chose; what a platform hints later does not change it."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
+
+
+def set_model(connection: Connection, user_id: str, model: str | None) -> None:
+    """Keep the model that the person chose; None: whichever comes first."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(model=model))
 
 
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:
@@ -315,6 +325,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             grants=by_people.get(row.id, frozenset()),
             policy_grants=by_policy.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
+            model=row.model,
             joined=joined_to.get(row.id, frozenset()),
         )
         for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))

@@ -40,12 +40,12 @@ class Watch:
         self._before_s: dict[int, float] = {}  # CPU of each thread at the last sample
         self._on = False
 
-    def turn(self, _signum: int, _frame: FrameType | None) -> None:
+    def turn(self, signum: int, frame: FrameType | None) -> None:
         """Begin; or end and write down what was seen."""
         self._on = not self._on
         signal.setitimer(signal.ITIMER_PROF, EVERY_S if self._on else 0, EVERY_S)
         if self._on:
-            self._sample(signal.SIGPROF, sys._getframe())  # noqa: SLF001  from here on
+            self.sample(signum, frame)  # from here on
             self._spent_s.clear()
             return
         seen = {"cpu_s": [[*key, spent_s] for key, spent_s in self._spent_s.items()], "statements": self._statements}
@@ -55,9 +55,6 @@ class Watch:
 
     def sample(self, _signum: int, frame: FrameType | None) -> None:
         """Look where every thread is."""
-        self._sample(_signum, frame)
-
-    def _sample(self, _signum: int, frame: FrameType | None) -> None:
         here = threading.get_ident()
         for thread, found in sys._current_frames().items():  # noqa: SLF001  there is no other way
             try:

@@ -170,3 +170,22 @@ async def test_what_was_missed_is_read_with_names():
         async with rig.running():
             await rig.sink.until(lambda: any(event.text == "missed" for event in rig.sink.events))
         assert "ann" == next(one for one in rig.sink.events if one.text == "missed").sender.display_name
+
+
+async def test_what_is_said_comes_with_the_language_of_its_senders_slack():
+    """In words, and by a command; who tells none has none, and another name does not change it."""
+    async with slack() as rig, rig.running():
+        rig.simulator.add_person("U1", "ana", locale="es-ES")
+        rig.simulator.add_person("U2", "ben")
+        rig.simulator.say("D1", "hola")
+        await heard(rig, 1)
+        rig.simulator.rename("U1", "Anita")
+        rig.simulator.command("D1", "/stats", person="U1")
+        rig.simulator.say("D2", "hello", person="U2")
+        await rig.sink.until(lambda: len(rig.sink.events) >= 3)
+        said = {type(event).__name__ + event.sender.id: event.locale for event in rig.sink.events}
+        assert {
+            "InboundMessageT0SIM:U1": "es-ES",
+            "CommandInvokedT0SIM:U1": "es-ES",
+            "InboundMessageT0SIM:U2": None,
+        } == said

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import GatewayError
 from tests.fakes.model_server import Reply
-from tests.journeys.house import CONFIG, TOKEN, House, house
+from tests.journeys.house import CONFIG, TOKEN, House, house, slow
 
 ONE_LISTED = '[access.accounts."telegram:main"]\ndirect = "allowlist"\nallow = ["telegram:1"]\n'
 TWO_LISTED = ONE_LISTED.replace('"telegram:1"', '"telegram:1", "telegram:2"')
@@ -78,3 +78,24 @@ async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
         await here.told(1, "Europe/Berlin")
         for zone in ("Madrid", "Vienna", "Berlin"):
             assert 1 == sum(zone in text for text in here.texts(1))
+
+
+async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> None:
+    """The turn under way ends with the one it began with; status names the new one, and a bad name changes nothing."""
+    environ: dict[str, str] = {}
+    async with house(tmp_path, environ=environ) as here:
+        here.model.script(slow("One moment, this takes a while.", 1.0), Reply("Here I am."))
+        here.sim.say(1, "first")
+        await here.asked()
+        environ["TENK_MODEL"] = "openai:another"
+        assert ["model.name"] == (await here.operator("reload"))["in_force"]
+        assert "openai:another" == (await here.operator("status"))["model"]
+        await here.told(1, "this takes a while.")
+        await here.settled()
+        here.sim.say(1, "second")
+        await here.told(1, "Here I am.")
+        assert ["journey", "another"] == [request.body["model"] for request in here.model.requests]
+        environ["TENK_MODEL"] = "nonsense"
+        with pytest.raises(GatewayError, match=r"TENK_MODEL: model\.name: write offline"):
+            await here.operator("reload")
+        assert "openai:another" == (await here.operator("status"))["model"]

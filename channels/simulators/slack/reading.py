@@ -49,7 +49,9 @@ class ReadingMethods:
         person = self._world.people.get(user)
         if person is None:
             raise Refusal("user_not_found")
-        return {"user": as_user(user, person, self._world.the_app().team)}
+        asked = str(arguments.get("include_locale")) in {"true", "1"} and person.locale
+        told: JsonObject = {"locale": person.locale} if asked else {}
+        return {"user": {**as_user(user, person, self._world.the_app().team), **told}}
 
     def _mine(self, arguments: JsonObject) -> JsonObject:
         us = self._world.the_app().user

@@ -66,10 +66,11 @@ class SimulatedSlack(Watched[str]):
         real_name: str = "",
         team: str = "",
         deleted: bool = False,
+        locale: str = "",
     ) -> None:
         """Somebody with a name; what they chose to be called is the same (None), another, or nothing ("")."""
         shown = name if display_name is None else display_name
-        self._world.people[user] = Person(name, shown, real_name, team, deleted)
+        self._world.people[user] = Person(name, shown, real_name, team, deleted, locale)
 
     def rename(self, user: str, display_name: str) -> None:
         """Somebody chooses another name, and the app is told."""

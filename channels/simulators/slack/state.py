@@ -108,6 +108,7 @@ class Person:
     real_name: str
     team: str = ""  # "": the app's
     deleted: bool = False
+    locale: str = ""  # "": it is not told
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ users = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
     sa.Column("joined", Id),  # whom their identities are by a link; None: themselves
+    sa.Column("model", sa.String(128)),  # by which they want to be answered; None: the first of the configuration
 )
 
 identities = sa.Table(

@@ -256,13 +256,13 @@ class LinkedPeople(RuleBasedStateMachine):
 
 
 TestLinkedPeople = LinkedPeople.TestCase
-TestLinkedPeople.settings = settings(max_examples=share(30), stateful_step_count=40)
+TestLinkedPeople.settings = settings(max_examples=share(20), stateful_step_count=40)
 
 
 @pytest.mark.gate
 def test_linked_people_as_the_gate_tries_them() -> None:
     """The same machine, longer."""
-    run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=40, stateful_step_count=50, deadline=None))
+    run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=30, stateful_step_count=50, deadline=None))
 
 
 @pytest.mark.long

@@ -15,8 +15,8 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.ports import Principal
 from gateway.access.pasted import secret_of
-from gateway.commands.base import DropCredential, Invocation, KeepCredential, Reply
-from gateway.commands.connect import Connecting, connect_command, providers_of
+from gateway.commands.base import DropCredential, Invocation, KeepCredential, Reply, SetModel
+from gateway.commands.connect import Connecting, connect_command, model_command, providers_of
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import read_kept
 from gateway.safety.vault import Vault
@@ -252,3 +252,35 @@ async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuth
     await agree(desk)
     desk.answer = failure(FailureKind.AUTH, "no")
     assert text("not_exchanged", title="Claude", name="anthropic") == (await desk.say(f"anthropic {SECRET}")).text
+
+
+# ---------------------------------------------------------------- which model answers
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "chosen"),
+    [
+        ("", "**openai:large**", None),
+        ("small", "From now on **anthropic:small** answers you", SetModel("anthropic:small")),
+        ("OPENAI:LARGE", "From now on **openai:large** answers you", SetModel("openai:large")),
+        ("auto", "From now on **openai:large** answers you", SetModel(None)),
+        ("a", "I know no single model by that name", None),
+    ],
+)
+async def test_a_person_sees_and_chooses_the_model_that_answers(words: str, said: str, chosen: SetModel | None) -> None:
+    """By its name or a part of it that no other has."""
+    command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
+    reply = await command.handle(Invocation("model", words, ANA, NOW, Session(), "inbox:1"))
+    assert isinstance(reply.text, str)
+    assert said in reply.text.replace("\\", "")
+    assert chosen == reply.session
+
+
+async def test_where_there_is_one_model_there_is_no_choice() -> None:
+    """It is named; where there is none, the rules are."""
+    for models, name in ((("openai:m",), "openai:m"), ((), "offline")):
+        reply = await model_command(Connecting(models=models)).handle(
+            Invocation("model", "x", ANA, NOW, Session(), "inbox:1")
+        )
+        assert isinstance(reply.text, str)
+        assert f"You are answered by **{name}**. There is no other" in reply.text.replace("\\", "")

@@ -153,6 +153,7 @@ async def test_a_stranger_gives_their_name_once(tmp_path: Path) -> None:
             await door.say(f"/name {name}")
         assert ["Ana"] == [request["name"] for request in await door.operator.list_requests()]  # type: ignore[index,call-overload]  # objects
         assert 1 == sum("Thank you, `Ana`" in text or "Thank you, Ana" in text for text in await door.told())
+        assert 1 == str(await door.operator.audit()).count("name_given")
         await door.approve()
         assert ["what is practice?"] == door.taken
 

@@ -1,6 +1,7 @@
 """Fallback, cooldown, circuit, limits, cache and routes: each on a clock that nobody waits for, and all together."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
     ModelRequest,
+    Principal,
     Recovering,
     TextDelta,
     TextDiscarded,
@@ -232,3 +234,17 @@ async def test_an_answer_of_a_provider_that_is_there_opens_nothing(kind):
     for _ in range(7):
         await ask(model)
     assert 7 == len(inner.requests)
+
+
+async def test_who_chose_a_model_is_answered_by_it_and_by_the_others_behind_it():
+    """Theirs first, also where it is the light one; a name that is gone from the configuration is none."""
+    first, second = answering("one", "first:m"), answering("two", "second:m")
+    ana = Principal("ana", "default", model="second:m")
+    response, _ = await ask(chain_of(first, second), replace(REQUEST, who=ana))
+    assert ("two", []) == (response.text, first.requests)
+    response, _ = await ask(
+        chain_of(answering("one", "first:m"), failing(K.SERVER, "second:m")), replace(REQUEST, who=ana)
+    )
+    assert "one" == response.text
+    gone = replace(REQUEST, who=replace(ana, model="third:m"))
+    assert "one" == (await ask(chain_of(answering("one", "first:m"), second), gone))[0].text
