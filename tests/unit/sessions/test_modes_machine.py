@@ -246,7 +246,7 @@ class ModesMachine(RuleBasedStateMachine):
 
 
 TestModes = ModesMachine.TestCase
-TestModes.settings = settings(max_examples=share(200), stateful_step_count=50, deadline=None)
+TestModes.settings = settings(max_examples=share(120), stateful_step_count=50, deadline=None)
 
 
 @pytest.mark.gate
