@@ -41,6 +41,8 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 def clean(text: str) -> str:
     """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     spaced = "".join(" " if character.isspace() else character for character in normalize("NFC", text))
     kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
     return " ".join("".join(kept).split())

@@ -85,6 +85,8 @@ _MOODS = (
     r"ag[uü]itad[oa]|achicopalad[oa]",
     r"(?:so|this|that) (?:bad|terrible|awful|hopeless) at|tan (?:mal[oa]|torpe|p[eé]sim[oa]) (?:en|con|para)",
     r"ganas de rendirme",
+    r"cut out for (?:this|it)|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
+    r"not good enough|no soy capaz",
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
     r"para qu[eé] (?:sigo|lo intento)",
     r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
@@ -99,6 +101,8 @@ _JOKES = (
 _TALK = (
     r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather|bye",
     r"are you (?:a )?(?:human|real|bot|robot|there|ok)|good ?(?:night|bye)|see you|i love you",
+    r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
+    r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
     r"happy (?:birthday|new year)",
     r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
     r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
@@ -185,7 +189,8 @@ _WORDS = (
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
-    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
+    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\bprogress\b|\bhow\s+am\s+i\b"
+                            r"|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
                             r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
                             r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
@@ -195,7 +200,9 @@ _WORDS = (
                             r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
-    (Intent.SKILLS, _pattern(r"\bskills?\b|\binstrument(?:s|os)\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
+    (Intent.SKILLS, _pattern(r"\bskills?\b|\bwhat\s+am\s+i\s+(?:tracking|learning|practi[cs]ing)\b"
+                             r"|\bqu[eé]\s+estoy\s+(?:registrando|practicando|aprendiendo)\b|\binstrument(?:s|os)\b"
+                             r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
@@ -208,7 +215,8 @@ _WORDS = (
                            r"|put)\s+to\s+)?(?:log|record|add)\b"
                            r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
                            r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
-                           r"|\bwhat\s+(?:do|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
+                           r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
+                           r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
                            r"|hay\s+que\s+hacer)\s+aqu[ií]\b"
                            r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
@@ -218,12 +226,14 @@ _WORDS = (
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
-                             r"|^\W{0,9}cheers\b|\bappreciated?\b|\bagrade[cz]\w+|\bdios\s+se\s+lo\s+pague\b"
+                             r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
+                             r"|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
-    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s"
+    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
                                r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"
-                               r"|morning|good\s+(?:morning|evening|day|afternoon))\b")),
+                               r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
+                               r"|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 

@@ -49,6 +49,22 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
     return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) else Reading.OTHER
 
 
+_BARE = re.compile(
+    r"(?<![\w:.,/-])(?P<number>[1-9][0-9]{0,2})(?![\w:.,/%€$-]\w|\s?(?:am|pm|h|hs|st|nd|rd|th|%|€|bpm|reps|pages)\b)(?!\w)"
+)
+_NOT_THAT = re.compile(r"\b(?:not|no|instead of|rather than|en vez de) $", re.IGNORECASE)
+
+
+def spell_correction(text: str) -> str:
+    """A correction whose minutes lack their unit, with it: "make that 40" is "make that 40 min"."""
+    if find_duration(text[:MAX_CHARS]) is not None:
+        return text
+    said = text[:MAX_CHARS]
+    found = (number for number in _BARE.finditer(said) if not _NOT_THAT.search(said[: number.start()][-12:]))
+    number = next(found, None)
+    return text if number is None else f"{text[: number.end()]} min{text[number.end() :]}"
+
+
 def shape_of(text: str, skills: Sequence[str]) -> str:
     """One letter a word: `d` and `D` durations, `Y` and `y` days, `S` the person's skills, else the word's class."""
     folded = name_key(clean(text.replace("\n", " , ")))

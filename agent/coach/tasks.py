@@ -9,11 +9,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from agent.coach.changes import PracticeLogged, read_change
-from agent.coach.intents import Intent, read_request, untimed_request
+from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.practice import name_key
 from agent.coach.request_view import Exchange, RequestView, Returned
-from agent.coach.sentences import Reading, read_sentence
+from agent.coach.sentences import Reading, read_sentence, spell_correction
 from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
@@ -136,8 +136,8 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             last = _logs_before(tasks, at) + tasks[at].logs - 1
             ran = logs[last] if last < len(logs) else None
-            if ran is None or not ran.success or _holds(view, text, ran, names):
-                tasks[at] = replace(tasks[at], corrected=text)
+            if ran is None or not ran.success or _holds(view, task.text, ran, names):
+                tasks[at] = replace(tasks[at], corrected=task.text)
                 continue
             task = replace(task, session_id=str(ran.data.get("session_id")))
         tasks.append(task)
@@ -154,12 +154,8 @@ def needs_names(view: RequestView) -> bool:
 def _needs_names(text: str, view: RequestView) -> bool:
     if may_be_skill_wish(text) or read_lookup(text, ANY_SKILL, view.now, view.language) is not None:
         return True
-    return may_be_practice(text) and not _asks_plainly(text)
-
-
-def _asks_plainly(text: str) -> bool:
-    """Whether a message without a duration asks for something that is known by its words."""
-    return read_request(text).intent not in {Intent.TIMED, Intent.UNKNOWN, *_WEAK}
+    intent = read_request(text).intent
+    return intent is Intent.CHANGE or (intent not in _PLAIN and may_be_practice(text))
 
 
 class _Listener:
@@ -172,19 +168,28 @@ class _Listener:
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
-        answer = self._answer(text, earlier, says_yes=request.intent is Intent.YES)
-        if answer is not None:
-            return answer
-        wish = self._wish(text, now)
-        if wish is not None:
-            return wish
+        return (
+            self._answer(text, earlier, says_yes=request.intent is Intent.YES)
+            or self._wish(text, now)
+            or self._statement(text, request, earlier, now, after_log=after_log)
+        )
+
+    def _statement(
+        self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool
+    ) -> Task:
+        """What is neither an answer nor a wish: practice that is told of, a question, a correction, anything else."""
         heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
         logs = heard.certainty is Certainty.LOG
         lookup = self._lookup(text, now, logs=logs) if request.intent in _LOOKED_UP else None
         corrects = read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
-        told = heard.certainty is not Certainty.NOTHING and request.intent in _WEAK
+        timed = request.intent is Intent.TIMED and not logs
+        intent = untimed_request(text).intent if timed else request.intent
+        corrected = self._correction(text, now, intent, after_log=after_log)
+        if corrected is not None:
+            return corrected
+        told = heard.certainty is not Certainty.NOTHING and (logs or request.intent in _WEAK)
         if request.intent not in {Intent.TIMED, Intent.UNKNOWN} and not told:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         if corrects is Reading.CORRECTION or (corrects is Reading.MAYBE_CORRECTION and not logs):
@@ -195,6 +200,20 @@ class _Listener:
         if heard.certainty is not Certainty.NOTHING:
             return _of_heard(heard, text)
         return self._of_words(text, heard.twist, timed=request.intent is Intent.TIMED)
+
+    def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
+        """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
+        if intent is not Intent.CHANGE or "?" in text:
+            return None
+        spelled = spell_correction(text)
+        try:
+            right = read_correction(spelled, now.date(), self._names)
+        except LogLineError:
+            return None
+        if not any(astuple(right)):
+            return None
+        sure = after_log and read_sentence(spelled, self._names) is Reading.CORRECTION
+        return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, spelled)
 
     def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
         """What a message is as the answer to a question of the last answer."""
@@ -269,6 +288,9 @@ _LOOKED_UP = frozenset(
     }
 )
 """What may be a wish about what is logged, or be said beside one."""
+
+_PLAIN = frozenset({Intent.UNDO, Intent.MAYBE_UNDO, Intent.CREATE, Intent.PLAN, Intent.FORGET, Intent.YES, Intent.NO})
+"""What is asked for by words that mean nothing else."""
 
 _WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, Intent.THANKS, Intent.GREETING})
 """What gives way to practice that is told of: guessed from a word."""

@@ -327,6 +327,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
+    "agent.coach.sentences:spell_correction": Entry(sentences.spell_correction, sentences.MAX_CHARS),
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),

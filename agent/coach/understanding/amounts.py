@@ -50,6 +50,9 @@ _EMPHASIS = frozenset(
 )
 _ONE_MORE = frozenset({"another", "otra", "otro"})
 _ONE_HOUR = frozenset({"hour", "hora", "horita"})
+BEGINS_AMOUNT = frozenset({*_NUMBERS, "couple", "par"}) | _ONES | _ONE_MORE | _EMPHASIS | _HALF | _QUARTER | _ONE_HOUR
+"""Words, without accents, with which an amount can begin; figures aside."""
+
 MAX_DIGITS = 7
 
 
@@ -252,7 +255,8 @@ def _bare_hour(words: Sequence[Word], at: int) -> Amount | None:
     if _plain(words, at) not in _ONE_HOUR:
         return None
     found = _hours(words, Fraction(1), at, False)
-    return found if found.end > at + 1 else None
+    begins = (at == 0 or not words[at - 1].is_name) and _plain(words, at) == "hour" and _plain(words, at + 1) == "of"
+    return found if begins or found.end > at + 1 else None
 
 
 def _hours(words: Sequence[Word], value: Fraction, unit: int, short: bool) -> Amount:
@@ -307,6 +311,8 @@ def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, in
     bare = behind not in (_HOURS | _OF | _BETWEEN | {"en", ":", "por", "/", "."}) and number[0] >= 5
     if words[at].is_name:  # "una hora y veinte", "una hora diez de bajo"
         return (joined and bare) or (number[0] >= 5 and behind in _BEHIND_BARE_MINUTES)
+    if joined and bare and len(words[at].text) == 2:  # "una hora y 20"
+        return True
     short = len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS
     of = len(words[at].text) == 2 and words[at - 1].plain in _HOURS and behind in _OF and number[0] >= 5
     return not joined and words[at].is_number and ((short and bare) or of)  # "1 h 30", "1 hour 20 of salsa"

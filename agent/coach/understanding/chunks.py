@@ -5,13 +5,13 @@ One walk through the message. Where the two languages disagree on a word, the la
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from agent.coach.understanding.amounts import read_amount, read_number
-from agent.coach.understanding.clocks import read_clock, read_clock_range
+from agent.coach.understanding.amounts import BEGINS_AMOUNT, read_amount, read_number
+from agent.coach.understanding.clocks import BEGINS_CLOCK, read_clock, read_clock_range
 from agent.coach.understanding.contexts import in_context
-from agent.coach.understanding.days import read_day
+from agent.coach.understanding.days import BEGINS_DAY, read_day
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
@@ -75,6 +75,10 @@ _VAGUE_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.vague}; {SPANISH
 _TIME_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.times}; {SPANISH.times}".split("; "), 0))
 
 
+_BEGINS = BEGINS_AMOUNT | BEGINS_DAY | BEGINS_CLOCK | _VAGUE_PHRASES.keys() | _TIME_PHRASES.keys() | _AT
+"""With any other word no time, amount or day begins."""
+
+
 def language_of_words(words: Sequence[Word], default: str) -> str:
     """The language of which more words are in its table and in no other; the default where neither has more."""
     score = dict.fromkeys(LEXICONS, 0)
@@ -107,8 +111,10 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
     at = 0
     while at < len(words):
         chunk = reader.read(at)
-        found.append(replace(chunk, plain=" ".join(word.plain for word in words[at : chunk.end])))
+        said = words[at].plain if chunk.end == at + 1 else " ".join([word.plain for word in words[at : chunk.end]])
+        object.__setattr__(chunk, "plain", said)  # just made, and nobody else's yet
         at = chunk.end
+        found.append(chunk)
     return in_context(found)
 
 
@@ -128,7 +134,8 @@ class _ChunkReader:
         word = self._words[at]
         if not word.text[0].isalnum() and word.text[0] not in "½¼¾":
             return self._mark(at)
-        for read in (self._time, self._amount, self._day, self._skill, self._phrase):
+        reads = (self._time, self._amount, self._day, self._skill, self._phrase)
+        for read in reads if word.plain in _BEGINS or not word.is_name else reads[3:]:
             found = read(at)
             if found is not None:
                 return found
@@ -216,13 +223,18 @@ class _ChunkReader:
     def _phrase(self, at: int) -> Chunk | None:
         for lexicon in self._lexicons:
             found = phrase_end(lexicon.phrases, self._words, at)
-            if found is not None:
+            if found is not None and not self._splits_skill(at, found[1]):
                 meaning = lexicon.meanings[found[0]]
                 is_spanish = lexicon is LEXICONS["es"]
                 if isinstance(meaning, Twist):
                     return Chunk(WordRole.OTHER, at, found[1], twist=meaning)
                 return Chunk(meaning, at, found[1], is_first_person=is_spanish)
         return None
+
+    def _splits_skill(self, at: int, end: int) -> bool:
+        """As "(le metí media hora) a punto de cruz": the end of a phrase is the beginning of a skill."""
+        skills = (self._skills.find(self._words, inside) for inside in range(at + 1, end))
+        return any(skill is not None and skill[1] > end for skill in skills)
 
     def _word(self, at: int) -> Chunk:
         word = self._words[at]
@@ -261,6 +273,10 @@ class _ChunkReader:
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
         if word.plain.endswith(_ADVERBS) and len(word.plain) > LEAST_ADVERB:
             return Chunk(WordRole.ADVERB, at, at + 1)
+        past = word.text[-1] in "éí" or word.text.endswith("ed")
+        own = self._skills.act_of(word.plain[: -2 if word.text.endswith("ed") else -1]) if past else None
+        if own is not None:
+            return Chunk(WordRole.ACT, at, at + 1, skill=own, is_first_person=self._first_is_spanish)
         new = new_skill_of(word.plain)
         if new is None:
             return self._unknown_verb(at) or Chunk(WordRole.CONTENT, at, at + 1)

@@ -31,6 +31,7 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
 _WITH = frozenset({"with", "w", "con"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
@@ -102,7 +103,8 @@ class Clause:
 
     def is_place(self, at: int) -> bool:
         """Whether a word only tells where: "at the bench"."""
-        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.CONTENT)]
+        passed = (WordRole.THE, WordRole.CONTENT, WordRole.ADVERB)
+        before = [chunk for chunk in self.chunks[:at] if chunk.role not in passed]
         return bool(before) and before[-1].role in _PREPOSITIONS and before[-1].plain not in _NO_PLACE
 
     @cached_property
@@ -141,6 +143,13 @@ class Clause:
 
     def _is_beside(self, at: int) -> bool:
         return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
+
+    def _is_more(self, at: int, last: int) -> bool:
+        """Whether a word that may turn a clause only tells more: where it was, what with, what came of it."""
+        before = [chunk.plain for chunk in self.chunks[max(0, at - 2) : at]]
+        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self._is_there(at)
+        beside = beside or (at > last >= 0 and self.chunks[at].twist is Twist.LASTS and self._is_with(at))
+        return beside or (self.chunks[at].plain in _USUAL and self.verb is not None and self.verb < at)
 
     def _is_told(self, at: int, last: int) -> bool:
         """Whether it is only told behind a whole statement: "I did 40 minutes of guitar nothing fancy"."""
@@ -193,17 +202,12 @@ class Clause:
         soft = None
         for at, chunk in enumerate(self.chunks):
             released = released or (at > last and chunk.role in _PREPOSITIONS)
+            if chunk.twist in (None, Twist.SELF):
+                continue
             beside = released or (at < subject and self.is_led(subject))
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
-            beside = (
-                beside
-                or (at > 0 and self.chunks[at - 1].plain in _IN_FRONT)
-                or (at > 1 and self.chunks[at - 2].plain in _IN_FRONT)
-            )
-            beside = beside or (at > last >= 0 and chunk.twist is Twist.LASTS and self._is_with(at))
-            beside = (beside and chunk.twist in _BESIDE) or self._is_told(at, last) or self._is_there(at)
-            if chunk.twist not in (None, Twist.SELF) and not beside:
+            if not ((beside and chunk.twist in _BESIDE) or self._is_more(at, last)):
                 if chunk.twist not in SOFT:
                     return chunk.twist
                 soft = soft or chunk.twist

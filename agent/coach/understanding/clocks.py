@@ -24,6 +24,9 @@ _DAY_PARTS = {
     ("in", "the", "morning"): 0,
     ("at", "night"): 720,
 }
+BEGINS_CLOCK = _FROM | _NOON.keys() | {"las", "la", "a", "quarter", "half"}
+"""Words, without accents, with which a time of day can begin; numbers aside."""
+
 HALF_DAY = 720
 LONGEST = 6 * 60
 """A longer stretch between two times is asked about: perhaps one of them was read wrongly."""

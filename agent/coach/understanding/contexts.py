@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from agent.coach.understanding.clocks import LONGEST
 from agent.coach.understanding.entries import Chunk
-from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 
 MOST_BARE_HOURS = 4
 """A greater number without a unit, behind hours, may as well be minutes."""
 
+LEAST_BARE = 5
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
-_PAUSES = ",.cCBOYy"
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
@@ -22,9 +22,12 @@ _WAKING = frozenset({"woke", "desperte", "me"})
 _STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
 _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
-_THAT = frozenset({"que", "q"})
 LEAST_PAST = 5
-_HAD = re.compile("[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)")  # "had a two hour chess session"
+_IRREGULAR = frozenset([
+    "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
+    "bent", "taught", "kept"
+])  # fmt: skip
+_ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
 _PASSED_OVER = "wpTPOic.,"
@@ -35,7 +38,6 @@ _CAME_TO = frozenset(
 )
 _WHENS = frozenset({"when", "cuando"})
 _LONG_AGO = frozenset({"was", "were", "era", "lived", "kid", "young", "younger", "used"})
-_PUTS = frozenset({"pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete"})
 _BEING_SO = frozenset({"i'm", "im"})
 _NOBODY = frozenset({"nadie", "nobody", "anyone", "anybody", "anything"})
 _ENDS_CLAUSE = frozenset(",.cCB")
@@ -73,18 +75,29 @@ def _bare_numbers(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks):
         if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
             unit, said = chunk.unit, True
-        if unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
+        elif unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
             chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
-        later = said or _unit_follows(chunks, at)
-        unit = unit or int(later)
-        counts = chunk.role is WordRole.NUMBER and 0 < chunk.minutes <= _MOST_BARE.get(unit, 0)
-        before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 2)
-        trails = chunk.start > 0 and re.search("S[FP]?$", before) and behind in ("", *",.cCB")
-        goes_on = said and at and chunks[at - 1].role is WordRole.AND  # "and 10 of vibrato"
-        if counts and (
-            re.match("PT?[Swp]" if goes_on else "PT?S", _letters(chunks, at + 1, at + 4)) or (trails and later)
-        ):
-            chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
+        elif chunk.role is WordRole.NUMBER:
+            counted = _unit_of(chunks, at, unit, said=said)
+            if counted and 0 < chunk.minutes <= _MOST_BARE.get(counted, 0):
+                chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * counted, unit=counted)
+
+
+def _unit_of(chunks: Sequence[Chunk], at: int, unit: int, *, said: bool) -> int:
+    """How many minutes a number counts of which no unit is said; 0 where it counts something else."""
+    before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 8)
+    if chunks[at].minutes >= LEAST_BARE and re.search("[Yy]F?$", before) and re.match("[,c][Yy]F?D", behind):
+        return 1  # "oboe: yesterday 30, today 40 minutes"
+    later = said or (re.match("c[TP]*SF?P?D", behind) is not None and _counts_minutes(chunks[at + 1 : at + 8]))
+    trails = chunks[at].start > 0 and re.search("S[FP]?$", before) and behind[:1] in ("", *",.cCB")
+    goes_on = said and before.endswith("c")  # "and 10 of vibrato"
+    of = re.match("PT?[Swp]" if goes_on else "PT?S", behind)
+    return (unit or int(later)) if of or (trails and later) else 0
+
+
+def _counts_minutes(chunks: Sequence[Chunk]) -> bool:
+    """As behind "piano 20": "and guitar 25 minutes", where the unit is said once."""
+    return any(chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks)
 
 
 def _from_start_to_stop(chunks: list[Chunk]) -> None:
@@ -110,14 +123,6 @@ def _from_start_to_stop(chunks: list[Chunk]) -> None:
                 chunks[number] = replace(chunks[number], role=WordRole.ADVERB)
 
 
-def _unit_follows(chunks: Sequence[Chunk], at: int) -> bool:
-    """As "piano 20 and guitar 25 minutes": the unit is said once, behind the last."""
-    behind = re.match("c[TP]*SF?P?D", _letters(chunks, at + 1, at + 8))
-    return behind is not None and any(
-        chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks[at + 1 : at + 8]
-    )
-
-
 def _instead(chunks: list[Chunk]) -> None:
     """As "instead of guitar", "without the guitar"; "instead of eating" is none of that."""
     for at, chunk in enumerate(chunks):
@@ -130,7 +135,7 @@ def _instead(chunks: list[Chunk]) -> None:
 def _questions(chunks: list[Chunk]) -> None:
     """As "did I practise": asked, also without a question mark."""
     for at, chunk in enumerate(chunks[:-1]):
-        begins = at == 0 or chunks[at - 1].role.value in _PAUSES
+        begins = at == 0 or chunks[at - 1].role.value in PAUSES
         if begins and _head(chunk) in _ASKS_BEFORE_SUBJECT and chunks[at + 1].role is WordRole.SUBJECT:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.QUESTION)
 
@@ -183,7 +188,7 @@ def _amounts_told_more(chunks: list[Chunk]) -> None:
         chunk, before = chunks[at], chunks[at - 1]
         if before.role not in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
             continue
-        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES + "PFi"
+        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in PAUSES + "PFi"
         agrees = chunk.role is WordRole.CONTENT and chunk.plain.endswith(("os", "as")) and len(chunk.plain) > LEAST_PAST
         if ends and (agrees or chunk.plain in _ALL_TOLD):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
@@ -205,37 +210,40 @@ def _small_words(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
         elif plain == "left" and (behind.plain in _LEFT_BEHIND or (before is not None and behind.role is WordRole.THE)):
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
-        elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role is WordRole.SKILL:
+        elif plain in _WRITTEN and chunk.twist is Twist.REPORTED and behind.role in (WordRole.SKILL, WordRole.AND):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None, is_first_person=plain == "escribi")
 
 
-def _anyway(chunks: list[Chunk]) -> None:
-    """As "... al francés igual": all the same; "igual ..." is maybe. And "was at the pottery studio": practice."""
+def _read_again(chunks: list[Chunk]) -> None:
+    """Words that stand in `READ_AGAIN`, where their neighbours have those roles."""
     for at, chunk in enumerate(chunks):
-        ends = at > 0 and (at + 1 == len(chunks) or chunks[at + 1].role.value in _PAUSES)
-        if chunk.plain == "igual" and ends:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-        starts = at == 0 or chunks[at - 1].role.value in _PAUSES
-        if chunk.plain == "was" and starts and re.match("[iP]TSp", _letters(chunks, at + 1, at + 5)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
-        if chunk.plain == "gave" and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "gave 55 minutes to the mandolin"
-        if chunk.plain == "put down" and chunks[at + 1 : at + 2] and chunks[at + 1].role is WordRole.THE:
-            chunks[at] = replace(chunk, role=WordRole.CONTENT)
-        if chunk.plain in _PUTS and re.match("F?[Dd]PT?S", _letters(chunks, at + 1, at + 6)):
-            chunks[at] = replace(chunk, role=WordRole.LOG, twist=None)  # "ponme 20 min de malabares"
+        rule = READ_AGAIN.get(chunk.plain)
+        if (
+            rule is not None
+            and rule[0].search(_letters(chunks, 0, at))
+            and rule[1].match(_letters(chunks, at + 1, at + 8))
+        ):
+            chunks[at] = replace(chunk, role=rule[2], twist=None)
 
 
 def _spoken_short(chunks: list[Chunk]) -> None:
-    """As "I'm cooked", "had a good hour of tennis", "anota que hice"."""
+    """As "I'm cooked", "logré encajar quince minutos"."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
         if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
-        elif plain == "had" and chunk.role is WordRole.CONTENT and _HAD.match(_letters(chunks, at + 1, at + 8)):
-            chunks[at] = replace(chunk, role=WordRole.DID)
-        elif plain in _THAT and before is not None and before.role is WordRole.LOG:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+        elif (
+            before is not None
+            and before.plain in _ACHIEVED
+            and chunk.role is WordRole.CONTENT
+            and _is_infinitive(plain)
+        ):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)  # "logré encajar quince minutos"
+
+
+def _is_infinitive(plain: str) -> bool:
+    """By its ending a Spanish one."""
+    return plain.endswith(("ar", "er", "ir"))
 
 
 def _asides(chunks: list[Chunk]) -> None:
@@ -256,21 +264,20 @@ def _asides(chunks: list[Chunk]) -> None:
 def _time_that_is_there(chunks: list[Chunk]) -> None:
     """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
     for at, chunk in enumerate(chunks[:-1]):
-        behind = _letters(chunks, at + 1, at + 7)
-        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", behind):
+        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", _letters(chunks, at + 1, at + 7)):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
-        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and re.match("[Dd]", behind):
+        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and chunks[at + 1].role.value in "Dd":
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
 def _was_so_long(chunks: list[Chunk]) -> None:
     """As "yesterday's guitar was 35 minutes", "hoy el dibujo me llevó 55 minutos": so long was it."""
+    if not any(chunk.role is WordRole.DAY for chunk in chunks):
+        return
     said = _letters(chunks, 0, len(chunks))
-    day = any(chunk.role is WordRole.DAY for chunk in chunks)
     for at, chunk in enumerate(chunks):
         if (
             chunk.plain in _CAME_TO
-            and day
             and re.search("Sp*[YP]*x?$", said[:at])
             and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
@@ -282,7 +289,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
 def _when(chunks: list[Chunk]) -> None:
     """As "esta noche cuando se durmieron los niños saqué ...": tells when; "when I was ten" is long ago."""
     for at, chunk in enumerate(chunks):
-        begins = at == 0 or chunks[at - 1].role is WordRole.QUESTION
+        begins = at == 0 or chunks[at - 1].role in (WordRole.QUESTION, WordRole.LOG)  # "log it when I have done ..."
         if chunk.plain not in _WHENS or begins or chunk.twist is not Twist.QUESTION:
             continue
         ahead = chunks[at + 1 : at + 4]
@@ -301,12 +308,16 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
         behind = _letters(chunks, at + 1, at + 8)
+        if chunks[at + 1 : at + 2] and chunks[at + 1].twist is Twist.SELF:
+            behind = behind[1:]  # "quizzed myself on geography"
         if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
 def _is_past(plain: str) -> bool:
     """By its ending an English verb of the past."""
+    if plain in _IRREGULAR:
+        return True
     return len(plain) >= LEAST_PAST and plain.endswith("ed") and not plain.endswith("eed") and "'" not in plain
 
 
@@ -361,7 +372,7 @@ _READINGS = (
     _time_that_is_there,
     _was_so_long,
     _when,
-    _anyway,
+    _read_again,
     _unknown_pasts,
     _done_by_others,
     _questions,

@@ -22,11 +22,16 @@ _PARTS = phrases_by_first_word(dict.fromkeys((part for table in _TABLES for part
 _PERIODS = phrases_by_first_word(dict.fromkeys((said for table in _TABLES for said in table.periods.split("; ")), 0))
 _WEEKDAYS = {plain_of(word): day for table in _TABLES for word, day in table.weekdays.items()}
 MONTHS = {plain_of(word): month for table in _TABLES for word, month in table.months.items()}
+_BEFORE_NUMBER = frozenset(["hace", "in", "en", "since", "desde", "dia", "sat", "sun"])
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "º", "ª"})
 _LAST = frozenset({"last", "past"})
 _PASSED = frozenset({"pasado", "pasada", "ultimo"})
 _BEFORE_DAY = frozenset({"on", "el", "this", "este", "del", "the"})
 _NEXT = frozenset({"next", "proximo", "coming"})
+BEGINS_DAY = frozenset(_DAYS.keys() | _OPEN_DAYS.keys() | _PERIODS.keys() | _WEEKDAYS.keys() | MONTHS.keys())
+BEGINS_DAY |= _BEFORE_DAY | _LAST | _BEFORE_NUMBER
+"""Words, without accents, with which a day can begin; numbers aside."""
+
 OLDEST_DAYS = 27
 """A day of the month further back was rather meant to come: nobody says "on the 19th" of a month ago."""
 

@@ -60,7 +60,7 @@ ENGLISH = LanguageTable(
         "night; the whole day; the whole afternoon; the whole morning; the whole evening; the entire day; the entire "
         "afternoon; a few mins; for a while; forever; no idea how long; not sure how long; don't know how long; dunno "
         "how long; forgot how long; can't remember how long; don't remember how long; didn't time it; for ages; for a "
-        "bit; for a little while; for some time; for hours; quite a while; a good while"
+        "bit; for a little while; for some time; for hours; quite a while; a good while; lost track of time"
     ),
     phrases={
         "O": (
@@ -79,7 +79,9 @@ ENGLISH = LanguageTable(
             "nice one; what a day; long day; rough day; good times; small win; little win; tiny win; didn't do much; "
             "didnt do much; did not do much; not a lot; wasn't a lot; didn't have much time; didnt have much time; "
             "not much time; it's me; its me; it's me again; its me again; quick one; thank you; thank you so much; "
-            "thank you very much; thanks a lot; see you; voice message; years young; years old; year old"
+            "thank you very much; thanks a lot; see you; voice message; years young; years old; year old; i'm back; "
+            "im back; i'm back at it; im back at it; back on track; back in business; getting there; slowly but "
+            "surely"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
@@ -116,10 +118,14 @@ ENGLISH = LanguageTable(
             "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
             "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
             "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
-            "down to play; sat down to work on; sat down to draw; sat down to write"
+            "down to play; sat down to work on; sat down to draw; sat down to write; had my; been at it with; was "
+            "able to get; was able to fit in; found time for; made time for; carved out; logged in"
         ),
         "I": "me i",
-        "J": "at last; at least; on my own; by myself; all by myself; all alone",
+        "J": (
+            "at last; at least; on my own; by myself; all by myself; all alone; on the dot; of em; of them; of it; "
+            "on the nose; on the clock; by noon; by lunch; by dinner; by bedtime"
+        ),
         "F": (
             "or so; or thereabouts; give or take; in total; no time for more than; nothing more than; no more than; "
             "not more than"
@@ -183,18 +189,19 @@ ENGLISH = LanguageTable(
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
             "great cool nice coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew "
-            "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
-            "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye "
-            "welp morning evening afternoon noon lunchtime meh bleh pff puff eh heh woot boom bam whoop whoops hmph "
-            "yikes lmk psa google siri alexa bye goodbye report"
+            "wow yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh "
+            "honestly folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear "
+            "kindly aye welp morning evening afternoon noon lunchtime meh bleh pff puff eh heh woot boom bam whoop "
+            "whoops hmph yikes lmk psa google siri alexa bye goodbye report crikey blimey shoot dammit dangit yessir "
+            "alrighty righto sup hullo"
         ),
         ".": "period",
         ",": "comma",
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt revised "
-            "reviewed polished tackled grinded ground hit picked shredded spent devoted dedicated invested went "
+            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
+            "revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated invested went "
             "squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
             "geeked nerded tinkered noodled banged"
         ),
@@ -215,9 +222,9 @@ ENGLISH = LanguageTable(
             "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines flashcards "
             "flashcard paradiddles rudiments etude etudes riffs riff licks lick laps sprints intervals sparring "
             "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
-            "sightreading improvisation improv voicings fingerpicking strumming barre studio gym dojo rink court "
-            "range pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets "
-            "pronunciation anki duolingo jazz blues bach chopin mozart beethoven rounds lengths sets routine routines"
+            "sightreading improvisation improv voicings fingerpicking barre studio gym dojo rink court range "
+            "pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets pronunciation "
+            "anki duolingo jazz blues bach chopin mozart beethoven rounds lengths sets routine routines"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
@@ -299,24 +306,27 @@ ENGLISH = LanguageTable(
             "sleeping rested trailer game match has does do have's isnt solo solos forum forums tournament "
             "tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures seminar "
             "webinar workshop talks advert ads ad commercial article magazine piece pieces replay replays final "
-            "finals wasted lost stood napped commuted travelled traveled queued stared cried complained ranted argued "
-            "chatted scrolled dusted packed unpacked lugged hauled shipped delivered assembled borrowed lent rented "
-            "broke filmed paid owed charged saved overslept stuck traffic dinner seasons season livestream stream "
-            "streams vlog reel reels audiobook soundtrack lyrics sushi groceries laundry dishes hated served survived "
-            "endured visited called emailed ordered returned washed ironed vacuumed mowed parked installed downloaded "
-            "uploaded liked followed subscribed"
+            "finals wasted lost stood napped commuted travelled traveled queued stared cried complained ranted "
+            "argued chatted scrolled dusted packed unpacked lugged hauled shipped delivered assembled borrowed lent "
+            "rented broke filmed paid owed charged saved overslept stuck traffic dinner seasons season livestream "
+            "stream streams vlog reel reels audiobook soundtrack lyrics sushi groceries laundry dishes hated served "
+            "survived endured visited called emailed ordered returned washed ironed vacuumed mowed parked installed "
+            "downloaded uploaded liked followed subscribed googled restrung explored compared priced haggled unboxed "
+            "wired soldered stained sanded varnished waxed oiled adjusted inspected examined demoed admired wandered "
+            "hugged insured appraised decorated"
         ),
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
             "needed less fewer least most enough many lot lots limit max maximum minimum streak total half quarter "
             "twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned cleaning cleaned "
-            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away happen "
-            "happens happened happening waiting waited carrying carried talking talked among under upto within than "
-            "was it's it there's here there talk research researched researching browsing browsed searching searched "
-            "ago sounds seems looks feels sound seem look sucks rocks kills means mean counts count become became "
-            "theory maintenance repair sick ill watched recorded organised organized sorted tidied rearranged "
-            "discussed explained taught coached graded hosted attended joined signed read reading homework"
+            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away "
+            "happen happens happened happening waiting waited carrying carried talking talked among under upto "
+            "within than was it's it there's here there talk research researched researching browsing browsed "
+            "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
+            "count become became theory maintenance repair sick ill watched recorded organised organized sorted "
+            "tidied rearranged discussed explained taught coached graded hosted attended joined signed read reading "
+            "homework polished"
         ),
     },
     acts={

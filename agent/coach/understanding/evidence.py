@@ -68,7 +68,7 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
     if entry.first < entry.last and entry.skill.start in at:
-        return True  # "finally got my violin out again, 20 minutes"
+        return _is_taken_up(clause, at[entry.skill.start])
     if clause.verb is not None and clause.verb <= core[-1]:
         return _is_said_of(clause, core, clause.verb)
     open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
@@ -81,12 +81,20 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     return not _is_begun(clause, core, entry) and (places or not between)
 
 
+def _is_taken_up(clause: Clause, skill: int) -> bool:
+    """As "finally got my violin out again, 20 minutes"; not "restrung my guitar, 30 minutes"."""
+    before = [chunk for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB][-2:]
+    return [chunk.role for chunk in before] != [WordRole.CONTENT, WordRole.THE]
+
+
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
     """Whether the verb of a clause is that of its amount and skill."""
     if clause.chunks[0].role is WordRole.CONTENT and verb and not clause.is_led(verb) and not clause.has_subject:
         return False
     if clause.chunks[verb].is_new and _is_beside(clause, core, verb):
         return False
+    if any(chunk.twist is Twist.LASTS for chunk in clause.chunks[core[0] : core[-1]]):
+        return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
     places = practised or all(clause.is_place(number) for number in _contents(clause, verb + 1, core[0]))
     return places and _is_of(clause, core)

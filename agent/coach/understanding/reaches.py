@@ -168,7 +168,8 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     """What a clause behind an entry makes of it."""
     clause, own = clauses[at], clauses[entry.last]
     twists, soft = clause.twists, clause.twists & {Twist.HYPOTHETICAL, Twist.DOUBT}
-    if clause.sentence == own.sentence and soft and not clause.skills and not _is_of_others(clause):
+    doubts = not clause.skills or (clause.chunks[0].twist is Twist.DOUBT and not clause.amounts)
+    if clause.sentence == own.sentence and soft and doubts and not _is_of_others(clause):
         return _first(soft)
     regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
     if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets:

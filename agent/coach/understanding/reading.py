@@ -14,9 +14,9 @@ from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
-from agent.coach.understanding.reaches import find_reach
+from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
-from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.tables import PAUSES, Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of, words_of
 from agent.language import DEFAULT
 from agent.wellformed import clean
@@ -51,7 +51,7 @@ class Heard:
 
 _NO_QUESTION_BACK = (
     Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.COMMAND, Twist.GOAL,
-    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.HABIT, Twist.OTHERS, Twist.LASTS,
+    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.OTHERS, Twist.HABIT, Twist.LASTS,
 )  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
@@ -60,7 +60,7 @@ MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE}
+_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if (
             clause.skills
             and not any(each.amounts for each in clauses)
-            and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause))
+            and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause) or _is_counted(clause))
         ):
             skill = clause.skills[0]
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
@@ -199,6 +199,13 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if amounts and not clause.skills and not more and (says or bare):
             return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
     return None
+
+
+def _is_counted(clause: Clause) -> bool:
+    """As "polish 20 or so": a skill and a number of which no unit is said."""
+    numbers = [chunk for chunk in clause.chunks if chunk.role is WordRole.NUMBER]
+    rest = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
+    return len(numbers) == 1 and numbers[0].minutes >= LEAST and not rest
 
 
 def _is_session(clause: Clause) -> bool:
@@ -220,7 +227,12 @@ def _without_skill(message: _Message, entry: Practised) -> Heard:
 
 def _twist_of(chunks: Sequence[Chunk]) -> Twist | None:
     """What the message says instead of practice that was done."""
-    twists = {chunk.twist for chunk in chunks if chunk.twist is not None}
+    asks = "".join(chunk.role for chunk in chunks)
+    twists = {
+        chunk.twist
+        for at, chunk in enumerate(chunks)
+        if chunk.twist is not None and not (chunk.twist is Twist.QUESTION and at and asks[at - 1] not in PAUSES)
+    }
     if any(chunk.role is WordRole.QUESTION for chunk in chunks):
         twists.add(Twist.QUESTION)
     if any(chunk.role is WordRole.QUOTE for chunk in chunks):

@@ -68,6 +68,14 @@ class KnownSkills:
                 return skill, end
         return None
 
+    def act_of(self, stem: str) -> str | None:
+        """The one skill whose name begins as this stem of a verb does: "surfe(é)" is surf, "boxe(é)" boxing's."""
+        if len(stem) < MIN_NEAR_CHARS:
+            return None
+        short = stem[:-1] if len(stem) > MIN_NEAR_CHARS else stem
+        found = {skill for name, skill in self.names if " " not in name and name.startswith(short)}
+        return found.pop() if len(found) == 1 else None
+
     def near(self, word: str) -> str | None:
         """The one skill that this word was probably meant for; None where there is none or more than one."""
         if len(word) < MIN_NEAR_CHARS or len(word) > 40:

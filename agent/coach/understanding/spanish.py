@@ -62,7 +62,7 @@ SPANISH = LanguageTable(
         "horas y horas; unos minutitos; mucho tiempo; poco tiempo; un toque; un cachito; horas; ni idea de cuánto; ni "
         "idea de cuánto tiempo; no sé cuánto; no sé cuánto tiempo; no recuerdo cuánto; no me acuerdo cuánto; no medí "
         "cuánto; no conté cuánto; no me fijé cuánto; un rato largo; un ratico; un rato bueno; un buen tiempo; "
-        "bastante rato; bastante tiempo; un poquitín; un pelín; un tiempito"
+        "bastante rato; bastante tiempo; un poquitín; un pelín; un tiempito; perdí la noción del tiempo"
     ),
     phrases={
         "O": (
@@ -79,7 +79,8 @@ SPANISH = LanguageTable(
             "tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al "
             "toque; querido diario; qué día; menudo día; día largo; vaya día; pasito a paso; poco a poco; no hice "
             "mucho; no hice gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no me dio para más; soy yo; soy "
-            "yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; mil gracias; nos vemos"
+            "yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; mil gracias; nos vemos; "
+            "vuelvo a la carga; de vuelta a la carga; volví; voy mejorando; ahí vamos; vamos bien"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -99,7 +100,8 @@ SPANISH = LanguageTable(
         "J": (
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
             "caído; en realidad; en línea; por internet; en vivo; al aire libre; con amigos; con la banda; con mi "
-            "profe; en el parque; en mi cuarto"
+            "profe; en el parque; en mi cuarto; en punto; de ellos; clavados; clavadas; como mandó el médico; a "
+            "tope; a muerte; a full; a saco"
         ),
         "F": (
             "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total; no me dio "
@@ -108,20 +110,23 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me puse "
-            "con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me "
-            "marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me casqué; me "
-            "chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le "
-            "eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he puesto a; "
-            "aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui sacar; logré "
-            "sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí duro al; le "
-            "metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; me puse; me "
-            "puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me encerré con; me "
-            "la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le estuve dando a; "
-            "le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; me saqué; "
-            "conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; me eché "
-            "unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre al; me metí con; "
-            "me enganché con; avancé con; avancé; avance con; adelanté; repasé"
+            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
+            "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
+            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
+            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
+            "puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui "
+            "sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí "
+            "duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; "
+            "me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me "
+            "encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le "
+            "estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; "
+            "me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; "
+            "me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre al; me "
+            "metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; me ha "
+            "dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo para; "
+            "saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; me "
+            "pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -184,7 +189,8 @@ SPANISH = LanguageTable(
             "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
             "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
             "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
-            "dale joya re onda adiós chao chau rapidito nota reporte informe saludos aló"
+            "joya re onda adiós chao chau rapidito nota reporte informe saludos aló pucha caramba híjole chuta ufa "
+            "jolín guau miércole ándale quihubo"
         ),
         ".": "punto",
         ",": "coma",
@@ -202,7 +208,7 @@ SPANISH = LanguageTable(
         ),
         "f": (
             "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar completar cerrar sacar meter "
-            "echar dar rascar avanzar acabar dibujar leer escribir"
+            "echar dar rascar avanzar acabar dibujar leer escribir encajar colar arañar apretar"
         ),
         "G": (
             "tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo dándole "
@@ -218,7 +224,8 @@ SPANISH = LanguageTable(
         "p": (
             "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala escalas "
             "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
-            "calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos entrenamientos"
+            "calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos entrenamientos "
+            "calentamientos lectura lecturas verbos kanjis sparring saque saques tiros pases golpes"
         ),
         "P": "de del con a al en para d contra entre",
         "T": (
@@ -253,16 +260,18 @@ SPANISH = LanguageTable(
         "goal": "meta metas objetivo objetivos reto desafío propósito",
         "habit": (
             "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
-            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía estudiaba jugaba "
-            "dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo llevaba "
-            "sigo frecuentemente regularmente dedico paso"
+            "semanal semanales practico toco hago corro medito juego practicaba tocaba hacía estudiaba jugaba "
+            "dibujaba corría entrenaba usualmente sábados domingos semanas meses año mes promedio antes llevo "
+            "llevaba sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
             "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador avísame "
             "avisar despiértame llámame cronómetro recuérdeme avíseme avísenme avisame avisa aviso avisos recuérdalo "
             "recordá recordatelo"
         ),
-        "hypothetical": "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo",
+        "hypothetical": (
+            "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo haya hayas hayan"
+        ),
         "doubt": (
             "dizque igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u "
             "parece"
@@ -295,22 +304,22 @@ SPANISH = LanguageTable(
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
             "pausas descanso siesta retraso cola vi escuché escuchando partido canción canciones episodio podcast "
-            "disco documental serie dormí descansé tienda audición estaba haya foro foros torneo torneos ensayos obra "
-            "ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida partidas grabé "
-            "filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé almorcé llegué "
-            "llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré subí bajé "
-            "aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué publiqué "
-            "vendimos asistí charlé debatí"
+            "disco documental serie dormí descansé tienda audición estaba foro foros torneo torneos ensayos obra "
+            "ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida partidas "
+            "grabé filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé almorcé "
+            "llegué llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré subí "
+            "bajé aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué publiqué "
+            "vendimos asistí charlé debatí lijé barnicé enceré engrasé soldé pulí miré comparé regateé desempolvé"
         ),
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
         "unclear": (
             "menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha segundo segundos afinar "
             "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
-            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta desde "
-            "sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa aburro "
-            "pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué corregí "
-            "organicé impartí leí leyendo deberes tarea tareas"
+            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
+            "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
+            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué "
+            "corregí organicé impartí leí leyendo deberes tarea tareas"
         ),
     },
     acts={

@@ -4,6 +4,7 @@ A word's role is one letter, so that roles in a row can be matched; they stand i
 table is content: the name of a skill, or a word of a note.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,6 +75,31 @@ class Twist(StrEnum):
     SELF = "self"  # me, myself: no more than that
     TOO_LONG = "too_long"  # more than a day has
     UNCLEAR = "unclear"  # none of these, and no word of a log either
+
+
+PAUSES = ",.cCBOYy"
+"""Roles, beside which a word begins or ends what is said."""
+
+
+def _again(before: str, behind: str, role: WordRole) -> tuple[re.Pattern[str], re.Pattern[str], WordRole]:
+    return re.compile(before), re.compile(behind), role
+
+
+_STARTS, _ENDS = rf"(?:^|[{PAUSES}])$", rf"(?:$|[{PAUSES}])"
+_PUTS = ("pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete")
+READ_AGAIN = {
+    "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
+    "was": _again(_STARTS, "[iP]TSp", WordRole.DID),  # "was at the pottery studio"
+    "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
+    "happened": _again("S$", "", WordRole.ADVERB),
+    "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"
+    "put down": _again("", "T", WordRole.CONTENT),  # "put down the violin"
+    "para hoy": _again("L", "", WordRole.ADVERB),  # "anota 30 min para hoy"
+    "que": _again("L$", "", WordRole.ADVERB),  # "anota que hice"
+    "q": _again("L$", "", WordRole.ADVERB),
+    **{word: _again("", "F?[Dd]PT?S", WordRole.LOG) for word in _PUTS},  # "ponme 20 min de malabares"
+}
+"""What stands before a word, what behind, by their roles; and the role that it has then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,13 +94,18 @@ def phrase_end(phrases: Phrases, words: Sequence[Word], at: int) -> tuple[int, i
 LEAST_MENDED = 5
 """Letters; a shorter word is too near too many."""
 
+MOST_MENDED = 16
+TWO_SLIPS = 2
+LEAST_TWICE = 8
+"""Letters of a word in which two slips are mended."""
+
 _MENDED = (
     "today yesterday tomorrow tonight morning afternoon evening minute minutes hours practice practiced "
     "practised "
     "practicing practising rehearsed forgot forty fifty sixty seventy eighty ninety twenty thirty fifteen twelve "
     "eleven "
     "thirteen fourteen sixteen seventeen eighteen nineteen quarter "
-    "minuto minutos practique practicando practicado estuve estudie estudiando treinta cuarenta cincuenta sesenta "
+    "minuto minutos practique practicando practicado treinta cuarenta cincuenta sesenta "
     "setenta ochenta "
     "noventa veinte quince veinticinco anteayer"
 )
@@ -154,6 +159,11 @@ _REAL = frozenset(
         "horns",
         "house",
         "practicar",
+        "practiques",
+        "practiquen",
+        "practicara",
+        "practicase",
+        "rehearses",
     ]
 )
 """Words of their own that are one letter away from one of those."""
@@ -179,17 +189,20 @@ def _shorter(word: str) -> Iterator[str]:
         yield word[:at] + word[at + 1 :]
 
 
-def _slips() -> dict[str, frozenset[str]]:
-    """From each word with a letter less to the words that it may be."""
+def _slips() -> tuple[dict[str, frozenset[str]], dict[tuple[str, str], list[str]]]:
+    """From each word with a letter less to what it may be; the long ones by their first letter and the last two."""
     weekdays = (plain_of(day) for table in (ENGLISH, SPANISH) for day in table.weekdays if len(day) > LEAST_MENDED)
     found: dict[str, set[str]] = {}
+    by_ends: dict[tuple[str, str], list[str]] = {}
     for word in (*_MENDED.split(), *weekdays):
         for shorter in _shorter(word):
             found.setdefault(shorter, set()).add(word)
-    return {shorter: frozenset(words) for shorter, words in found.items()}
+        if len(word) >= LEAST_TWICE:
+            by_ends.setdefault((word[0], word[-2:]), []).append(word)
+    return {shorter: frozenset(words) for shorter, words in found.items()}, by_ends
 
 
-_SLIPS = _slips()
+_SLIPS, _BY_ENDS = _slips()
 
 
 def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
@@ -198,10 +211,13 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
-    if word.plain in own or not word.is_name:
+    if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
-    meant = {right for shorter in _shorter(word.plain) for right in _SLIPS.get(shorter, ())}
-    right = [each for each in meant if each[0] == word.plain[0] and letters_between(word.plain, each) == 1]
+    said = word.plain
+    meant = {right for shorter in _shorter(said) for right in _SLIPS.get(shorter, ())}
+    right = [each for each in meant if each[0] == said[0] and letters_between(said, each) == 1]
+    if not right and len(said) >= LEAST_TWICE:  # "practicara" is no slip: it ends otherwise
+        right = [each for each in _BY_ENDS.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
     return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
 
 

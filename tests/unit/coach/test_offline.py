@@ -108,6 +108,23 @@ class TestLogging:
         assert "Logged **45 min** 🎸 guitar." in await ana.say("yes")
         assert "" == ana.newest.notes
 
+    async def test_a_near_miss_is_asked_about_and_logged_after_a_yes(self, practised: Conversation):
+        """With its minutes; no skill is made of the slip."""
+        before = len(practised.logged)
+        assert "Did you mean guitar?" in await practised.say("guitarr 25 mins 🎸")
+        await practised.say("yes")
+        assert (("guitar", 25), before + 1) == (practised.logged[0], len(practised.logged))
+
+    @pytest.mark.parametrize(
+        "words", ["i practiced guitar tonight", "guitar today :)", "guitar today, no idea how long"]
+    )
+    async def test_practice_without_a_duration_is_asked_how_long(self, practised: Conversation, words: str):
+        """And logged with the answer."""
+        before = len(practised.logged)
+        assert "How long was it with guitar?" in await practised.say(words)
+        await practised.say("half an hour")
+        assert (("guitar", 30), before + 1) == (practised.logged[0], len(practised.logged))
+
     async def test_a_bare_duration_is_asked_about(self, ana: Conversation):
         """Even where there is one skill only."""
         assert "Shall I log **45 min of guitar**?" in await ana.say("45m")
@@ -183,11 +200,26 @@ class TestLogging:
 
 
 class TestCorrections:
-    @pytest.mark.parametrize("words", ["actually it was 60 minutes", "no, 60m", "en realidad fueron 60 minutos"])
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "actually it was 60 minutes", "no, 60m", "en realidad fueron 60 minutos", "make that 60",
+            "sorry, 60 not 45", "no, fueron 60 de guitar", "cámbialo a 60",
+        ],
+    )  # fmt: skip
     async def test_a_correction_changes_the_last_entry(self, ana: Conversation, words: str):
         """It is not logged a second time."""
         await ana.say("45m guitar")
         await ana.say(words)
+        assert [("guitar", 60)] == ana.logged
+
+    @pytest.mark.parametrize("words", ["corrige: fueron 60 de guitar", "that should have been 60 minutes, not 45"])
+    async def test_what_is_less_sure_is_corrected_after_a_yes(self, ana: Conversation, words: str):
+        """Asked with what it would be."""
+        await ana.say("45m guitar")
+        assert "1 h" in await ana.say(words)
+        assert [("guitar", 45)] == ana.logged
+        await ana.say("yes")
         assert [("guitar", 60)] == ana.logged
 
     async def test_a_correction_before_the_log_ran_is_logged_right(self, ana: Conversation):

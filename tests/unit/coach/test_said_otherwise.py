@@ -1,0 +1,124 @@
+"""One thing said in hundreds of ways: what stands around it changes nothing, and what takes it back always does."""
+
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.amounts import share
+from tests.unit.coach.corpus import Understood, understand
+
+NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday
+NAMES = {
+    "en": [
+        "guitar", "piano", "chess", "Python", "yoga", "karate", "watercolours", "tai chi", "touch typing",
+        "sign language",
+        "Welsh", "pottery", "Rust", "archery",
+    ],
+    "es": [
+        "guitarra", "piano", "ajedrez", "Python", "yoga", "kárate", "acuarela", "tai chi", "punto de cruz",
+        "lengua de signos", "quechua", "cerámica", "Rust", "esgrima",
+    ],
+}  # fmt: skip
+AMOUNTS = {
+    "en": {
+        "45 minutes": 45, "45min": 45, "25 mins": 25, "1h30": 90, "an hour": 60, "half an hour": 30, "two hours": 120,
+        "an hour and a quarter": 75, "forty minutes": 40, "a solid hour": 60, "like 20 minutes": 20, "2 x 25 min": 50,
+        "three quarters of an hour": 45, "a good hour": 60, "35 minuts": 35, "fifty five minutes": 55,
+    },
+    "es": {
+        "45 minutos": 45, "45min": 45, "25 mins": 25, "1h30": 90, "una hora": 60, "media hora": 30, "dos horas": 120,
+        "una hora y cuarto": 75, "cuarenta minutos": 40, "media horita": 30, "como 20 minutos": 20, "2 x 25 min": 50,
+        "tres cuartos de hora": 45, "una horita": 60, "35 minutitos": 35, "cincuenta y cinco minutos": 55,
+    },
+}  # fmt: skip
+PAST = {
+    "en": (
+        "I practised {skill} for {amount}", "did {amount} of {skill}", "{amount} of {skill} done", "{skill}: {amount}",
+        "{skill} {amount}", "I've just finished {amount} of {skill}", "spent {amount} on {skill}",
+        "log {amount} of {skill}",
+        "managed {amount} of {skill}", "worked on my {skill} for {amount}", "got {amount} of {skill} in",
+        "put in {amount} of {skill}",
+        "smashed out {amount} of {skill}", "um so I did uh {amount} of {skill}", "squeezed in {amount} of {skill}",
+    ),
+    "es": (
+        "practiqué {skill} {amount}", "hice {amount} de {skill}", "{amount} de {skill} hechos", "{skill}: {amount}",
+        "{skill} {amount}",
+        "acabo de terminar {amount} de {skill}", "le dediqué {amount} a {skill}", "anota {amount} de {skill}",
+        "me eché {amount} de {skill}",
+        "estuve {amount} con {skill}", "me aventé {amount} de {skill}", "le metí {amount} a {skill}",
+        "clavé {amount} de {skill}",
+        "este pues hice {amount} de {skill}", "he hecho {amount} de {skill}",
+    ),
+}  # fmt: skip
+AROUND = {
+    "en": (
+        "{said}", "hey coach, {said}", "{said} 🎸🔥", "{said} today", "today {said}", "{said}, thanks!", "ok so {said}",
+        "{said}.",
+        "{said}. My neighbours hate me.", "It rained all day. {said}", "{said}, please", "hi! {said} :)", "{said} lol",
+        "{said}!! So tired now", "Good evening. {said}", "{said}, feeling great", "{said}. The cat slept through it.",
+    ),
+    "es": (
+        "{said}", "hola coach, {said}", "{said} 🎸🔥", "{said} hoy", "hoy {said}", "{said}, gracias!", "bueno, {said}",
+        "{said}.",
+        "{said}. Mis vecinos me odian.", "Llovió todo el día. {said}", "{said}, por favor", "¡hola! {said} :)",
+        "{said} jaja",
+        "{said}!! Qué cansancio", "Buenas noches. {said}", "{said}, me siento genial",
+        "{said}. El gato durmió todo el rato.",
+    ),
+}  # fmt: skip
+NOT_DONE = {
+    "en": (
+        "I didn't do my {amount} of {skill}", "tomorrow I'll do {amount} of {skill}",
+        "I wish I had {amount} for {skill}",
+        "my sister did {amount} of {skill}", "is {amount} of {skill} enough?", "remind me to do {amount} of {skill}",
+        "I need to do {amount} of {skill}", "if I did {amount} of {skill} I'd be better",
+        "my goal is {amount} of {skill} a day",
+        "the {skill} video is {amount} long", "he told me he did {amount} of {skill}",
+        "I almost did {amount} of {skill}",
+        "I dreamt that I did {amount} of {skill}", "I waited {amount} outside the {skill} place",
+        "should I do {amount} of {skill}?",
+        "{amount} of {skill} later maybe", "going to do {amount} of {skill}", "I watched {amount} of {skill}",
+        "I only have {amount} for {skill}", "it takes {amount} to get to {skill}",
+        "no {skill} today, not even {amount}",
+    ),
+    "es": (
+        "no hice mis {amount} de {skill}", "mañana haré {amount} de {skill}", "ojalá tuviera {amount} para {skill}",
+        "mi hermana hizo {amount} de {skill}", "¿{amount} de {skill} es suficiente?",
+        "recuérdame hacer {amount} de {skill}",
+        "tengo que hacer {amount} de {skill}", "si hiciera {amount} de {skill} sería mejor",
+        "mi meta es {amount} de {skill} al día",
+        "el vídeo de {skill} dura {amount}", "me dijo que hizo {amount} de {skill}", "casi hago {amount} de {skill}",
+        "soñé que hacía {amount} de {skill}", "esperé {amount} en la puerta de {skill}",
+        "¿debería hacer {amount} de {skill}?",
+        "luego quizá {amount} de {skill}", "voy a hacer {amount} de {skill}", "vi {amount} de {skill}",
+        "solo tengo {amount} para {skill}", "tardo {amount} en llegar a {skill}", "hoy nada de {skill}, ni {amount}",
+    ),
+}  # fmt: skip
+CODES = st.sampled_from(["en", "es"])
+
+
+def _understood(code: str, sentence: str) -> Understood:
+    return understand(sentence, NAMES[code], NOW, code)
+
+
+@settings(max_examples=share(150), deadline=None, derandomize=True)
+@given(CODES, st.data())
+def test_what_stands_around_it_changes_nothing(code: str, data: st.DataObject) -> None:
+    """Any skill, any duration, however it is said: one entry of today, whatever greeting or story is beside it."""
+    skill, amount = data.draw(st.sampled_from(NAMES[code])), data.draw(st.sampled_from(sorted(AMOUNTS[code])))
+    said = data.draw(st.sampled_from(PAST[code])).format(skill=skill, amount=amount)
+    sentence = data.draw(st.sampled_from(AROUND[code])).format(said=said)
+    expected = ((_understood(code, f"{skill} 1h").entries[0][0], AMOUNTS[code][amount], NOW.date().isoformat()),)
+    found = _understood(code, sentence)
+    assert ("log", expected) == (found.kind, found.entries), sentence
+
+
+@settings(max_examples=share(150), deadline=None, derandomize=True)
+@given(CODES, st.data())
+def test_what_was_not_done_is_never_written(code: str, data: st.DataObject) -> None:
+    """Denied, wished, planned, of others, asked, dreamt, watched: whatever is around."""
+    skill, amount = data.draw(st.sampled_from(NAMES[code])), data.draw(st.sampled_from(sorted(AMOUNTS[code])))
+    said = data.draw(st.sampled_from(NOT_DONE[code])).format(skill=skill, amount=amount)
+    sentence = data.draw(st.sampled_from(AROUND[code])).format(said=said)
+    assert () == _understood(code, sentence).writes, sentence
