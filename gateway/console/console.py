@@ -6,7 +6,7 @@ again in the commit of each. Nothing here knows the store.
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
@@ -151,9 +151,10 @@ class Console:
             HttpRoute("POST", f"{PATH}/logout", self._logout), HttpRoute("POST", f"{PATH}/act", self._act),
         )  # fmt: skip
 
-    def link(self, base: str, by: str) -> str:
-        """An address that opens the console once for this actor; it stands behind `#`, which no server logs."""
-        return f"{base.rstrip('/')}{PATH}#{self._deps.doors.make_token(by)}"
+    def link(self, base: str, by: str) -> tuple[str, str]:
+        """An address that opens the console once for this actor, its secret behind `#`; and the ref of that secret."""
+        token, ref = self._deps.doors.make_token(by)
+        return f"{base.rstrip('/')}{PATH}#{token}", ref
 
     # ------------------------------------------------------------ who asks
 
@@ -167,8 +168,7 @@ class Console:
             again_s = str(int(wait_s) + 1)
             words = f"Too many tries; again in {again_s} s."
             return self._page("login.html", {"problem": words}, status=429, headers={"Retry-After": again_s})
-        form = await request.post()
-        token = await self._deps.doors.open_with(str(form.get("secret", ""))[:256])
+        token = await self._deps.doors.open_with((await _form(request)).get("secret", "")[:256])
         if token is None:
             return self._page("login.html", {"problem": _REFUSED}, status=401)
         answer = web.HTTPSeeOther(PATH)
@@ -220,7 +220,7 @@ class Console:
         visitor = await self._visitor(request)
         if visitor is None:
             raise web.HTTPUnauthorized(text="open the console again\n", headers={"HX-Redirect": PATH})
-        form = {name: str(value) for name, value in (await request.post()).items()}
+        form = await _form(request)
         call, names, page = _ACTIONS.get(form.get("do", "")) or _no_such_form()
         if not visitor.acts:
             return await self._render(page, visitor, request, "You may look here, and change nothing.", status=403)
@@ -246,18 +246,20 @@ class Console:
         return {"events": [_log_line(event) for event in events[::-1][:200]], "level": wanted}
 
 
-@dataclass(frozen=True, slots=True)
-class _LogLine:
-    at: str
-    level: str
-    event: str
-    facts: Mapping[str, str] = field(default_factory=dict)
+def _log_line(event: Mapping[str, object]) -> Data:
+    facts = {name: str(value)[:500] for name, value in event.items()}
+    shown: Data = {"at": facts.pop("timestamp", ""), "level": facts.pop("level", "")}
+    return shown | {"event": facts.pop("event", ""), "facts": facts}
 
 
-def _log_line(event: Mapping[str, object]) -> _LogLine:
-    known = {name: str(value) for name, value in event.items()}
-    at, level, name = known.pop("timestamp", ""), known.pop("level", ""), known.pop("event", "")
-    return _LogLine(at, level, name, {key: value[:500] for key, value in known.items()})
+async def _form(request: web.Request) -> dict[str, str]:
+    """What one of our forms brings; 400 for any other, and for bytes that are no text."""
+    try:
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise ValueError(request.content_type)
+        return {name: str(value) for name, value in (await request.post()).items()}
+    except (ValueError, LookupError):
+        raise web.HTTPBadRequest(text="this form cannot be read\n") from None
 
 
 # ---------------------------------------------------------------- what each page shows
@@ -377,12 +379,12 @@ async def _static(name: str, _request: web.Request) -> web.Response:
 
 
 def make_console(
-    store: Store, calls: Callable[[str], Handlers], settings: Callable[[], BaseModel], title: str
+    store: Store, key: bytes, calls: Callable[[str], Handlers], settings: Callable[[], BaseModel], title: str
 ) -> Console:
     """The console of a running gateway; `settings` are those in force."""
     return Console(
         ConsoleDeps(
-            ConsoleDoors(store, steady_now, steady_s),
+            ConsoleDoors(store, key, steady_now, steady_s),
             calls,
             config=lambda: tuple(lines_of(settings(), _UNTRACED)),
             log=lambda: tuple(RECENT),

@@ -196,10 +196,15 @@ def _usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Ha
 
     async def usage(arguments: dict[str, JsonValue]) -> JsonValue:
         days = arguments.get("days")
-        if set(arguments) != {"days"} or not isinstance(days, str) or not days.isdecimal() or not 0 < int(days) <= 366:
+        if (
+            set(arguments) != {"days"}
+            or not isinstance(days, str)
+            or not days.isdecimal()
+            or not 0 < int(days[:9]) <= 366
+        ):
             raise GatewayError('usage takes "days", a number from 1 to 366 as a text')
         now = clock()
-        query = partial(usage_sums, tenant=DEFAULT_TENANT, since=now - timedelta(days=int(days)), until=now)
+        query = partial(usage_sums, tenant=DEFAULT_TENANT, since=now - timedelta(days=int(days[:9])), until=now)
         names = {person.user_id: person.display_name for person in await store.read(people.everybody)}
         return [
             {
