@@ -17,8 +17,10 @@ PAGES = ("", "/people", "/sessions", "/inbox", "/outbox", "/usage", "/audit", "/
 
 FORM = "application/x-www-form-urlencoded"
 BROKEN = (
-    (FORM, b"secret=\xff"), (f"{FORM}; charset=none-such", b"secret=a"), ("multipart/form-data; boundary=x", b"--x\r\nb"),
-)  # fmt: skip
+    (FORM, b"secret=\xff"),
+    (f"{FORM}; charset=none-such", b"secret=a"),
+    ("multipart/form-data; boundary=x", b"--x\r\nb"),
+)
 
 
 class Visit:
