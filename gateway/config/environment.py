@@ -88,8 +88,10 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """A model behind the first that says neither key nor server has its provider's key."""
     model = files.get("model", {})
+    fallback = model.get("fallback")
+    fallback = fallback if isinstance(fallback, dict) else {}  # else it is told what is wrong with it
     links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
-    links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
+    links |= {("model", "fallback", name): link for name, link in fallback.items()}
     for path, link in links.items():
         if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
             names = MODEL_KEYS.get(str(link.get("name")).partition(":")[0])

@@ -1,6 +1,7 @@
 """Every key with the value in force, as TOML: secrets masked, and where each comes from."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -11,6 +12,9 @@ from pydantic import BaseModel, SecretStr
 from gateway.config.sources import KeyPath, Sources
 
 MASK = "********"
+
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<==)[^&#\s]+")
+"""What of an address may be a secret: who asks, and the values behind `?`."""
 
 
 def lines_of(settings: BaseModel, sources: Sources) -> Iterator[str]:
@@ -66,4 +70,6 @@ def _toml(value: object) -> str:
         return f"[{', '.join(_toml(item) for item in value)}]"
     if isinstance(value, Enum):
         return json.dumps(value.value)
+    if isinstance(value, str) and "://" in value:
+        value = _IN_ADDRESS.sub(MASK, value)
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

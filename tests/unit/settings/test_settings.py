@@ -9,7 +9,9 @@ import pytest
 
 from gateway.coach.product import COACH
 from gateway.config.environment import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, OPENAI_ONLY
+from gateway.config.listing import lines_of
 from gateway.config.settings import Settings, load
+from gateway.config.sources import ConfigFile, Sources
 from gateway.errors import SettingsError
 from gateway.product import in_force
 
@@ -300,3 +302,20 @@ def test_a_channel_that_nobody_installed_is_refused(given: Given) -> None:
     """The nearest name is told."""
     told = refusal(given, "[channels.telegrm.main]\n")
     assert told.endswith('gateway.toml:1: channels.telegrm: there is no such key; did you mean "telegram"?')
+
+
+def test_an_address_is_listed_without_what_may_be_a_secret_in_it(given: Given) -> None:
+    """Who asks, and the values behind "?", are masked for whoever reads the configuration, in the console too."""
+    address = "http://me:hidden-1@127.0.0.1:9/v1?key=hidden-2&v=hidden-3"
+    settings = given(
+        f'[model]\nname = "openai:m"\n[model.fallback.b]\nname = "openai:n"\nbase_url = "{address}"',
+        OPENAI_API_KEY="sk-x",
+    )
+    listed = "\n".join(lines_of(settings, Sources(ConfigFile(Path()), ConfigFile(Path()), {})))
+    assert "hidden" not in listed
+    assert '"http://********@127.0.0.1:9/v1?key=********&v=********"' in listed
+
+
+def test_a_list_of_fallbacks_is_refused_in_words(given: Given) -> None:
+    """They have names; whoever writes them as a list is told where."""
+    assert "model.fallback" in refusal(given, '[[model.fallback]]\nname = "openai:n"', TENK_MODEL="openai:m")
