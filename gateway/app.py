@@ -240,7 +240,7 @@ class Gateway:
         standing = self._standing(manager, router, intake)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = self._make_http(standing, manager, operations, letters)
+        self.http = http = self._make_http(key, standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
@@ -314,8 +314,9 @@ class Gateway:
         )
 
     def _make_http(
-        self, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations, letters: DeadLetters
-    ) -> HttpServer:
+        self, key: bytes, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations,
+        letters: DeadLetters,
+    ) -> HttpServer:  # fmt: skip
         settings, product = self._settings, self._product
         parts = ApiParts(
             self._store, self._api_channel, settings.channels.api, operations, self._snapshot,
@@ -323,7 +324,7 @@ class Gateway:
         )  # fmt: skip
         api = build_api(parts, product.name, product.title, product.routes(self._store))
         calls = partial(calls_as, store=self._store, operations=operations, letters=letters, standing=standing)
-        console = make_console(self._store, calls, lambda: self._settings, product.title)
+        console = make_console(self._store, key, calls, lambda: self._settings, product.title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
         self._desk.console_link = lambda by: console.link(http.url, by)

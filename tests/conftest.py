@@ -1,7 +1,10 @@
 """What every test stands on: no network, no settings of the machine, the same amount of generated cases everywhere."""
 
 import gc
+import logging
 import os
+import sys
+from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -27,6 +30,26 @@ structlog.configure(  # where a test configures nothing else; with `rich` one tr
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+
+PLAIN_LOG = structlog.get_config()
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was() -> Iterator[None]:
+    """What sets up the log in this process, as a command does, sets it up for its own test alone."""
+    root = logging.getLogger()  # noqa: TID251  the libraries' logging is set up, too
+    handlers, level = list(root.handlers), root.level
+    yield
+    if structlog.get_config()["processors"] is PLAIN_LOG["processors"]:
+        return
+    structlog.configure(**PLAIN_LOG)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    for module in list(sys.modules.values()):
+        if isinstance(kept := getattr(module, "__dict__", {}).get("log"), structlog._config.BoundLoggerLazyProxy):  # noqa: SLF001  else it speaks to the closed stream of that test for ever
+            vars(kept).pop("bind", None)
+
 
 gc.disable()  # while tests are collected nothing becomes garbage
 

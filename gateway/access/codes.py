@@ -27,10 +27,15 @@ INVITE_CHARS = 16
 INVITE_BULLETS = "-".join(["•" * 4] * (INVITE_CHARS // 4))
 """The same for an invitation's code."""
 
+CONSOLE_BULLETS = "•" * 32
+"""The same for the secret of a link that opens the console."""
+
 _REF = "pairing:"
+_CONSOLE_REF = "console:"
 _INVITE_REF = "invite:"
 _PURPOSE = b"tenk pairing code v1 "
 _INVITE_PURPOSE = b"tenk invite code v1 "
+_CONSOLE_PURPOSE = b"tenk console link v1 "
 _SEPARATORS = str.maketrans("", "", " -\t\n\r\N{EN DASH}\N{EM DASH}\N{NON-BREAKING HYPHEN}\N{NO-BREAK SPACE}")
 
 
@@ -64,6 +69,11 @@ def code_of(key: bytes, request_id: str) -> str:
 def invite_code_of(key: bytes, invite_id: str) -> str:
     """The code of an invitation, by `AccessKeys.invites`."""
     return _in_symbols(hmac.digest(key, _INVITE_PURPOSE + invite_id.encode(), hashlib.sha256), INVITE_CHARS)
+
+
+def console_code_of(key: bytes, ref: str) -> str:
+    """The secret of a link to the console, by the home's key."""
+    return _in_symbols(hmac.digest(key, _CONSOLE_PURPOSE + ref.encode(), hashlib.sha256), len(CONSOLE_BULLETS))
 
 
 def _in_symbols(digest: bytes, chars: int) -> str:
@@ -106,9 +116,16 @@ def invite_ref(invite_id: str) -> str:
     return _INVITE_REF + invite_id
 
 
+def make_console_ref() -> str:
+    """The same for a new link to the console, which no other has."""
+    return _CONSOLE_REF + os.urandom(16).hex()
+
+
 def reveal(key: bytes, ref: str, text: str) -> str:
     """The text as it is sent: the bullets replaced by the code `ref` means. A ref of another kind changes nothing."""
     if ref.startswith(_INVITE_REF):
         code = invite_code_of(AccessKeys.derive_from(key).invites, ref.removeprefix(_INVITE_REF))
         return text.replace(INVITE_BULLETS, in_groups(code))
+    if ref.startswith(_CONSOLE_REF):
+        return text.replace(CONSOLE_BULLETS, console_code_of(key, ref))
     return text.replace(BULLETS, code_of(key, ref.removeprefix(_REF))) if ref.startswith(_REF) else text

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.access.codes import INVITE_BULLETS, invite_ref
+from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import SHOWN_NAME_CHARS
@@ -44,7 +44,7 @@ class OperatorDesk:
     ways: Ways | None = None
     linking: LinkDeps | None = None
     groups: GroupDeps | None = None
-    console_link: Callable[[str], str] | None = None  # for a user's id
+    console_link: Callable[[str], tuple[str, str]] | None = None  # for an actor: the address, and its secret's ref
 
     def link_deps(self) -> LinkDeps:
         """What linking works with; messages are read once it is there."""
@@ -56,8 +56,8 @@ class OperatorDesk:
         assert self.groups is not None, "commands run once the gateway serves"
         return self.groups
 
-    def link_for(self, by: str) -> str:
-        """An address that opens the console once for this actor."""
+    def link_for(self, by: str) -> tuple[str, str]:
+        """An address that opens the console once for this actor, and the ref of the secret in it."""
         if self.console_link is None:
             raise OperationRefused("people.not_now")
         return self.console_link(by)
@@ -146,9 +146,10 @@ class _PeopleReplies:
         return f"- `{number}` {role}{you}: {whom(user)}"
 
     async def console(self, asked: Invocation) -> Reply:
-        """A link that opens the console once, for whoever asked."""
-        link = self._desk.link_for(asked.principal.user_id)
-        return Reply(HARNESS.text(asked.principal.locale, "people.console", link=link))
+        """A link that opens the console once, for whoever asked; its secret is kept nowhere."""
+        link, ref = self._desk.link_for(asked.principal.user_id)
+        kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
+        return Reply(HARNESS.text(asked.principal.locale, "people.console", link=kept), secret_ref=ref)
 
     async def requests(self, asked: Invocation) -> Reply:
         """Who waits to be let in, the likeliest first."""

@@ -6,7 +6,7 @@ again in the commit of each. Nothing here knows the store.
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
@@ -31,7 +31,6 @@ from gateway.telemetry import RECENT
 PATH = "/console"
 COOKIE = "tenk_console"
 MOST_ROWS = 50
-MOST_PEOPLE = 200
 
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 Handlers = Mapping[str, Handler]
@@ -151,9 +150,10 @@ class Console:
             HttpRoute("POST", f"{PATH}/logout", self._logout), HttpRoute("POST", f"{PATH}/act", self._act),
         )  # fmt: skip
 
-    def link(self, base: str, by: str) -> str:
-        """An address that opens the console once for this actor; it stands behind `#`, which no server logs."""
-        return f"{base.rstrip('/')}{PATH}#{self._deps.doors.make_token(by)}"
+    def link(self, base: str, by: str) -> tuple[str, str]:
+        """An address that opens the console once for this actor, its secret behind `#`; and the ref of that secret."""
+        token, ref = self._deps.doors.make_token(by)
+        return f"{base.rstrip('/')}{PATH}#{token}", ref
 
     # ------------------------------------------------------------ who asks
 
@@ -167,8 +167,7 @@ class Console:
             again_s = str(int(wait_s) + 1)
             words = f"Too many tries; again in {again_s} s."
             return self._page("login.html", {"problem": words}, status=429, headers={"Retry-After": again_s})
-        form = await request.post()
-        token = await self._deps.doors.open_with(str(form.get("secret", ""))[:256])
+        token = await self._deps.doors.open_with((await _form(request)).get("secret", "")[:256])
         if token is None:
             return self._page("login.html", {"problem": _REFUSED}, status=401)
         answer = web.HTTPSeeOther(PATH)
@@ -220,7 +219,7 @@ class Console:
         visitor = await self._visitor(request)
         if visitor is None:
             raise web.HTTPUnauthorized(text="open the console again\n", headers={"HX-Redirect": PATH})
-        form = {name: str(value) for name, value in (await request.post()).items()}
+        form = await _form(request)
         call, names, page = _ACTIONS.get(form.get("do", "")) or _no_such_form()
         if not visitor.acts:
             return await self._render(page, visitor, request, "You may look here, and change nothing.", status=403)
@@ -246,18 +245,20 @@ class Console:
         return {"events": [_log_line(event) for event in events[::-1][:200]], "level": wanted}
 
 
-@dataclass(frozen=True, slots=True)
-class _LogLine:
-    at: str
-    level: str
-    event: str
-    facts: Mapping[str, str] = field(default_factory=dict)
+def _log_line(event: Mapping[str, object]) -> Data:
+    facts = {name: str(value)[:500] for name, value in event.items()}
+    shown: Data = {"at": facts.pop("timestamp", ""), "level": facts.pop("level", "")}
+    return shown | {"event": facts.pop("event", ""), "facts": facts}
 
 
-def _log_line(event: Mapping[str, object]) -> _LogLine:
-    known = {name: str(value) for name, value in event.items()}
-    at, level, name = known.pop("timestamp", ""), known.pop("level", ""), known.pop("event", "")
-    return _LogLine(at, level, name, {key: value[:500] for key, value in known.items()})
+async def _form(request: web.Request) -> dict[str, str]:
+    """What one of our forms brings; 400 for any other, and for bytes that are no text."""
+    try:
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise ValueError(request.content_type)
+        return {name: str(value) for name, value in (await request.post()).items()}
+    except (ValueError, LookupError):
+        raise web.HTTPBadRequest(text="this form cannot be read\n") from None
 
 
 # ---------------------------------------------------------------- what each page shows
@@ -269,11 +270,10 @@ async def _overview(asked: _Asked) -> Data:
 
 
 async def _people(asked: _Asked) -> Data:
-    wanted = asked.query.get("q", "").strip().casefold()
-    known = await asked.rows("users.list")
-    found = [user for user in known if wanted in json.dumps(user, ensure_ascii=False).casefold()]
-    shown: Data = {"users": found[-MOST_PEOPLE:][::-1], "count": len(found), "q": wanted}
-    return {**shown, "requests": await asked.rows("pairing.list")}
+    wanted = asked.query.get("q", "").strip()
+    found = await asked.calls["users.find"]({"words": wanted})
+    assert isinstance(found, dict), "it answers an object"
+    return {**found, "q": wanted, "requests": await asked.rows("pairing.list")}
 
 
 async def _sessions(asked: _Asked) -> Data:
@@ -316,24 +316,18 @@ async def _outbox(asked: _Asked) -> Data:
 
 async def _usage(asked: _Asked) -> Data:
     days = asked.query.get("days", "14")
-    rows = await asked.rows("usage", {"days": days})
-    by_day: dict[str, dict[str, int]] = {}
-    for row in rows:
-        day = by_day.setdefault(str(row["day"]), {"tokens": 0, "microusd": 0, "calls": 0})
-        day["calls"] += _int(row["calls"])
-        day["tokens"] += _int(row["input_tokens"]) + _int(row["output_tokens"])
-        day["microusd"] += _int(row["cost_microusd"])
+    found = await asked.calls["usage.summary"]({"days": days})
+    assert isinstance(found, dict), "it answers an object"
+    by_day = found["days"] if isinstance(found["days"], dict) else {}
+    sums = [day for day in by_day.values() if isinstance(day, dict)]
     at = [int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) for day in by_day]
-    series = {name: [day[name] for day in by_day.values()] for name in ("tokens", "microusd", "calls")}
+    series = {name: [day[name] for day in sums] for name in ("tokens", "microusd", "calls")}
+    rows = _list_of(found["rows"])
     return {"rows": rows[::-1], "days": days, "by_day": by_day, "charts": {"at": at, **series}}
 
 
-def _int(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0
-
-
 async def _audit(asked: _Asked) -> Data:
-    return {"rows": (await asked.rows("users.audit"))[:MOST_PEOPLE]}
+    return {"rows": await asked.rows("users.audit")}
 
 
 # ---------------------------------------------------------------- how it is written
@@ -377,12 +371,12 @@ async def _static(name: str, _request: web.Request) -> web.Response:
 
 
 def make_console(
-    store: Store, calls: Callable[[str], Handlers], settings: Callable[[], BaseModel], title: str
+    store: Store, key: bytes, calls: Callable[[str], Handlers], settings: Callable[[], BaseModel], title: str
 ) -> Console:
     """The console of a running gateway; `settings` are those in force."""
     return Console(
         ConsoleDeps(
-            ConsoleDoors(store, steady_now, steady_s),
+            ConsoleDoors(store, key, steady_now, steady_s),
             calls,
             config=lambda: tuple(lines_of(settings(), _UNTRACED)),
             log=lambda: tuple(RECENT),

@@ -13,6 +13,7 @@ from channels.bounded_dict import BoundedDict
 from channels.rate import TokenBucket
 from gateway.access import ranks
 from gateway.access.api_keys import Scope, digest_of, id_of, opens
+from gateway.access.codes import console_code_of, make_console_ref
 from gateway.access.ranks import BY_CLI, BY_KEY, Rank
 from gateway.store import api_keys, people
 from gateway.store.engine import Connection, Store
@@ -47,20 +48,25 @@ class _Held:
 class ConsoleDoors:
     """Links that were given out, and sessions that were opened."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], steady_s: Callable[[], float]) -> None:
-        """`clock` is aware UTC, `steady_s` a monotonic clock in seconds."""
+    def __init__(self, store: Store, key: bytes, clock: Callable[[], datetime], steady_s: Callable[[], float]) -> None:
+        """`key` is the home's, `clock` aware UTC, `steady_s` a monotonic clock in seconds."""
         self._store = store
+        self._key = key
         self._clock = clock
         self._steady_s = steady_s
         self._links: BoundedDict[str, _Held] = BoundedDict(MOST_LINKS)
         self._sessions: BoundedDict[str, _Held] = BoundedDict(MOST_SESSIONS)
         self._tries: BoundedDict[str, TokenBucket] = BoundedDict(MOST_ADDRESSES)
 
-    def make_token(self, by: str) -> str:
-        """A secret that opens one session for this actor, once, within ten minutes; only its digest is kept."""
-        token = secrets.token_urlsafe(24)
+    def make_token(self, by: str) -> tuple[str, str]:
+        """A secret that opens one session for this actor, once, within ten minutes, and by what it is made again.
+
+        Only its digest is kept; a message that brings it stands in the store with the second alone.
+        """
+        ref = make_console_ref()
+        token = console_code_of(self._key, ref)
         self._links[digest_of(token)] = _Held(by, self._clock() + LINK_VALID)
-        return token
+        return token, ref
 
     def wait_s(self, address: str) -> float:
         """Seconds until this address may try again; a try is counted where it may."""

@@ -220,7 +220,7 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
         return {**made, "ways": await deps.links.ways(str(made["code"]))} if isinstance(made, dict) else made
 
     async def console_link(_arguments: dict[str, JsonValue]) -> JsonValue:
-        return {"link": desk.link_for(BY_CLI)}
+        return {"link": desk.link_for(BY_CLI)[0]}
 
     return {
         **calls_as(BY_CLI, store, deps.operations, deps.letters, deps.standing), **calls,

@@ -4,7 +4,7 @@ Plain functions over a connection. Who is let in is decided in `gateway.access`;
 `gateway.store.pairing`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +25,7 @@ BY_POLICY = "policy"
 """Who granted what nobody granted: an open account or a list in the configuration."""
 
 MAX_NAME_CHARS = 128
+IDS_AT_ONCE = 400  # bound in one statement; SQLite before 3.32 takes 999
 NOBODY = "nobody"
 """Said a person's zone."""
 
@@ -90,6 +91,14 @@ class AuditRow:
 def everybody(connection: Connection) -> list[Person]:
     """Every user of every tenant: the whole of what access is decided from. A system query."""
     return _people(connection, users.c.joined.is_(None))
+
+
+def names_of(connection: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
+    """What these users are called, by id; of so many that no statement takes them all, everybody's."""
+    query = sa.select(users.c.id, users.c.display_name)
+    if len(user_ids) <= IDS_AT_ONCE:
+        query = query.where(users.c.id.in_(user_ids))
+    return {row.id: row.display_name for row in connection.execute(query)} if user_ids else {}
 
 
 def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:

@@ -1,4 +1,6 @@
-"""What the stateful properties share: an event loop that runs only within a rule, and a store that is quick to make."""
+"""What the stateful properties share: an event loop that runs only within a rule, on a clock of its own, and a store
+that is quick to make.
+"""
 
 import asyncio
 import shutil
@@ -10,6 +12,7 @@ from typing import Any, TypeVar
 from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.fakes.spine import QuickStore, quick_store
+from tests.fakes.virtual_time import VirtualTimeLoop
 
 T = TypeVar("T")
 
@@ -20,8 +23,10 @@ class AsyncMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._home = tempfile.mkdtemp()
-        self._runner = asyncio.Runner()
+        loop = VirtualTimeLoop()
+        self._runner = asyncio.Runner(loop_factory=lambda: loop)
         self.store: QuickStore = self.run(quick_store(Path(self._home) / "tenk.db"))
+        loop.busy = lambda: self.store.engine.under_way > 0
 
     def run(self, rule: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, and what is under way beside it."""

@@ -15,6 +15,14 @@ ANA, BEN = 1, 2
 PAGES = ("", "/people", "/sessions", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
 
 
+FORM = "application/x-www-form-urlencoded"
+BROKEN = (
+    (FORM, b"secret=\xff"),
+    (f"{FORM}; charset=none-such", b"secret=a"),
+    ("multipart/form-data; boundary=x", b"--x\r\nb"),
+)
+
+
 class Visit:
     """A browser of its own, without scripts."""
 
@@ -29,6 +37,11 @@ class Visit:
     async def post(self, path: str, headers: dict[str, str] | None = None, **form: str) -> tuple[int, str]:
         """A form; where it leads to is followed."""
         async with self._http.post(f"{self.base}{path}", data=form, headers=headers) as answer:
+            return answer.status, await answer.text()
+
+    async def send(self, path: str, kind: str, body: bytes) -> tuple[int, str]:
+        """What stands for a form."""
+        async with self._http.post(f"{self.base}{path}", data=body, headers={"Content-Type": kind}) as answer:
             return answer.status, await answer.text()
 
 
@@ -73,10 +86,14 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
             assert 401 == (await stranger.post("/act", do="approve", request="x"))[0]
             assert 403 == (await stranger.post("/login", {"Origin": "http://evil.example"}, secret=secret))[0]
             assert 403 == (await stranger.post("/login", {"Host": "rebound.example"}, secret=secret))[0]
+            for kind, body in BROKEN:
+                assert (400, "this form cannot be read\n") == await stranger.send("/login", kind, body)
         async with visiting(base, secret) as operator:
             for page in PAGES:
                 status, text = await operator.get(page)
                 assert (200, 1) == (status, text.count("<h1>")), text
+            assert 404 == (await operator.get(f"/usage?days={'9' * 5000}"))[0]
+            assert 400 == (await operator.send("/act", *BROKEN[0]))[0]
             assert "sk-journey" not in (await operator.get("/config"))[1]
             await operator.post("/logout")
             assert 'id="login"' in (await operator.get("/people"))[1]
@@ -93,6 +110,9 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
         here.sim.say(ANA, "/console")
         secret = re.search(r"(http://\S+/console)#(\S+)", (await here.told(ANA, "opens the console")).text)
         assert secret is not None
+        await here.settled()
+        kept = b"".join(file.read_bytes() for file in here.home.rglob("tenk.db*"))
+        assert (True, False) == (b"opens the console" in kept, secret[2].encode() in kept)
         here.sim.add_person(BEN, "Ben <b>")
         here.sim.say(BEN, "may I?")
         await here.told(BEN, "To be let in")
@@ -101,6 +121,9 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             _, page = await owner.get("/people")
             assert "Ben &lt;b&gt;" in page
             assert "<b>" not in page.partition("Ask to be let in")[2].partition("</table>")[0]
+            _, page = await owner.get("/people?q=ANA")
+            assert (True, True) == ("Ana <small>" in page, "with “ANA” (1)" in page)
+            assert "with “nobody” (0)" in (await owner.get("/people?q=nobody"))[1]
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="approve", request=asked["request"])
             assert (200, True) == (status, "is let in." in page)
             await here.told(BEN, "You are in")

@@ -111,5 +111,5 @@ async def test_an_owner_is_asked_in_spanish_and_decides_with_spanish_buttons(tmp
         await here.told(ANA, "ya está dentro, y se lo he dicho")
         await here.told(2, "You are in.")
         here.sim.press(ANA, request.message_id, let_in)
-        await here.told(ANA, "No se ha cambiado nada: ese código ya se usó.")
+        await here.told(ANA, "No se ha cambiado nada: esa petición ya se aprobó")
         assert [] == [text for text in here.texts(ANA) if any(word in f" {text} " for word in ENGLISH)]

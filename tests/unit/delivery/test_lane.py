@@ -318,6 +318,17 @@ def test_what_was_being_sent_when_the_process_died_is_in_doubt() -> None:
     assert step.outcome.row.maybe_duplicate
 
 
+def test_an_edit_that_a_death_cut_is_made_again_after_a_pause() -> None:
+    """Until then its lane waits, and acts by itself when that is over."""
+    part = replace(ROW.part, action=Action.EDIT, revision=1, target="m1")
+    lane, step = begun(replace(ROW, state=PartState.SENDING, attempts=1, part=part))
+    assert isinstance(step, SaveOutcome)
+    assert TakeTurn("c1") == lane.on_saved(step.outcome)
+    assert Sleep(1.0) == lane.on_turn(0.0, NOON)
+    assert lane.acts_before(NOON + timedelta(seconds=1))
+    assert MarkSending(1, Action.EDIT) == lane.on_awake()
+
+
 def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None:
     """Until then nothing happens in the lane."""
     row = replace(ROW, not_before=NOON + timedelta(seconds=20))
@@ -351,8 +362,11 @@ def test_only_an_idle_lane_is_reserved_and_once() -> None:
     assert not lane.on_reserved()
 
 
-TestLane = pytest.mark.timeout(120)(LaneMachine.TestCase)
-TestLane.settings = settings(max_examples=share(200), stateful_step_count=40, deadline=None)
+@pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both
+class TestLane(LaneMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    """As many examples as there is time for in every run."""
+
+    settings = settings(max_examples=share(200), stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.long

@@ -13,12 +13,14 @@ from hypothesis.stateful import rule
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.delivery.retry_policy import BACKOFF_S
 from gateway.store import chats, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.amounts import share
 from tests.fakes.chat import Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
 from tests.fakes.spine import Spine
+from tests.fakes.virtual_time import passes
 
 CHATS = st.sampled_from(["c1", "c2"])
 MARK = "↻"
@@ -199,10 +201,8 @@ class Lanes(AsyncMachine):
                 self.hanging.pop().release.set()
             for chat in ("c1", "c2"):
                 await self.unpark(chat, settled=True)
-        for _ in range(3):  # an edit that was cut waits a while, in real time, before it is repeated
-            await self.spine.kill()
-            self.spine.later(minutes=5)
-            await self.spine.begin()
+        for _ in range(3):  # an edit that was cut waits a while before it is repeated, in the life that it is in
+            await passes(2 * BACKOFF_S[-1])
             for chat in ("c1", "c2"):
                 await self.unpark(chat, settled=True)
         await self.spine.kill()

@@ -24,13 +24,16 @@ from agent.transcript import (
 )
 from channels.messages import InboundMessage
 from gateway.commands.base import MODES
+from gateway.delivery.retry_policy import BACKOFF_S
 from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
 from tests.fakes.agents import a_tool, double
 from tests.fakes.amounts import share
+from tests.fakes.chat import Hang
 from tests.fakes.machines import AsyncMachine
 from tests.fakes.spine import Spine
+from tests.fakes.virtual_time import passes
 
 USERS = st.sampled_from(["p1", "p2"])
 CHAT = "g1"
@@ -178,6 +181,8 @@ class Sessions(AsyncMachine):
                 break
             self.give_answer()
             await self.spine.quiet()
+        await passes(2 * BACKOFF_S[-1])  # an edit that a death cut is made again after a pause, and its lane waits
+        await self.spine.quiet()
         assert self.spine.model.asked is None
         await self.spine.kill()
         outcomes = await self.spine.outcomes()
@@ -249,8 +254,20 @@ def _journal(connection: sa.Connection) -> Journal:
     return found
 
 
-TestSessions = pytest.mark.timeout(120)(Sessions.TestCase)
-TestSessions.settings = settings(max_examples=share(40), stateful_step_count=14, deadline=None)
+def test_an_edit_that_a_death_cut_is_made_again_before_the_last_look() -> None:
+    """The answer is of two parts: a placeholder, which the cut edit was to fill, and one more behind it."""
+    machine = Sessions()
+    machine.spine.channel.fates.extend([None, Hang()])
+    machine.command(user="p1", words="/mode followup", settled=True)
+    machine.crash()
+    machine.teardown()
+
+
+@pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both
+class TestSessions(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    """As many examples as there is time for in every run."""
+
+    settings = settings(max_examples=share(40), stateful_step_count=14, deadline=None)
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -13,17 +12,6 @@ from gateway import telemetry
 from gateway.safety.redaction import REDACTED, Redactor
 
 TOKEN = "123456789:" + "AbC-_" * 7
-
-
-@pytest.fixture(autouse=True)
-def _restored_logging() -> Iterator[None]:
-    root = logging.getLogger()  # noqa: TID251  the libraries' logging is what is tested
-    handlers, level, ours = list(root.handlers), root.level, structlog.get_config()
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
-    structlog.configure(**ours)
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
