@@ -76,7 +76,16 @@ _VAGUE_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.vague}; {SPANISH
 _TIME_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.times}; {SPANISH.times}".split("; "), 0))
 
 
-_BEGINS = BEGINS_AMOUNT | BEGINS_DAY | BEGINS_CLOCK | _VAGUE_PHRASES.keys() | _TIME_PHRASES.keys() | _AT
+_SHORT_WEEKDAYS = {"sat": "saturday", "sun": "sunday"}
+_BEGINS = (
+    _SHORT_WEEKDAYS.keys()
+    | BEGINS_AMOUNT
+    | BEGINS_DAY
+    | BEGINS_CLOCK
+    | _VAGUE_PHRASES.keys()
+    | _TIME_PHRASES.keys()
+    | _AT
+)
 """With any other word no time, amount or day begins."""
 
 
@@ -274,8 +283,22 @@ class _ChunkReader:
         plural = self._words[at].plain == "los" and at + 1 < len(self._words)
         if plural:
             return None
+        if self._words[at].plain in _SHORT_WEEKDAYS and (chunk := self._short_weekday(at)) is not None:
+            return chunk
         found = read_day(self._words, at, self._today)
         return None if found is None else Chunk(found.role, at, found.end, day=found)
+
+    def _short_weekday(self, at: int) -> Chunk | None:
+        """As "sat: chess 30 min": a day, where a colon stands behind it and no word before."""
+        if (
+            self._words[at + 1 : at + 2]
+            and self._words[at + 1].text == ":"
+            and not (at and self._words[at - 1].is_name)
+        ):
+            said = _SHORT_WEEKDAYS[self._words[at].plain]
+            found = read_day([replace(self._words[at], text=said, plain=said)], 0, self._today)
+            return None if found is None else Chunk(found.role, at, at + 1, day=found)
+        return None
 
     def _skill(self, at: int) -> Chunk | None:
         found = self._skills.find(self._words, at)

@@ -183,7 +183,9 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
     """Practice of which it is not said what it was, or how long."""
     for clause in clauses:
-        open_to_doubt = (None, Twist.DOUBT, Twist.UNCLEAR) if clause.is_cut else (None, Twist.DOUBT)
+        open_to_doubt = (
+            (None, Twist.DOUBT, Twist.UNCLEAR) if clause.is_cut and clause is clauses[0] else (None, Twist.DOUBT)
+        )
         if clause.block not in open_to_doubt or clause.is_aside or clause.is_asked:
             continue
         says = clause.is_cut or clause.verb is not None or clause.has(WordRole.LOG)
