@@ -22,12 +22,17 @@ def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str,
         (code,) = _expect(arguments, "code")
         return await operations.approve(code, by)
 
+    async def find(arguments: dict[str, JsonValue]) -> JsonValue:
+        (words,) = _expect(arguments, "words")
+        return await operations.find_users(words)
+
     return {
         "pairing.list": _reading_call(operations.list_requests),
         "pairing.approve": approve,
         "pairing.deny": _changing_call(operations.deny, "request", by=by),
         "pairing.block": _changing_call(operations.block, "who", by=by),
         "users.list": _reading_call(operations.users),
+        "users.find": find,
         "users.audit": _reading_call(operations.audit),
         "users.role": _changing_call(operations.set_role, "who", "role", by=by),
         "users.revoke": _changing_call(operations.revoke, "who", "account", by=by),

@@ -67,6 +67,12 @@ def person_shown(person: Person, names: Lookalikes) -> dict[str, JsonValue]:
     }
 
 
+def search_words(person: Person) -> str:
+    """All by which one person is looked for."""
+    told = (person.display_name, person.role, person.user_id, *person.identities, *person.grants, *person.policy_grants)
+    return "\n".join(told).casefold()
+
+
 def invite_shown(invite: Invite, now: datetime) -> dict[str, JsonValue]:
     """One invitation and what became of it."""
     return {

@@ -31,6 +31,7 @@ from gateway.texts import HARNESS
 T = TypeVar("T")
 
 LEAST_NUMBER_CHARS = 4
+MOST_FOUND = 200  # people that one page shows
 
 Say = Callable[[Connection, Approved, str, str], None]
 """Put a message for who was let in into the outbox: connection, they, Markdown, cause. The same cause again adds none.
@@ -106,7 +107,8 @@ class AccessOperations:
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
-        pending, known = await self._store.read(rows.pending), await self._store.read(people.everybody)
+        pending = await self._store.read(rows.pending)
+        known = await self._store.read(people.everybody) if pending else []
         return listing.requests_shown(pending, known, self._clock())
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
@@ -265,6 +267,14 @@ class AccessOperations:
         known = await self._store.read(people.everybody)
         names = listing.lookalikes(known)
         return [listing.person_shown(person, names) for person in known]
+
+    async def find_users(self, words: str) -> dict[str, JsonValue]:
+        """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
+        known, wanted = await self._store.read(people.everybody), words.strip().casefold()
+        found = [person for person in known if wanted in listing.search_words(person)]
+        names = listing.lookalikes(known)
+        shown: list[JsonValue] = [listing.person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
+        return {"users": shown, "count": len(found)}
 
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
         return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))

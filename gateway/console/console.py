@@ -31,7 +31,6 @@ from gateway.telemetry import RECENT
 PATH = "/console"
 COOKIE = "tenk_console"
 MOST_ROWS = 50
-MOST_PEOPLE = 200
 
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 Handlers = Mapping[str, Handler]
@@ -271,11 +270,10 @@ async def _overview(asked: _Asked) -> Data:
 
 
 async def _people(asked: _Asked) -> Data:
-    wanted = asked.query.get("q", "").strip().casefold()
-    known = await asked.rows("users.list")
-    found = [user for user in known if wanted in json.dumps(user, ensure_ascii=False).casefold()]
-    shown: Data = {"users": found[-MOST_PEOPLE:][::-1], "count": len(found), "q": wanted}
-    return {**shown, "requests": await asked.rows("pairing.list")}
+    wanted = asked.query.get("q", "").strip()
+    found = await asked.calls["users.find"]({"words": wanted})
+    assert isinstance(found, dict), "it answers an object"
+    return {**found, "q": wanted, "requests": await asked.rows("pairing.list")}
 
 
 async def _sessions(asked: _Asked) -> Data:
@@ -318,24 +316,18 @@ async def _outbox(asked: _Asked) -> Data:
 
 async def _usage(asked: _Asked) -> Data:
     days = asked.query.get("days", "14")
-    rows = await asked.rows("usage", {"days": days})
-    by_day: dict[str, dict[str, int]] = {}
-    for row in rows:
-        day = by_day.setdefault(str(row["day"]), {"tokens": 0, "microusd": 0, "calls": 0})
-        day["calls"] += _int(row["calls"])
-        day["tokens"] += _int(row["input_tokens"]) + _int(row["output_tokens"])
-        day["microusd"] += _int(row["cost_microusd"])
+    found = await asked.calls["usage.summary"]({"days": days})
+    assert isinstance(found, dict), "it answers an object"
+    by_day = found["days"] if isinstance(found["days"], dict) else {}
+    sums = [day for day in by_day.values() if isinstance(day, dict)]
     at = [int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) for day in by_day]
-    series = {name: [day[name] for day in by_day.values()] for name in ("tokens", "microusd", "calls")}
+    series = {name: [day[name] for day in sums] for name in ("tokens", "microusd", "calls")}
+    rows = _list_of(found["rows"])
     return {"rows": rows[::-1], "days": days, "by_day": by_day, "charts": {"at": at, **series}}
 
 
-def _int(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0
-
-
 async def _audit(asked: _Asked) -> Data:
-    return {"rows": (await asked.rows("users.audit"))[:MOST_PEOPLE]}
+    return {"rows": await asked.rows("users.audit")}
 
 
 # ---------------------------------------------------------------- how it is written

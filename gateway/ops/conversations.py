@@ -30,14 +30,15 @@ EXPORTED_AT_ONCE = 50
 def conversation_calls(store: Store, tenant: str = DEFAULT_TENANT) -> Mapping[str, Handler]:
     """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
 
-    async def names() -> dict[str, str]:
-        return {person.user_id: shown_name(person.display_name) for person in await store.read(people.everybody)}
+    async def names(*shown: ConversationHead | TurnHead) -> dict[str, str]:
+        query = partial(people.names_of, user_ids={row.user_id for row in shown})
+        return {user_id: shown_name(name) for user_id, name in (await store.read(query)).items()}
 
     async def list_all(arguments: dict[str, JsonValue]) -> JsonValue:
         most, person = _number(arguments, "most", MOST_LISTED), arguments.get("person")
         whose = None if person is None else await _person(store, str(person))
         heads = await store.read(partial(list_heads, tenant=tenant, most=most, user_id=whose))
-        known = await names()
+        known = await names(*heads)
         return [_head_shown(head, known) for head in heads]
 
     async def show(arguments: dict[str, JsonValue]) -> JsonValue:
@@ -49,7 +50,7 @@ def conversation_calls(store: Store, tenant: str = DEFAULT_TENANT) -> Mapping[st
             return head, turns, hops(connection, tenant, turn_ids=[turn.id for turn in turns])
 
         head, turns, way = await store.read(read)
-        known = await names()
+        known = await names(head, *turns)
         return {
             "session": _head_shown(head, known),
             "turns": [_turn_shown(turn, known) for turn in turns],
@@ -65,7 +66,7 @@ def conversation_calls(store: Store, tenant: str = DEFAULT_TENANT) -> Mapping[st
             return head, [(turn, events_of_turn(connection, turn.id)) for turn in turns]
 
         head, turns = await store.read(read)
-        known = await names()
+        known = await names(head, *(turn for turn, _ in turns))
         return {
             "session": _head_shown(head, known),
             "turns": [_turn_shown(turn, known) | {"events": _to_export(events)} for turn, events in turns],
@@ -98,6 +99,8 @@ def _only(found: list[ConversationHead]) -> ConversationHead:
 
 async def _person(store: Store, who: str) -> str:
     """The user of a sender, an id or its end."""
+    if await store.read(partial(people.person_of, user_id=who)) is not None:
+        return who
     known = await store.read(people.everybody)
     found = {
         person.user_id

@@ -3,7 +3,7 @@
 Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from gateway.store import people
 from gateway.store.outbox import IS_FAILED, IS_OPEN, Action, PartState
-from gateway.store.tables.people import pairing_requests, users
+from gateway.store.tables.people import pairing_requests
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
 
@@ -76,7 +76,8 @@ def inbox_lines(
     """The newest rows of a tenant, newest first; of one outcome, or of any."""
     where = [inbox.c.tenant_id == tenant]
     if outcome is not None:
-        where.append(inbox.c.outcome.is_(None) if outcome == OPEN else inbox.c.outcome == outcome)
+        few = sa.select(inbox.c.id).where(inbox.c.outcome.is_(None))  # found by their index, which holds no others
+        where.append(inbox.c.id.in_(few) if outcome == OPEN else inbox.c.outcome == outcome)
     if before_id is not None:
         where.append(inbox.c.id < before_id)
     return read_inbox(connection, where, limit)
@@ -88,7 +89,7 @@ def read_inbox(
     """The newest rows of which all this holds, newest first; or the `oldest`, those first."""
     order = inbox.c.id if oldest else inbox.c.id.desc()
     found = connection.execute(sa.select(inbox).where(*where).order_by(order).limit(limit)).all()
-    names = _names(connection, {row.user_id for row in found if row.user_id})
+    names = people.names_of(connection, {row.user_id for row in found if row.user_id})
     return [
         InboxLine(
             id=row.id, admitted_at=row.admitted_at, account=f"{row.channel}:{row.account}", chat=row.chat,
@@ -141,7 +142,7 @@ def _to_lines(connection: sa.Connection, found: Sequence[sa.Row[tuple[object, ..
     of_lanes = sa.select(parked_lanes.c.lane, parked_lanes.c.reason).where(parked_lanes.c.lane.in_(lanes))
     parked = {row.lane: row.reason for row in connection.execute(of_lanes)} if lanes else {}
     whose = _whom_causes_answer(connection, {row.cause for row in found})
-    names = _names(connection, set(whose.values()))
+    names = people.names_of(connection, set(whose.values()))
     return [
         OutboxLine(
             id=row.id, state=row.state, account=f"{row.channel}:{row.account}", chat=row.chat, thread=row.thread,
@@ -168,11 +169,6 @@ def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str
     by_row = {row.id: row.user_id for row in connection.execute(of_rows) if row.user_id} if row_of else {}
     found = {cause: by_turn[turn] for cause, turn in turn_of.items() if turn in by_turn}
     return found | {cause: by_row[number] for cause, number in row_of.items() if number in by_row}
-
-
-def _names(connection: sa.Connection, user_ids: set[str]) -> Mapping[str, str]:
-    query = sa.select(users.c.id, users.c.display_name).where(users.c.id.in_(user_ids))
-    return {row.id: row.display_name for row in connection.execute(query)} if user_ids else {}
 
 
 @dataclass(frozen=True, slots=True)

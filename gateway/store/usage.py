@@ -38,9 +38,13 @@ class UsageSum:
 
 
 def usage_sums(
-    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None
-) -> list[UsageSum]:
-    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first."""
+    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None,
+    newest: int | None = None,
+) -> list[UsageSum]:  # fmt: skip
+    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first.
+
+    `newest`: only so many of them, of the newest days.
+    """
     day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
     query = (
         sa.select(
@@ -56,11 +60,30 @@ def usage_sums(
         )
         .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
         .group_by(day, usage.c.user_id, usage.c.model)
-        .order_by(day, usage.c.user_id, usage.c.model)
+        .order_by(day.desc(), usage.c.user_id.desc(), usage.c.model.desc())
+        .limit(newest)
     )
     if user_id is not None:
         query = query.where(usage.c.user_id == user_id)
-    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)]
+    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)][::-1]
+
+
+def usage_by_day(
+    connection: sa.Connection, tenant: str, since: datetime, until: datetime
+) -> list[tuple[date, int, int, int | None]]:
+    """Of each day its calls, their tokens, and what those of known cost cost; oldest day first."""
+    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
+    tokens = (sa.func.coalesce(sa.func.sum(usage.c[name]), 0) for name in _COUNTED[:2])
+    query = (
+        sa.select(day, sa.func.count(), sa.cast(sum(tokens, sa.literal(0)), sa.BigInteger), _COST)
+        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
+        .group_by(day)
+        .order_by(day)
+    )
+    return [
+        ((EPOCH + timedelta(days=days)).date(), calls, used, cost)
+        for days, calls, used, cost in connection.execute(query)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

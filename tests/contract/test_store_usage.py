@@ -12,7 +12,7 @@ from gateway.store.engine import Store
 from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
-from gateway.store.usage import UsageSum, UsageTotal, usage_since, usage_sums
+from gateway.store.usage import UsageSum, UsageTotal, usage_by_day, usage_since, usage_sums
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -47,6 +47,11 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
         UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 10, None, 2, unpriced=2),
         UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2, unpriced=2),
     ] == await store.read(query)
+    newest = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT - timedelta(1), MIDNIGHT + timedelta(1), newest=1))
+    assert [("bob", 2)] == [(row.user_id, row.calls) for row in newest]
+    assert [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_020, None)] == await store.read(
+        lambda c: usage_by_day(c, "t", MIDNIGHT - timedelta(1), MIDNIGHT + timedelta(1))
+    )
 
 
 async def test_one_person_sees_their_own(store: Store) -> None:

@@ -121,6 +121,9 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             _, page = await owner.get("/people")
             assert "Ben &lt;b&gt;" in page
             assert "<b>" not in page.partition("Ask to be let in")[2].partition("</table>")[0]
+            _, page = await owner.get("/people?q=ANA")
+            assert (True, True) == ("Ana <small>" in page, "with “ANA” (1)" in page)
+            assert "with “nobody” (0)" in (await owner.get("/people?q=nobody"))[1]
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="approve", request=asked["request"])
             assert (200, True) == (status, "is let in." in page)
             await here.told(BEN, "You are in")
