@@ -310,13 +310,18 @@ def _join_key(channel: str, scope: str, sender: str) -> str:
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
 
 
+_senders = sa.select(identities.c.user_id, identities.c.channel, identities.c.scope, identities.c.sender)
+_grants = sa.select(grants.c.user_id, grants.c.channel, grants.c.account, grants.c.granted_by)
+_users = sa.select(*(column for column in users.c if column is not users.c.created_at))  # instants are slow to read
+
+
 def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:
     chosen = sa.select(users.c.id).where(which)
     senders = _group(
         (row.user_id, _join_key(row.channel, row.scope, row.sender))
-        for row in connection.execute(sa.select(identities).where(identities.c.user_id.in_(chosen)))
+        for row in connection.execute(_senders.where(identities.c.user_id.in_(chosen))).all()
     )
-    granted = connection.execute(sa.select(grants).where(grants.c.user_id.in_(chosen))).all()
+    granted = connection.execute(_grants.where(grants.c.user_id.in_(chosen))).all()
     joined = connection.execute(sa.select(users.c.joined, users.c.id).where(users.c.joined.in_(chosen)))
     joined_to = _group((row.joined, row.id) for row in joined)
     by_people = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
@@ -337,7 +342,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             model=row.model,
             joined=joined_to.get(row.id, frozenset()),
         )
-        for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))
+        for row in connection.execute(_users.where(which).order_by(users.c.id)).all()
     ]
 
 
