@@ -149,7 +149,7 @@ _NO = _whole(
     "d[eé]jalo",
 )  # fmt: skip
 _WORDS = (
-    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:(?:it|that)\s+)?back\b"
+    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|revierte|revertir)\b|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:eso|esto)\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
@@ -194,13 +194,15 @@ _WORDS = (
                             r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
                             r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
+                            r"|\b(?:show|give|tell|what|dame|dime|muestra\w*|cu[aá]l)\b[^\n]{0,30}\btotals?\b"
                             r"|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
                             r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
-    (Intent.SKILLS, _pattern(r"\bskills?\b|\bwhat\s+am\s+i\s+(?:tracking|learning|practi[cs]ing)\b"
+    (Intent.SKILLS, _pattern(r"\bskills?\b|\b(?:am\s+i|are\s+you)\s+(?:track|logg|record)ing\s+(?:any|some)"
+                             r"|\bllev[ao]s?\s+(?:el\s+|un\s+)?registro\s+de\s+(?:algo|qu[eé])\b|\bwhat\s+am\s+i\s+(?:tracking|learning|practi[cs]ing)\b"
                              r"|\bqu[eé]\s+estoy\s+(?:registrando|practicando|aprendiendo)\b|\binstrument(?:s|os)\b"
                              r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),

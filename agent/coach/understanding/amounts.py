@@ -27,6 +27,7 @@ _JOINED = frozenset(".,:/+-−–")
 _BETWEEN = frozenset({"-", "–", "—", "or", "o", "to", "a"})
 _BEHIND_BARE_MINUTES = frozenset({"", ",", ".", "!", *_OF, "con", "on", "with", "today", "hoy", "ayer", "yesterday"})
 _FRACTIONS = {"1/2": Fraction(30), "1/4": Fraction(15), "3/4": Fraction(45)}
+_SIGNS = {"½": Fraction(30), "¼": Fraction(15), "¾": Fraction(45)}
 _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
@@ -49,7 +50,11 @@ _EMPHASIS = frozenset(
     }
 )
 _ONE_MORE = frozenset({"another", "otra", "otro"})
-_ONE_HOUR = frozenset({"hour", "hora", "horita"})
+_ONE_HOUR = frozenset({"hour", "hr", "hora", "horita"})
+_SAID_QUARTERS = frozenset({1, 3})
+"""Of an hour; "2 quarter hours" may be two and a quarter."""
+
+_EACH = frozenset({"each", "apiece"})
 BEGINS_AMOUNT = frozenset({*_NUMBERS, "couple", "par"}) | _ONES | _ONE_MORE | _EMPHASIS | _HALF | _QUARTER | _ONE_HOUR
 """Words, without accents, with which an amount can begin; figures aside."""
 
@@ -84,6 +89,9 @@ def read_number(words: Sequence[Word], at: int) -> tuple[Fraction, int] | None:
     if word.plain not in _NUMBERS:
         return _couple(words, at)
     value, end = _NUMBERS[word.plain], at + 1
+    if word.plain == "ciento" and 0 < _NUMBERS.get(_plain(words, end), 0) < 100:
+        behind = read_number(words, end)
+        return (100 + behind[0], behind[1]) if behind is not None else None
     if value >= 20 and value % 10 == 0:
         ahead = _ones_behind(words, end)
         if ahead is not None:
@@ -93,7 +101,7 @@ def read_number(words: Sequence[Word], at: int) -> tuple[Fraction, int] | None:
 
 def _figures(words: Sequence[Word], at: int) -> tuple[Fraction, int] | None:
     whole, _, part = words[at].text.replace(",", ".").partition(".")
-    if len(whole) > MAX_DIGITS or len(part) > 3:
+    if len(whole) > MAX_DIGITS or len(part) > 2:  # "1,040 minutes" is no minute and a bit
         return None
     value = Fraction(int(whole)) + (Fraction(int(part), 10 ** len(part)) if part else 0)
     if at + 1 < len(words) and words[at + 1].text in {"½", "¼", "¾"}:
@@ -147,7 +155,10 @@ def _times(words: Sequence[Word], at: int) -> Amount | None:
         return None
     end += 1 + (_plain(words, end + 1) in _OF)
     each = _number_and_unit(words, end) if end < len(words) else None
-    return None if each is None or each.vague else replace(each, minutes=each.minutes * number[0], short=False)
+    if each is None or each.vague:
+        return None
+    last = each.end + (_plain(words, each.end) in _EACH)
+    return replace(each, minutes=each.minutes * number[0], end=last, short=False)
 
 
 def _part_of_hour(words: Sequence[Word], at: int) -> Amount | None:
@@ -158,7 +169,7 @@ def _part_of_hour(words: Sequence[Word], at: int) -> Amount | None:
         end = _of_an_hour(words, at + 3)
         return Amount(fraction, end) if end else None
     number = read_number(words, at)
-    if number is not None and _plain(words, number[1]) in _QUARTER:
+    if number is not None and number[0] in _SAID_QUARTERS and _plain(words, number[1]) in _QUARTER:
         end = _of_an_hour(words, number[1] + 1)
         return Amount(15 * number[0], end) if end else None
     if _plain(words, start) in _QUARTER:
@@ -185,7 +196,7 @@ def _number_and_unit(words: Sequence[Word], at: int) -> Amount | None:
     if number is None:
         return None
     value, end = number
-    found = _colon(words, at) or _vague(words, end, at) or _and_a_half(words, value, end)
+    found = _colon(words, at) or _vague(words, end, at) or _and_a_part(words, value, end)
     if found is not None:
         return found
     end += _is_hyphen(words, end) or _plain(words, end) in _EMPHASIS
@@ -201,12 +212,35 @@ def _is_one_hour(words: Sequence[Word], at: int) -> bool:
     return _plain(words, at) in _EMPHASIS and _plain(words, at + 1) in _ONE_HOUR
 
 
-def _and_a_half(words: Sequence[Word], value: Fraction, end: int) -> Amount | None:
-    """As "two and a half hours"."""
-    half = end + 1 + (_plain(words, end + 1) == "a")
-    if _plain(words, end) in _AND and _plain(words, half) in _HALF and _plain(words, half + 1) in _HOURS:
-        return Amount((value + Fraction(1, 2)) * 60, half + 2, unit=60)
-    return None
+def _and_a_part(words: Sequence[Word], value: Fraction, end: int) -> Amount | None:
+    """As "two and a quarter hours", "2 1/4 h", "dos y media horas"."""
+    joined = _plain(words, end) in _AND or (_plain(words, end) == "-" and _plain(words, end + 1) in _AND)
+    start = end + joined + (_plain(words, end) == "-" and joined)
+    if not joined and not (start < len(words) and words[start].is_number):
+        return None
+    part = _part(words, start)
+    if part is None or value.denominator != 1:
+        return None
+    behind = part[1] + (_plain(words, part[1]) == "-")
+    return Amount(value * 60 + part[0], behind + 1, unit=60) if _plain(words, behind) in _HOURS else None
+
+
+def _part(words: Sequence[Word], at: int) -> tuple[Fraction, int] | None:
+    """The minutes of half an hour, or of its quarters, of which the hour is not said here: "a half", "3/4"."""
+    if _plain(words, at) in _SIGNS:
+        return _SIGNS[words[at].text], at + 1
+    fraction = _FRACTIONS.get("".join(word.text for word in words[at : at + 3]))
+    if fraction is not None:
+        return fraction, at + 3
+    start = at + (_plain(words, at) in _ONES)
+    start += start > at and _plain(words, start) == "-"
+    if _plain(words, start) in _HALF:
+        return Fraction(30), start + 1
+    number = (Fraction(1), start) if _plain(words, start) in _QUARTER else read_number(words, at)
+    if number is None or not 0 < number[0] < 4:
+        return None
+    end = number[1] + (_plain(words, number[1]) == "-")
+    return (number[0] * 15, end + 1) if _plain(words, end) in _QUARTER else None
 
 
 def _is_hyphen(words: Sequence[Word], at: int) -> bool:
@@ -255,7 +289,11 @@ def _bare_hour(words: Sequence[Word], at: int) -> Amount | None:
     if _plain(words, at) not in _ONE_HOUR:
         return None
     found = _hours(words, Fraction(1), at, False)
-    begins = (at == 0 or not words[at - 1].is_name) and _plain(words, at) == "hour" and _plain(words, at + 1) == "of"
+    begins = (
+        (at == 0 or not words[at - 1].text[0].isalnum())
+        and _plain(words, at) == "hour"
+        and _plain(words, at + 1) == "of"
+    )
     return found if begins or found.end > at + 1 else None
 
 
@@ -290,16 +328,12 @@ def _glued_minutes(words: Sequence[Word], value: Fraction, at: int) -> Amount | 
 
 def _minutes_behind(words: Sequence[Word], at: int, joined: bool) -> tuple[Fraction, int] | None:
     """The minutes behind hours, and where they end."""
-    start = at + (_plain(words, at) in _ONES)
-    if joined and _plain(words, start) in _HALF and _plain(words, start + 1) not in (_HOURS | _ONES):
-        return Fraction(30), start + 1
-    if joined and _plain(words, start) in _QUARTER and not _of_an_hour(words, start + 1):
-        return Fraction(15), start + 1
+    part = _part(words, at) if joined else None
+    if part is not None:
+        return part[0], _of_an_hour(words, part[1]) or part[1]
     number = read_number(words, at)
     if number is None or not 0 < number[0] < 60:
         return None
-    if joined and _plain(words, number[1]) in _QUARTER:
-        return number[0] * 15, number[1] + 1
     if _plain(words, number[1]) in _MINUTES:
         return number[0], number[1] + 1
     return number if _are_bare_minutes(words, at, number, joined) else None

@@ -3,9 +3,10 @@
 One walk through the message. Where the two languages disagree on a word, the language of the message decides.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.coach.understanding.amounts import BEGINS_AMOUNT, read_amount, read_number
@@ -75,7 +76,16 @@ _VAGUE_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.vague}; {SPANISH
 _TIME_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.times}; {SPANISH.times}".split("; "), 0))
 
 
-_BEGINS = BEGINS_AMOUNT | BEGINS_DAY | BEGINS_CLOCK | _VAGUE_PHRASES.keys() | _TIME_PHRASES.keys() | _AT
+_SHORT_WEEKDAYS = {"sat": "saturday", "sun": "sunday"}
+_BEGINS = (
+    _SHORT_WEEKDAYS.keys()
+    | BEGINS_AMOUNT
+    | BEGINS_DAY
+    | BEGINS_CLOCK
+    | _VAGUE_PHRASES.keys()
+    | _TIME_PHRASES.keys()
+    | _AT
+)
 """With any other word no time, amount or day begins."""
 
 
@@ -115,7 +125,67 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         object.__setattr__(chunk, "plain", said)  # just made, and nobody else's yet
         at = chunk.end
         found.append(chunk)
+    _cut_amounts(found)
     return in_context(found)
+
+
+_AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT})
+_PARTS = frozenset([
+    "half", "halves", "media", "medias", "medio", "medios", "mitad", "quarter", "quarters", "cuarto", "cuartos",
+    "cuartito", "third", "thirds", "tercio", "tercios", "fifth", "fifths", "quinto", "quintos", "bit", "pico", "algo",
+    "something", "change", "odd", "poco", "poquito", "tad", "twice", "thrice", "double", "doble", "triple", "dozen",
+    "dozens", "docena", "docenas", "second", "seconds", "segundo", "segundos", "sec", "secs", "s", "hundred",
+    "hundreds", "thousand", "thousands", "mil", "cien", "doscientos", "trescientos", "cuatrocientos", "quinientos",
+    "seiscientos", "setecientos", "ochocientos", "novecientos", "several", "few", "many", "multiple", "varios",
+    "varias", "algunas", *"½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
+])  # fmt: skip
+"""Words that make more or less of an amount beside them."""
+
+_ADDS = frozenset([
+    "and", "y", "e", "&", "n", "+", "-", "–", "plus", "mas", "con", "with", "less", "minus", "menos", "short", "shy",
+    "under", "over", "off", "x", "×", "*", "times", "por", "/", "of", "de", "a", "an", "the", "un", "una", "la", "el",
+    "another", "otros", "otras", "other", "further", "more", "than", "para", "past", "that", "or", "so", "o", "asi",
+    "sessions", "sesiones", "rounds", "rondas", "series", "sets", "lots", "blocks", "bloques", "tandas", "veces",
+    "point", "punto", "coma", "or so", "o asi", "mas o menos", "more or less",
+])  # fmt: skip
+_ENTRY = frozenset({WordRole.SKILL, WordRole.DAY, WordRole.STOP, WordRole.DID, WordRole.PRACTISED, WordRole.SUBJECT})
+"""Roles beside which an amount ends, whatever their words are."""
+
+_OF_HOUR = re.compile("hal|quart|cuart|medi|[/½¼¾]")
+_COUNTS = frozenset({WordRole.CONTENT, WordRole.PRACTICE, WordRole.OTHER})
+MAX_BETWEEN = 4
+
+
+def _cut_amounts(chunks: list[Chunk]) -> None:
+    """Amounts beside a number or a fraction that none of them took ("two hours and a third") are no clear ones."""
+    for at, chunk in enumerate(chunks):
+        if chunk.role in _AMOUNTS and (_is_cut(chunks, at, -1) or _is_cut(chunks, at, 1)):
+            chunks[at] = replace(chunk, role=WordRole.AMOUNT_VAGUE, twist=Twist.DOUBT)
+
+
+def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
+    """Whether such a number or fraction stands on this side of an amount."""
+    for far in range(1, MAX_BETWEEN + 1):
+        place = at + far * step
+        if not 0 <= place < len(chunks) or (chunks[place].role in _ENTRY and chunks[place].plain != "punto"):
+            return False
+        chunk = chunks[place]
+        if not _PARTS.isdisjoint(chunk.plain.split()) or chunk.role in _AMOUNTS or chunk.role is WordRole.AMOUNT_VAGUE:
+            return True
+        if chunk.role is WordRole.NUMBER:
+            return _is_of_amount(chunks, at, place)
+        comma = chunk.plain == "," and far == 1 and step > 0
+        if not comma and chunk.plain not in _ADDS:
+            return False
+    return False
+
+
+def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
+    """Whether a number belongs to an amount: not in "45 min, 3 songs", nor in "guitar 4 an hr"."""
+    if number < at:
+        return number + 1 < at or chunks[number].plain != "4" or _OF_HOUR.search(chunks[at].plain) is not None
+    things = chunks[number + 1 : number + 2]
+    return not things or things[0].role not in _COUNTS or things[0].plain in _PARTS
 
 
 class _ChunkReader:
@@ -213,8 +283,22 @@ class _ChunkReader:
         plural = self._words[at].plain == "los" and at + 1 < len(self._words)
         if plural:
             return None
+        if self._words[at].plain in _SHORT_WEEKDAYS and (chunk := self._short_weekday(at)) is not None:
+            return chunk
         found = read_day(self._words, at, self._today)
         return None if found is None else Chunk(found.role, at, found.end, day=found)
+
+    def _short_weekday(self, at: int) -> Chunk | None:
+        """As "sat: chess 30 min": a day, where a colon stands behind it and no word before."""
+        if (
+            self._words[at + 1 : at + 2]
+            and self._words[at + 1].text == ":"
+            and not (at and self._words[at - 1].is_name)
+        ):
+            said = _SHORT_WEEKDAYS[self._words[at].plain]
+            found = read_day([replace(self._words[at], text=said, plain=said)], 0, self._today)
+            return None if found is None else Chunk(found.role, at, at + 1, day=found)
+        return None
 
     def _skill(self, at: int) -> Chunk | None:
         found = self._skills.find(self._words, at)

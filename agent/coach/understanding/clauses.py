@@ -74,6 +74,11 @@ class Clause:
         return sorted((named or done).values(), key=lambda chunk: chunk.start)
 
     @cached_property
+    def is_cut(self) -> bool:
+        """Whether a part of an amount stands beside it that was not read: "two hours and a third"."""
+        return any(chunk.role is WordRole.AMOUNT_VAGUE and chunk.twist is not None for chunk in self.chunks)
+
+    @cached_property
     def days(self) -> list[Chunk]:
         """The days it names."""
         return [chunk for chunk in self.chunks if chunk.day is not None]

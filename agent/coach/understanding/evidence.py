@@ -169,6 +169,8 @@ def _is_compound(clause: Clause, skill: int) -> bool:
     says = behind and (behind[0].role is WordRole.CONTENT or behind[0].twist is Twist.SELF)
     if not says or clause.chunks[skill].end != behind[0].start:
         return False
+    if behind[0].twist is Twist.SELF and clause.verb is not None and clause.verb > skill:
+        return False  # "una hora de ajedrez me he metido"
     before = [chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.OF]
     in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
     doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
@@ -235,7 +237,8 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
-    if done and behind is not None and behind.sentence == clause.sentence and _names_one(behind):
+    near = behind is not None and (behind.sentence == clause.sentence or _is_called(clauses, at))
+    if done and behind is not None and near and _names_one(behind):
         return Candidate(amount, behind.skills[0], at, at + 1)
     if (
         clause.is_bare
@@ -283,6 +286,13 @@ def _calls_out(clause: Clause, amount: Clause) -> bool:
     """As "Drums! 35 minutes!", "Did my Japanese. 40 mins.": two sentences, one entry."""
     says = clause.is_bare or clause.has_subject or clause.verb == 0
     return says and amount.is_bare and not amount.days and not clause.is_asked
+
+
+def _is_called(clauses: Sequence[Clause], at: int) -> bool:
+    """As "Ninety minutes. Chess.": two sentences of nothing but one amount and one skill, and no other is named."""
+    amounts = [chunk for clause in clauses for chunk in clause.chunks if chunk.role in AMOUNTS]
+    skills = [chunk for clause in clauses for chunk in clause.skills]
+    return len(clauses[at].chunks) == len(clauses[at + 1].chunks) == len(amounts) == len(skills) == 1
 
 
 def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:

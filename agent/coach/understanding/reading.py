@@ -88,7 +88,8 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     standing = found.standing
     if any(entry.amount.minutes > DAY_MINUTES for entry in standing):
         return Heard(Certainty.NOTHING, twist=Twist.TOO_LONG)
-    if standing and found.is_clear and all(entry.is_sure for entry in standing):
+    cut = any(clause.is_cut for clause in clauses)
+    if standing and found.is_clear and not cut and all(entry.is_sure for entry in standing):
         return _sure(message, found)
     if found.entries and not standing:
         return Heard(Certainty.NOTHING, twist=_twist_of(chunks))
@@ -182,9 +183,12 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
     """Practice of which it is not said what it was, or how long."""
     for clause in clauses:
-        if clause.block not in (None, Twist.DOUBT) or clause.is_aside or clause.is_asked:
+        open_to_doubt = (
+            (None, Twist.DOUBT, Twist.UNCLEAR) if clause.is_cut and clause is clauses[0] else (None, Twist.DOUBT)
+        )
+        if clause.block not in open_to_doubt or clause.is_aside or clause.is_asked:
             continue
-        says = clause.verb is not None or clause.has(WordRole.LOG)
+        says = clause.is_cut or clause.verb is not None or clause.has(WordRole.LOG)
         amounts, vague = clause.amounts, clause.has(WordRole.AMOUNT_VAGUE)
         if (
             clause.skills
