@@ -49,7 +49,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         waiting = await a_send_that_waits(here, address)
         here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
         with pytest.raises(GatewayError, match="failed at this"):
-            await here.operator("usage", {"days": "9" * 5_000})
+            await here.operator("usage.routes", {"days": "9" * 5_000})
         here.sim.say(1, "and now?")
         await here.told(1, "refuses this request")
         await here.settled()
