@@ -49,9 +49,11 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
 
+OPERATORS := console conversations groups linking operating operators reloading spans steering
+
 coverage: install  ## branches that the tests without processes reach; too few of them fail it
 	EXAMPLES=whole $(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
-		--ignore tests/attacks/test_growth.py \
+		$(OPERATORS:%=tests/journeys/test_%.py) --ignore tests/attacks/test_growth.py \
 		--cov --cov-report=term $(ARGS)
 
 check: install  ## lint, types, import contracts, house rules
