@@ -52,7 +52,7 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 OPERATORS := console conversations groups linking operating operators reloading spans steering
 
 coverage: install  ## branches that the tests without processes reach; too few of them fail it
-	EXAMPLES=whole $(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
+	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
 		$(OPERATORS:%=tests/journeys/test_%.py) --ignore tests/attacks/test_growth.py \
 		--cov --cov-report=term $(ARGS)
 

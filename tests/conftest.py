@@ -20,7 +20,7 @@ for profile, examples in (("sample", 25), ("whole", 100)):
     settings.register_profile(
         profile, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], print_blob=True
     )
-settings.load_profile(os.environ.get("EXAMPLES", "sample"))  # `make coverage` looks at the whole
+settings.load_profile(os.environ.get("EXAMPLES", "sample"))  # `whole`: four times as many
 
 
 structlog.configure(  # where a test configures nothing else; with `rich` one traceback takes longer than most tests
