@@ -8,18 +8,18 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlencode
 
 from aiohttp import web
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import BaseModel, JsonValue
 
 from channels.base import HttpRoute
 from channels.clocks import steady_now, steady_s
+from channels.web.bounds import address_of
 from channels.web.page_files import POLICY
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
@@ -27,6 +27,9 @@ from gateway.console.doors import ConsoleDoors, ConsoleVisitor
 from gateway.errors import GatewayError
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PATH = "/console"
 COOKIE = "tenk_console"
@@ -100,8 +103,13 @@ class _Asked:
 
     async def rows(self, name: str, arguments: dict[str, JsonValue] | None = None) -> list[dict[str, JsonValue]]:
         """The objects that a call lists."""
-        value = await self.calls[name](arguments or {})
-        return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+        return _list_of(await self.calls[name](arguments or {}))
+
+    async def found(self, name: str, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """The one object that a call answers."""
+        value = await self.calls[name](arguments)
+        assert isinstance(value, dict), "it answers an object"
+        return value
 
 
 Data = dict[str, object]
@@ -121,13 +129,6 @@ class Console:
     def __init__(self, deps: ConsoleDeps) -> None:
         """Nothing is served before the routes are mounted."""
         self._deps = deps
-        self._templates = Environment(
-            loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True,
-        )  # fmt: skip
-        self._templates.filters |= {
-            "when": _when, "short": _short, "usd": _usd, "ago": _ago, "json_text": json.dumps, "span": _span,
-        }  # fmt: skip
         self._pages = {
             "": _Page("overview.html", _overview, 4),
             "people": _Page("people.html", _people),
@@ -140,6 +141,19 @@ class Console:
             "config": _Page("config.html", self._config),
             "logs": _Page("logs.html", self._logs, 3),
         }
+
+    @cached_property
+    def _templates(self) -> "Environment":
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  0.1 s, for who opens a page
+
+        made = Environment(
+            loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+            lstrip_blocks=True,
+        )  # fmt: skip
+        made.filters |= {
+            "when": _when, "short": _short, "usd": _usd, "ago": _ago, "json_text": json.dumps, "span": _span,
+        }  # fmt: skip
+        return made
 
     def routes(self) -> tuple[HttpRoute, ...]:
         """Every path."""
@@ -162,7 +176,7 @@ class Console:
         return await self._deps.doors.visitor(token) if token else None
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
-        wait_s = self._deps.doors.wait_s(request.remote or "")
+        wait_s = self._deps.doors.wait_s(address_of(request.remote))
         if wait_s:
             again_s = str(int(wait_s) + 1)
             words = f"Too many tries; again in {again_s} s."
@@ -271,8 +285,7 @@ async def _overview(asked: _Asked) -> Data:
 
 async def _people(asked: _Asked) -> Data:
     wanted = asked.query.get("q", "").strip()
-    found = await asked.calls["users.find"]({"words": wanted})
-    assert isinstance(found, dict), "it answers an object"
+    found = await asked.found("users.find", {"words": wanted})
     return {**found, "q": wanted, "requests": await asked.rows("pairing.list")}
 
 
@@ -285,8 +298,7 @@ async def _sessions(asked: _Asked) -> Data:
 
 
 async def _session(asked: _Asked) -> Data:
-    found = await asked.calls["sessions.show"]({"id": asked.query.get("id", ""), "turns": 30})
-    assert isinstance(found, dict), "it answers an object"
+    found = await asked.found("sessions.show", {"id": asked.query.get("id", ""), "turns": 30})
     hops: dict[object, list[object]] = {}
     for hop in _list_of(found["hops"]):
         hops.setdefault(hop["turn"], []).append(hop)
@@ -316,8 +328,7 @@ async def _outbox(asked: _Asked) -> Data:
 
 async def _usage(asked: _Asked) -> Data:
     days = asked.query.get("days", "14")
-    found = await asked.calls["usage.summary"]({"days": days})
-    assert isinstance(found, dict), "it answers an object"
+    found = await asked.found("usage.summary", {"days": days})
     by_day = found["days"] if isinstance(found["days"], dict) else {}
     sums = [day for day in by_day.values() if isinstance(day, dict)]
     at = [int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) for day in by_day]

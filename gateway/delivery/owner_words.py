@@ -5,13 +5,14 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from channels.messages import DEFAULT_TENANT
+from channels.base import Channel
+from channels.messages import DEFAULT_TENANT, Address
 from gateway.access.roles import Role
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, outbox, people
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.outbox import OutboxPart
 from gateway.store.people import Person
 
@@ -36,18 +37,35 @@ class OwnerWords:
             lambda connection: outbox.put(connection, DEFAULT_TENANT, parts, self._clock()), then=self._delivery.publish
         )
 
-    async def parts(self, tenant: str, cause: str, text_of: Callable[[Person], str]) -> list[OutboxPart]:
-        """What each owner would be told; nothing where a channel does not load, which the log has said."""
+    async def parts(
+        self, tenant: str, cause: str, text_of: Callable[[Person], str], down: str = ""
+    ) -> list[OutboxPart]:
+        """What each owner would be told; nothing where a channel does not load, which the log has said.
+
+        Nobody is told through the account that is `down`, `CHANNEL:ACCOUNT`.
+        """
         parts: list[OutboxPart] = []
-        known = await self._store.read(people.everybody, lasting=True)
-        for owner in (person for person in known if (person.tenant, person.role) == (tenant, Role.OWNER)):
-            where = await self._store.read(partial(chats.own_chat, tenant=tenant, user_id=owner.user_id), lasting=True)
-            if where is None or not self._channels.is_configured(where):
-                continue
+        for owner, where in await self._store.read(partial(owner_chats, tenant=tenant, down=down), lasting=True):
             said = OutboundMessage(where, f"{cause}:{owner.user_id[-8:]}", text_of(owner), locale=owner.locale)
-            try:
-                async with asyncio.timeout(LOADS_S):
-                    parts += to_parts(await self._channels.when_loaded(where), said)
-            except TimeoutError:
-                continue
+            channel = await self._load(where)
+            if channel is not None:
+                parts += to_parts(channel, said)
         return parts
+
+    async def _load(self, where: Address) -> Channel | None:
+        if not self._channels.is_configured(where):
+            return None
+        try:
+            async with asyncio.timeout(LOADS_S):
+                return await self._channels.when_loaded(where)
+        except TimeoutError:
+            return None
+
+
+def owner_chats(connection: Connection, tenant: str, down: str = "") -> list[tuple[Person, Address]]:
+    """Each owner with the chat they were heard in last, on another account than the one that is `down`."""
+    found = []
+    for owner in people.holding(connection, tenant, Role.OWNER):
+        own = chats.own_chats(connection, tenant, owner.user_id)
+        found += [(owner, where) for where in own if f"{where.channel}:{where.account}" != down][:1]
+    return found

@@ -15,24 +15,20 @@ from functools import partial
 import structlog
 
 from agent.language import escape
-from channels.base import Channel
 from channels.clocks import Clock
-from channels.messages import DEFAULT_TENANT, Address
-from gateway.access.roles import Role
+from channels.messages import DEFAULT_TENANT
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
-from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.delivery.owner_words import OwnerWords, owner_chats
 from gateway.errors import StoreUnavailable
 from gateway.ops.status import Trouble
-from gateway.store import chats, outbox, people
+from gateway.store import outbox
 from gateway.store.alerts import Alert, keep_alerts, known_alerts
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import OutboxPart, OutboxRow
-from gateway.store.people import Person
 from gateway.texts import HARNESS
 
 LOOK_S = 5.0
-LOADS_S = 30.0
 GRACE = timedelta(seconds=60)
 """What is well again by then was never worth a message."""
 
@@ -104,7 +100,7 @@ class OwnerAlerts:
         """`look` finds what is wrong now, `GatewayStatus.troubles`."""
         self._store = store
         self._look = look
-        self._channels = channels
+        self._words = OwnerWords(store, channels, delivery, clock)
         self._delivery = delivery
         self._clock = clock
 
@@ -119,7 +115,7 @@ class OwnerAlerts:
         """Tell of what is new, and of what is over; in one commit with what is kept of it."""
         found, known = await self._look(), await self._store.read(known_alerts, lasting=True)
         result = review(found, known, now := self._clock())
-        if result.tellings and not await self._store.read(partial(_places, down="")):
+        if result.tellings and not await self._store.read(partial(owner_chats, tenant=DEFAULT_TENANT)):
             return  # there is nobody to be told yet: it is new to whoever comes
         parts = [part for telling in result.tellings for part in await self._parts(telling, now)]
         if result.kept or result.gone:
@@ -137,32 +133,11 @@ class OwnerAlerts:
             "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
             **({} if trouble is None else trouble.counts),
         }  # fmt: skip
-        parts: list[OutboxPart] = []
-        for owner, where in await self._store.read(partial(_places, down=down), lasting=True):
-            channel = await self._load(where)
-            if channel is not None:
-                text = HARNESS.text(owner.locale, f"alerts.{kind}" + ("" if trouble else "_over"), **values)
-                cause = f"alert:{place}:{owner.user_id[-8:]}"
-                parts += to_parts(channel, OutboundMessage(where, cause, text, locale=owner.locale))
-        return parts
-
-    async def _load(self, where: Address) -> Channel | None:
-        if not self._channels.is_configured(where):
-            return None
-        try:
-            async with asyncio.timeout(LOADS_S):
-                return await self._channels.when_loaded(where)
-        except TimeoutError:  # the log has said it
-            return None
-
-
-def _places(connection: Connection, down: str) -> list[tuple[Person, Address]]:
-    """Each owner with the chat they were heard in last, on another account than the one that is down."""
-    found = []
-    for owner in people.holding(connection, DEFAULT_TENANT, Role.OWNER):
-        own = chats.own_chats(connection, DEFAULT_TENANT, owner.user_id)
-        found += [(owner, where) for where in own if f"{where.channel}:{where.account}" != down][:1]
-    return found
+        said = f"alerts.{kind}" + ("" if trouble else "_over")
+        cause = f"alert:{place}"
+        return await self._words.parts(
+            DEFAULT_TENANT, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down
+        )
 
 
 def _keep(connection: Connection, result: Review, parts: Sequence[OutboxPart], now: datetime) -> list[OutboxRow]:

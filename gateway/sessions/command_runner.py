@@ -323,8 +323,11 @@ class CommandRunner:
             failpoint("command_pre")
             return replace(done, replies=outbox.put(connection, row.tenant, parts, now))
 
-        await self._store.write(job, then=lambda done: self._announce(session, row, wanted, done))
+        done = await self._store.write(job, then=lambda done: self._announce(session, row, done))
         failpoint("command_post")
+        ends = wanted.session is SessionAction.NEW or isinstance(wanted.session, ResumeConversation)
+        if ends and not done.before:
+            await self._user_items.end(row.event)
 
     def _act(
         self,
@@ -368,15 +371,13 @@ class CommandRunner:
                 return _Done([], person=keep_choice(connection, row, chosen, results, now))
         return _Done([])
 
-    def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
+    def _announce(self, session: Session, row: InboxRow, done: _Done) -> None:
         if done.before:  # a commit nobody heard of held: what it made is in the store alone
             session.conversation.forget()
             self._delivery.reread(row.event.address)
             self._bus.reread()
         if done.state is not None:
             session.go_on_in(done.state)
-        if (reply.session is SessionAction.NEW or isinstance(reply.session, ResumeConversation)) and not done.before:
-            self._tasks.create_task(self._user_items.end(row.event))
         session.drop_cleared(done.cleared)
         if done.said is not None:
             self._bus.publish(done.said)

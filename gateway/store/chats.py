@@ -57,11 +57,6 @@ def own_chats(connection: sa.Connection, tenant: str, user_id: str) -> list[Addr
     return [Address(row.channel, row.account, row.chat, None) for row in rows]
 
 
-def own_chat(connection: sa.Connection, tenant: str, user_id: str) -> Address | None:
-    """The first of those."""
-    return next(iter(own_chats(connection, tenant, user_id)), None)
-
-
 def _let_in(channel: str, account: str) -> sa.Select[str]:
     """The chats in which people asked who are let into the account by now."""
     asked, own = pairing_requests.c, identities.c

@@ -11,7 +11,7 @@ TOLD: list[Mapping[str, Any]] = []
 ANSWERS: dict[str, dict[str, Any]] = {}  # by point
 
 
-def note(given: Mapping[str, Any]) -> dict[str, Any]:
+async def note(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was set for the point."""
     TOLD.append(given)
     return ANSWERS.get(given["point"], {})
