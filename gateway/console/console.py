@@ -105,11 +105,10 @@ class _Asked:
         """The objects that a call lists."""
         return _list_of(await self.calls[name](arguments or {}))
 
-    async def found(self, name: str, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    async def item(self, name: str, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """The one object that a call answers."""
-        value = await self.calls[name](arguments)
-        assert isinstance(value, dict), "it answers an object"
-        return value
+        [item] = _list_of([await self.calls[name](arguments)])
+        return item
 
 
 Data = dict[str, object]
@@ -146,10 +145,8 @@ class Console:
     def _templates(self) -> "Environment":
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  0.1 s, for who opens a page
 
-        made = Environment(
-            loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True,
-        )  # fmt: skip
+        made = Environment(loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined)
+        made.trim_blocks = made.lstrip_blocks = True
         made.filters |= {
             "when": _when, "short": _short, "usd": _usd, "ago": _ago, "json_text": json.dumps, "span": _span,
         }  # fmt: skip
@@ -285,7 +282,7 @@ async def _overview(asked: _Asked) -> Data:
 
 async def _people(asked: _Asked) -> Data:
     wanted = asked.query.get("q", "").strip()
-    found = await asked.found("users.find", {"words": wanted})
+    found = await asked.item("users.find", {"words": wanted})
     return {**found, "q": wanted, "requests": await asked.rows("pairing.list")}
 
 
@@ -298,7 +295,7 @@ async def _sessions(asked: _Asked) -> Data:
 
 
 async def _session(asked: _Asked) -> Data:
-    found = await asked.found("sessions.show", {"id": asked.query.get("id", ""), "turns": 30})
+    found = await asked.item("sessions.show", {"id": asked.query.get("id", ""), "turns": 30})
     hops: dict[object, list[object]] = {}
     for hop in _list_of(found["hops"]):
         hops.setdefault(hop["turn"], []).append(hop)
@@ -328,7 +325,7 @@ async def _outbox(asked: _Asked) -> Data:
 
 async def _usage(asked: _Asked) -> Data:
     days = asked.query.get("days", "14")
-    found = await asked.found("usage.summary", {"days": days})
+    found = await asked.item("usage.summary", {"days": days})
     by_day = found["days"] if isinstance(found["days"], dict) else {}
     sums = [day for day in by_day.values() if isinstance(day, dict)]
     at = [int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) for day in by_day]
