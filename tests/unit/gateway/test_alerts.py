@@ -11,8 +11,9 @@ from agent.errors import FailureKind
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
+from gateway.delivery.owner_words import owner_chats
 from gateway.errors import StoreUnavailable
-from gateway.ops.alerts import OwnerAlerts, Review, _places, review
+from gateway.ops.alerts import OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelStanding, Trouble
 from gateway.store import alerts, outbox, people, reports
@@ -178,8 +179,8 @@ def test_nobody_is_told_through_what_is_down() -> None:
                     "tenant_id": "default", "channel": where.channel, "account": where.account, "chat": where.chat,
                     "thread": "", "direct": True, "user_id": person.user_id, "heard_at": NOON + minutes(minute),
                 })  # fmt: skip
-        assert ["telegram42"] == [where.chat for _, where in _places(connection, "")]
-        assert ["slack42"] == [where.chat for _, where in _places(connection, "telegram:main")]
+        assert ["telegram42"] == [where.chat for _, where in owner_chats(connection, "default", "")]
+        assert ["slack42"] == [where.chat for _, where in owner_chats(connection, "default", "telegram:main")]
 
 
 async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:
