@@ -68,9 +68,9 @@ class Store:
         self._engine = engine
         self._writer = Writer(engine.commit, probe)
         self._task: asyncio.Task[None] | None = None
-        self._whole = self  # not a tenant's part of it
+        self._whole: Store = self  # not a tenant's part of it
 
-    def of(self, tenant: str | None) -> Self:
+    def of(self, tenant: str | None) -> "Store":
         """The same store as one tenant sees it: jobs and queries meet its rows alone. None: all of it.
 
         It is opened and closed as a whole.

@@ -16,7 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 
 from gateway.errors import SchemaTooNew
-from gateway.store.schema import whole
+from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import SHARDS
 from gateway.store.tenancy import raise_wall
 
@@ -43,7 +43,7 @@ def upgrade(connection: sa.Connection, found: str | None, to: str = "head") -> N
         )
     command.upgrade(config, to)
     if to == "head":
-        raise_wall(connection, whole.sorted_tables)
+        raise_wall(connection, metadata.sorted_tables)
 
 
 def write_revision(message: str) -> Path:

@@ -114,7 +114,7 @@ def with_acting(compiled: SQLCompiler, fixed: dict[str, object]) -> Callable[[],
 
 
 @compiles(sa.Select)
-def _compile_select(select: sa.Select[Any], compiler: SQLCompiler, **options: Any) -> str:
+def _compile_select(select: sa.Select[Any], compiler: Any, **options: Any) -> Any:
     if _ACTING.get() is not None:
         state: Any = select._compile_state_factory(select, compiler)  # noqa: SLF001  `get_final_froms` compiles it anew
         froms = state._get_display_froms()  # noqa: SLF001  the same
@@ -123,14 +123,14 @@ def _compile_select(select: sa.Select[Any], compiler: SQLCompiler, **options: An
 
 
 @compiles(sa.Update)
-def _compile_update(update: sa.Update, compiler: SQLCompiler, **options: Any) -> str:
+def _compile_update(update: sa.Update, compiler: Any, **options: Any) -> Any:
     if _ACTING.get() is not None:
         update = update.where(*own_rows(update.table))
     return compiler.visit_update(update, **options)
 
 
 @compiles(sa.Delete)
-def _compile_delete(delete: sa.Delete, compiler: SQLCompiler, **options: Any) -> str:
+def _compile_delete(delete: sa.Delete, compiler: Any, **options: Any) -> Any:
     if _ACTING.get() is not None:
         delete = delete.where(*own_rows(delete.table))
     return compiler.visit_delete(delete, **options)
