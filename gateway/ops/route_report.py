@@ -14,7 +14,7 @@ from agent.transcript import Item, TurnStarted, Usage, fold
 from channels.messages import DEFAULT_TENANT
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Reader
 from gateway.store.usage import RecordedTurn, recorded_turns
 
 MOST_TURNS = 5_000
@@ -50,7 +50,7 @@ def _add(sums: dict[str, int], calls: Sequence[Usage]) -> None:
             sums[name] += getattr(used, name) or 0
 
 
-def route_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def route_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
     """`usage.routes {days}`: what light turns and all others used; for the control socket and CLI."""
 
     async def routes(arguments: dict[str, JsonValue]) -> JsonValue:

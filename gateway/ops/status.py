@@ -12,6 +12,8 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
+from gateway.access.calls import list_calls
+from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.server import PartHealth
@@ -19,10 +21,11 @@ from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
 from gateway.ops.instrumentation import REFUSED, ModelWatch
+from gateway.ops.reports import report_calls
 from gateway.ops.route_report import route_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
-from gateway.store.engine import Store
+from gateway.store.engine import Reader, Store
 from gateway.store.reports import failed_letters
 from gateway.store.usage import usage_by_day, usage_sums
 from gateway.supervision import Faults
@@ -187,9 +190,12 @@ class GatewayStatus:
         }
 
 
-def recorded_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def recorded_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
     """Whatever an operator may read of what is recorded, for the control socket and CLI."""
-    return {**_usage_calls(store, clock), **route_calls(store, clock), **conversation_calls(store)}
+    return {
+        **list_calls(AccessLists(store, clock)), **_usage_calls(store, clock), **route_calls(store, clock),
+        **conversation_calls(store), **report_calls(store, clock),
+    }  # fmt: skip
 
 
 class _Within(TypedDict):
@@ -198,7 +204,7 @@ class _Within(TypedDict):
     until: datetime
 
 
-def _usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def _usage_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
     """`usage {days}`: tokens and cost by UTC day, person and model, oldest first; for the control socket and CLI.
 
     `usage.summary {days}`: the sums of each day, and the newest of those rows: what one page shows.
