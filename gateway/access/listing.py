@@ -26,27 +26,36 @@ MOST_FOUND = 200  # people that one page shows
 class AccessLists:
     """What operators look at: read of a running gateway's store, or beside one that does not answer."""
 
-    def __init__(self, store: Reader, clock: Callable[[], datetime]) -> None:
-        """Nothing is changed in the store."""
+    def __init__(
+        self,
+        store: Reader,
+        clock: Callable[[], datetime],
+        everybody: Callable[[], Sequence[Person]] | None = None,
+    ) -> None:
+        """`everybody` is who is known to a running gateway; None: the store is asked. Nothing is changed in it."""
         self._reader = store
         self._clock = clock
+        self._everybody = everybody
+
+    async def _read_people(self) -> Sequence[Person]:
+        return await self._reader.read(people.everybody) if self._everybody is None else self._everybody()
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
         pending = await self._reader.read(pairing.pending)
-        known = await self._reader.read(people.everybody) if pending else []
+        known = await self._read_people() if pending else []
         return requests_shown(pending, known, self._clock())
 
     async def users(self) -> list[JsonValue]:
         """Everybody known, in the order they came."""
-        known = await self._reader.read(people.everybody)
+        known = await self._read_people()
         names = lookalikes(known)
         return [person_shown(person, names) for person in known]
 
     async def find_users(self, words: str) -> dict[str, JsonValue]:
         """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
-        known, wanted = await self._reader.read(people.everybody), words.strip().casefold()
-        found = [person for person in known if wanted in search_words(person)]
+        known, wanted = await self._read_people(), words.strip().casefold()
+        found = [person for person in known if not wanted or wanted in search_words(person)]
         names = lookalikes(known)
         shown: list[JsonValue] = [person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
         return {"users": shown, "count": len(found)}

@@ -97,9 +97,12 @@ class AccessOperations(AccessLists):
         changed: Callable[[AccessChange], None] = _nobody_listens,
         take_up: TakeUp = _nothing_kept,
         verdict: ShowVerdict = _no_cards,
+        everybody: Callable[[], Sequence[Person]] | None = None,
     ) -> None:
-        """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
-        super().__init__(store, clock)
+        """A running gateway passes a `changed` that updates its snapshot and wakes the lane, and who is in that
+        snapshot as `everybody`; else the store is asked.
+        """
+        super().__init__(store, clock, everybody)
         self._store = store
         self._key = key
         self._say = say
@@ -252,7 +255,7 @@ class AccessOperations(AccessLists):
         return await self._change(job, "access_revoked", by)
 
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
-        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+        return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
         self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
@@ -276,7 +279,7 @@ class AccessOperations(AccessLists):
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
@@ -285,7 +288,7 @@ class AccessOperations(AccessLists):
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")

@@ -20,6 +20,7 @@ from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
+from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessOperations
 from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
@@ -72,7 +73,7 @@ async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) 
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as store:
-            return await recorded_calls(store, _now)[name](arguments)
+            return await recorded_calls(store, _now, AccessLists(store, _now))[name](arguments)
 
 
 def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
@@ -130,7 +131,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 **access_calls(operations),
                 **invite_calls(inviting),
                 **key_calls(KeyOperations(store, _now)),
-                **recorded_calls(store, _now),
+                **recorded_calls(store, _now, operations),
                 **letter_calls(DeadLetters(store, _now, lambda _: None)),
                 **PersonalData(store, marking, _now).calls(),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,

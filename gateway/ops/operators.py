@@ -87,7 +87,8 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+    take = partial(take_up, agent=agent)
+    return AccessOperations(store, key, say, steady_now, on_change, take, verdict, snapshot.everybody)
 
 
 def _show_verdict(
@@ -203,7 +204,7 @@ def calls_as(
         return await standing.status(steady_now())
 
     return {
-        **access_calls(operations, by), **recorded_calls(store, steady_now), **letter_calls(letters, by),
+        **access_calls(operations, by), **recorded_calls(store, steady_now, operations), **letter_calls(letters, by),
         "status": status,
     }  # fmt: skip
 
