@@ -95,9 +95,9 @@ def audit(
     """Show who changed what, newest first."""
     columns: Columns = {
         "at (utc)": lambda row: minute(row["at"]),
-        "by": lambda row: _shortened(row["by"]),
+        "by": lambda row: _shorten(row["by"]),
         "action": "action",
-        "subject": lambda row: _shortened(row["subject"]),
+        "subject": lambda row: _shorten(row["subject"]),
         "detail": "detail",
     }
     since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
@@ -106,6 +106,6 @@ def audit(
     print_rows(look(config_path, "users.audit", wanted), columns, nothing, as_json=as_json)
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     """Ids as every list shows them; whatever else stands there, whole."""
     return short(name) if _ID.fullmatch(name) else name
