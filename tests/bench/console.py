@@ -29,8 +29,8 @@ TRIES = 5
 STARTED_S = 60.0
 PAGES = (
     "", "people", "people?q=19999", "sessions", "sessions?person=u77", "session", "inbox", "inbox?outcome=open",
-    "outbox", "outbox?state=ready", "outbox?state=unknown", "outbox?state=dead", "outbox?state=sent", "outbox?state=discarded",
-    "usage?days=7", "usage", "usage?days=30", "usage?days=90", "audit", "config", "logs",
+    "outbox", "outbox?state=ready", "outbox?state=unknown", "outbox?state=dead", "outbox?state=sent",
+    "outbox?state=discarded", "usage?days=7", "usage", "usage?days=30", "usage?days=90", "audit", "config", "logs",
 )  # fmt: skip
 
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count)"
@@ -67,15 +67,16 @@ FILL = {
     "inbox": (
         "INSERT INTO inbox (tenant_id, channel, account, event_id, kind, chat, message_id, sender, user_id, "
         "session_key, payload, received_at, admitted_at, turn_id, attempts, outcome, done_at) {n} SELECT 'default', "
-        "'telegram', 'main', 'old:' || i, 'message', '' || {person}, 'm' || i, 'telegram:' || {person}, 'u' || {person}, "
-        "'agent:coach:telegram:main:direct:' || {session}, '{{}}', {at}, {at}, 't' || i, 1, 'answered', {at} FROM n"
+        "'telegram', 'main', 'old:' || i, 'message', '' || {person}, 'm' || i, 'telegram:' || {person}, "
+        "'u' || {person}, 'agent:coach:telegram:main:direct:' || {session}, '{{}}', {at}, {at}, 't' || i, 1, "
+        "'answered', {at} FROM n"
     ),
     "outbox": (
         "INSERT INTO outbox (tenant_id, cause, part, op, action, lane, channel, account, chat, rendered, plain, "
-        "idem_key, state, attempts, platform_id, marked, created_at, done_at) {n} SELECT 'default', 't' || i, 0, 0, 'send', "
-        "'telegram:main:' || {person}, 'telegram', 'main', '' || {person}, 'x', 'x', 'k', CASE WHEN i % 20000 = 1 "
-        "THEN 'dead' WHEN i % 20000 = 2 THEN 'unknown' WHEN i % 20000 = 3 THEN 'discarded' ELSE 'sent' END, 1, '7', false, "
-        "{at}, {at} FROM n"
+        "idem_key, state, attempts, platform_id, marked, created_at, done_at) {n} SELECT 'default', 't' || i, 0, 0, "
+        "'send', 'telegram:main:' || {person}, 'telegram', 'main', '' || {person}, 'x', 'x', 'k', CASE "
+        "WHEN i % 20000 = 1 THEN 'dead' WHEN i % 20000 = 2 THEN 'unknown' WHEN i % 20000 = 3 THEN 'discarded' ELSE "
+        "'sent' END, 1, '7', false, {at}, {at} FROM n"
     ),
     "usage": (
         'INSERT INTO "usage" (tenant_id, user_id, session_id, turn_id, model, input_tokens, output_tokens, at, step, '
@@ -127,12 +128,18 @@ async def _fill(url: str) -> None:
         }
         if url.startswith("sqlite"):
             each["sep"] = "char(31)"
-        filled = sa.text(statement.format(n=NUMBERS, at=instant, sessions=ROWS // 50, **each))
-        await store.write(lambda c, filled=filled, count=count: c.execute(filled, {"count": count}) and None)
-    await store.write(lambda c: c.execute(sa.text(DAYS)) and None)
-    await store.write(lambda c: usage.total_days(c, datetime.now(UTC)))
-    await store.write(lambda c: c.execute(sa.text("ANALYZE")) and None)
+        await _execute(store, statement.format(n=NUMBERS, at=instant, sessions=ROWS // 50, **each), count=count)
+    await _execute(store, DAYS)
+    await store.write(lambda connection: usage.total_days(connection, datetime.now(UTC)))
+    await _execute(store, "ANALYZE")
     await store.aclose()
+
+
+async def _execute(store: Store, statement: str, **values: int) -> None:
+    def job(connection: sa.Connection) -> None:
+        connection.execute(sa.text(statement), values)
+
+    await store.write(job)
 
 
 async def _measure(home: Path, url: str) -> dict[str, tuple[float, float]]:

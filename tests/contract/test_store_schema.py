@@ -131,7 +131,7 @@ class TestSchema:
         assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
 
     async def test_what_was_used_before_is_summed_by_the_upgrade(self, case: StoreCase) -> None:
-        """0035, 0039: by UTC day, person and model, as each call's commit does since; what nobody counted is unknown."""
+        """0035, 0039: by UTC day, person and model, as a call's commit does it; what nobody counted is unknown."""
         day = 86_400_000_000
         same = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "step": 0, "output_tokens": None}
         new = {"discarded": 0, "estimated": False, "cost_microusd": 7}
