@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0033"
-down_revision = "0035"
+down_revision = "0039"
 branch_labels = None
 depends_on = None
 
