@@ -15,7 +15,7 @@ from typing import TypeVar
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT, Address
+from channels.messages import Address
 from gateway.access import listing, pairing, ranks, words
 from gateway.access.listing import AccessLists
 from gateway.access.pairing import Approved, NotApproved, Why
@@ -187,7 +187,7 @@ class AccessOperations(AccessLists):
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender, "name": denied.display_name}
 
-    async def block(self, who: str, by: str, tenant: str = DEFAULT_TENANT) -> dict[str, JsonValue]:
+    async def block(self, who: str, by: str) -> dict[str, JsonValue]:
         """Silence for a person, given as a request's number, a sender (`telegram:42`) or a user id.
 
         Raises:
@@ -195,7 +195,7 @@ class AccessOperations(AccessLists):
         """
         now = self._clock()
         if CANONICAL_SENDER.fullmatch(who):
-            sender, name = who, who
+            tenant, sender, name = self._store.home_tenant, who, who
         else:
             tenant, sender, name = await self._sender_of(who)
         cards: list[Address] = []
@@ -305,7 +305,8 @@ def _may_approve(connection: Connection, by: str) -> NotApproved | None:
     rank = ranks.of(connection, by)
     if rank < ranks.Rank.OPERATOR:
         return NotApproved(Why.NOT_ALLOWED)
-    no_owner = rank < ranks.Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
+    who = people.person_of(connection, by) if rank < ranks.Rank.OWNER else None
+    no_owner = who is not None and not people.has_owner(connection, who.tenant)
     return NotApproved(Why.NO_OWNER) if no_owner else None
 
 

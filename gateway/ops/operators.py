@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT, Address, Button
+from channels.messages import Address, Button
 from gateway.access import invites, linking, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
@@ -73,7 +73,7 @@ def access_operations(
         if channel is None:
             raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
         parts = to_parts(channel, OutboundMessage(address, cause, text, locale=locale))
-        outbox.put(connection, DEFAULT_TENANT, parts, steady_now())
+        outbox.put(connection, approved.person.tenant, parts, steady_now())
 
     def on_change(change: AccessChange) -> None:
         if change.person is not None:
@@ -88,7 +88,9 @@ def access_operations(
 
     verdict = partial(_show_verdict, manager)
     take = partial(take_up, agent=agent)
-    return AccessOperations(store, key, say, steady_now, on_change, take, verdict, snapshot.everybody)
+    return AccessOperations(
+        store, key, say, steady_now, on_change, take, verdict, partial(snapshot.everybody, store.tenant)
+    )
 
 
 def _show_verdict(
@@ -239,7 +241,7 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
     by_code = access.rules_of("web", "main").direct is Policy.PAIRING
     if not server.on_loopback or not by_code:
         return
-    if await store.read(lambda connection: people.has_owner(connection, DEFAULT_TENANT)):
+    if await store.read(lambda connection: people.has_owner(connection, store.home_tenant)):
         return
     if doorway.show is None:
         command = doorway.tenk.command("invite", "--role", Role.OWNER)
