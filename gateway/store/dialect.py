@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,6 +57,29 @@ Values = Mapping[str, object]
 SPOILED = "spoiled"
 """What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
 
+PUT_OFF = "put off"
+"""What of the transaction is done at its end, by who does it; only where the engine gains by it, and sees to it."""
+
+
+def put_off(connection: sa.Connection, does: Callable[[sa.Connection, list[Any]], None], value: object) -> bool:
+    """Whether `does` is called with this, and all others of the transaction, before it commits or asks for more.
+
+    On PostgreSQL each statement waits for the server: a group's journal rows go there together. False: do it now.
+    """
+    waiting = connection.info.get(PUT_OFF)
+    if waiting is None:
+        return False
+    waiting.setdefault(does, []).append(value)
+    return True
+
+
+def do_put_off(connection: sa.Connection) -> None:
+    """Do it now, in the order in which the first of each kind came."""
+    waiting = connection.info.get(PUT_OFF)
+    while waiting:
+        does = next(iter(waiting))
+        does(connection, waiting.pop(does))
+
 
 class HotStatement:
     """A statement of which every message runs some: its compiled text goes straight to the driver, sqlite3 or asyncpg.
@@ -66,7 +89,9 @@ class HotStatement:
     the driver has them: ask for numbers and texts alone.
     """
 
-    def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
+    def __init__(self, statement: sa.ClauseElement | Spelled, *, after_all: bool = False) -> None:
+        """With `after_all` what was put off is done before it."""
+        self._after_all = after_all
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
         self._driven: dict[str, tuple[str, Callable[[Values], tuple[object, ...]]]] = {}
 
@@ -91,14 +116,30 @@ class HotStatement:
             connection.execute(self._spell(connection.dialect.name), rows)
             return
         for row in rows:
-            self.count(connection, row)
+            self.later(connection, row)
+
+    def later(self, connection: sa.Connection, values: Values) -> None:
+        """Run it, now or with others of its kind before the transaction ends: nobody asks what came of it."""
+        if _driver_of(connection) is None or not put_off(connection, self._write_many, values):
+            self.count(connection, values)
+
+    def _write_many(self, connection: sa.Connection, rows: list[Values]) -> None:
+        text, bind = self._driven.get(connection.dialect.name) or self._compile(connection, rows[0])
+        driver = _driver_of(connection)
+        assert isinstance(driver, _Asyncpg), "nothing is put off elsewhere"
+        self._run(connection, text, partial(driver.write_many, text, [bind(row) for row in rows]))
 
     def _drive(self, connection: sa.Connection, run: Callable[[str, tuple[object, ...]], Any], values: Values) -> Any:
         """What the driver makes of it; an error is SQLAlchemy's, and noted."""
+        if self._after_all:
+            do_put_off(connection)
         text, bind = self._driven.get(connection.dialect.name) or self._compile(connection, values)
+        return self._run(connection, text, lambda: run(text, bind(values)))
+
+    def _run(self, connection: sa.Connection, text: str, run: Callable[[], Any]) -> Any:
         errors = _driver_errors(connection)
         try:
-            return run(text, bind(values))
+            return run()
         except errors as error:
             connection.info[SPOILED] = True
             if (told := _as_sqlalchemys(error, text, connection)) is None:
@@ -155,6 +196,13 @@ class _Asyncpg:
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
         """What it found."""
         return await_only(self._begun(self._driver.fetch, text, values))
+
+    def write_many(self, text: str, rows: list[tuple[object, ...]]) -> None:
+        """Each of them, sent together."""
+        if len(rows) == 1:
+            self.count(text, rows[0])
+        else:
+            await_only(self._begun(self._driver.executemany, text, (rows,)))
 
     async def _begun(self, run: Callable[..., Awaitable[Any]], text: str, values: tuple[object, ...]) -> Any:
         if self._adapter._transaction is None:  # noqa: SLF001  its own statements begin it so, at the first one

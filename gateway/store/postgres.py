@@ -7,10 +7,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import URL, Connection
+from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
+from gateway.store.dialect import do_put_off
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
 if TYPE_CHECKING:
@@ -211,4 +212,5 @@ def make_engine(url: URL, *, command_timeout_s: float = STATEMENT_TIMEOUT_S) -> 
         },
     )
     mark_errors(engine.sync_engine)
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: do_put_off(connection))
     return engine
