@@ -203,7 +203,7 @@ class AccessOperations:
 
         def job(connection: Connection) -> Person | Why:
             waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
-            done = block_known(connection, tenant, sender, name, by[:128], now)
+            done = ranks.block_known(connection, tenant, sender, name, by[:128], now)
             for asked in waiting if isinstance(done, Person) else ():
                 cards.extend(self._verdict(connection, asked, "blocked", by))
             return done
@@ -238,7 +238,7 @@ class AccessOperations:
             raise OperationRefused(f"{role!r} is no role; there are: {', '.join(Role)}")
         now = self._clock()
         person = await self._person(who)
-        job = lambda c: give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
+        job = lambda c: ranks.give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "role_changed", by)
 
     async def revoke(self, who: str, account: str, by: str) -> dict[str, JsonValue]:
@@ -252,7 +252,7 @@ class AccessOperations:
         if account not in person.grants | person.policy_grants:
             accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
             raise OperationRefused(f"{account!r} is no account that takes them; there are: {accounts}")
-        job = lambda c: _revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
+        job = lambda c: ranks.revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "access_revoked", by)
 
     async def audit(self) -> list[JsonValue]:
@@ -336,41 +336,12 @@ def _why(asked: PairingRequest | None) -> Why:
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
 
-def block_known(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
-    """Silence for this sender, where the actor stands above them and an owner is left."""
-    known = people.find_sender(connection, tenant, sender)
-    if not ranks.may_touch(connection, by, *([known.role] if known else [])):
-        return Why.NOT_BELOW
-    if known is not None and people.is_only_owner(connection, known):
-        return Why.ONLY_OWNER
-    return pairing.block(connection, tenant, sender, name, by, now)
-
-
 def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
     pairing.expire(connection, now)
     asked = rows.get(connection, request_id)
     if asked is None or asked.state is not PairingState.PENDING:
         return _why(asked)
-    return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)
-
-
-def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
-    """Another role for this user, where the actor stands above both and an owner is left."""
-    person = people.person_of(connection, user_id)
-    if person is None or not ranks.may_touch(connection, by, person.role, role):
-        return Why.NOT_BELOW
-    if role is not Role.OWNER and people.is_only_owner(connection, person):
-        return Why.ONLY_OWNER
-    people.set_role(connection, person, role, by, now)
-    return people.person_of(connection, user_id) or person
-
-
-def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | Why:
-    current = people.person_of(connection, person.user_id)
-    if current is None or not ranks.may_touch(connection, by, current.role):
-        return Why.NOT_BELOW
-    people.revoke(connection, person, account, by, now)
-    return people.person_of(connection, person.user_id) or current
+    return ranks.block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
 
 def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
