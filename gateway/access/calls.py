@@ -35,6 +35,7 @@ def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str,
         "users.find": find,
         "users.audit": _reading_call(operations.audit),
         "users.role": _changing_call(operations.set_role, "who", "role", by=by),
+        "users.unlink": _changing_call(operations.unlink, "who", by=by),
         "users.revoke": _changing_call(operations.revoke, "who", "account", by=by),
     }
 

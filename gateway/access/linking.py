@@ -5,7 +5,7 @@ One side offers a code, the other gives it and says that it is them, then the fi
 code alone. Of two roles the lesser stands, unless who confirms last is an owner, whose word that is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -164,9 +164,7 @@ def undo(connection: Connection, link_id: str, by: str, now: datetime, move: Mov
     links.part(connection, joining)
     people.set_role(connection, stays, own, by, now)
     people.set_role(connection, joins, other, by, now)
-    people.record(
-        connection, link.tenant, AuditRow(now, by, "people_unlinked", stays.user_id, link.other_sender or "")
-    )
+    people.record(connection, link.tenant, AuditRow(now, by, "people_unlinked", stays.user_id, link.other_sender or ""))
     return _as_they_are(connection, undone)
 
 
@@ -185,6 +183,13 @@ def _roles_apart(connection: Connection, link: Link, stays: Person, now: datetim
     if first is link and later:
         links.save(connection, replace(later[0], role_before=own), LinkState.LINKED)
     return (own if own is Role.OWNER else _lesser(own, *(held.other_role or own for held in others))), other
+
+
+def places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
+    """Each of the two, with the chat in which they said it; nobody where nothing was done."""
+    if isinstance(done, LinkWhy) or done.link.other_place is None:
+        return ()
+    return (done.stays, done.link.place), (done.joins, done.link.other_place)
 
 
 def list_held(connection: Connection, user_id: str) -> list[Link]:

@@ -7,8 +7,10 @@ or an error.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import TypeVar
 
@@ -16,7 +18,8 @@ import structlog
 from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT, Address
-from gateway.access import listing, pairing, ranks, words
+from gateway.access import linking, listing, pairing, ranks, words
+from gateway.access.linking import Linked, LinkWhy, Move
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
@@ -24,6 +27,7 @@ from gateway.store import pairing as rows
 from gateway.store import people
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
+from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 from gateway.texts import HARNESS
@@ -33,8 +37,10 @@ T = TypeVar("T")
 LEAST_NUMBER_CHARS = 4
 MOST_FOUND = 200  # people that one page shows
 
-Say = Callable[[Connection, Approved, str, str], None]
-"""Put a message for who was let in into the outbox: connection, they, Markdown, cause. The same cause again adds none.
+Say = Callable[[Connection, Person, Address, str, str], None]
+"""Put a message for somebody into the outbox: connection, they, where, Markdown, cause. The same cause again adds none.
+
+Raises GatewayError where nothing can be said there now.
 """
 
 TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
@@ -70,6 +76,10 @@ class OperationRefused(GatewayError):
         return HARNESS.text(locale, self._words, **self._values)
 
 
+def _nothing_moves(_: Connection, __: Joining) -> None:
+    """For callers that know no agent's data."""
+
+
 def _nobody_listens(_: AccessChange) -> None:
     """For a store without a running gateway."""
 
@@ -95,6 +105,7 @@ class AccessOperations:
         changed: Callable[[AccessChange], None] = _nobody_listens,
         take_up: TakeUp = _nothing_kept,
         verdict: ShowVerdict = _no_cards,
+        part: Move = _nothing_moves,
     ) -> None:
         """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
         self._store = store
@@ -104,6 +115,7 @@ class AccessOperations:
         self._changed = changed
         self._take_up = take_up
         self._verdict = verdict
+        self._part = part
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
@@ -147,7 +159,8 @@ class AccessOperations:
             done = _may_approve(connection, by) or job(connection, bool(ran))
             if isinstance(done, Approved):
                 ran.append(done)
-                self._say(connection, done, words.welcome_text(done), f"approved:{done.request.id}")
+                said = words.welcome_text(done)
+                self._say(connection, done.person, done.address, said, f"approved:{done.request.id}")
                 taken[:] = [self._take_up(connection, done, now)]
                 cards[:] = self._verdict(connection, done.request, "approved", by)
             return done
@@ -254,6 +267,38 @@ class AccessOperations:
             raise OperationRefused(f"{account!r} is no account that takes them; there are: {accounts}")
         job = lambda c: ranks.revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "access_revoked", by)
+
+    async def unlink(self, who: str, by: str) -> dict[str, JsonValue]:
+        """Undo the link by which a sender (`discord:2`) joined a person, or the only one of a person's.
+
+        Raises:
+            OperationRefused: no such person or link, or it is of somebody not below whoever does it.
+        """
+        person, now = await self._person(who), self._clock()
+        held = await self._store.read(partial(linking.list_held, user_id=person.user_id))
+        fitting = [link for link in held if who == link.other_sender] or held
+        if len(fitting) != 1:
+            senders = ", ".join(sorted(str(link.other_sender) for link in held)) or "nobody"
+            raise OperationRefused("people.give_unlink", senders=senders)
+        link = fitting[0]
+
+        def job(connection: Connection) -> Linked | LinkWhy:
+            done = linking.undo(connection, link.id, by[:128], now, self._part)
+            for person, where in linking.places(done):
+                with suppress(GatewayError):  # it holds also where nobody can be told now
+                    text = HARNESS.text(person.locale, "linking.undone_by")
+                    self._say(connection, person, where, text, f"unlinked:{link.id}:{person.user_id[-8:]}")
+            return done
+
+        def after(done: Linked | LinkWhy) -> None:
+            for person, where in linking.places(done):
+                self._changed(AccessChange(person, (where,)))
+
+        done = await self._store.write(job, after)
+        if isinstance(done, LinkWhy):
+            raise _refusal(NotApproved(Why.NOT_BELOW), now)
+        log.info("people_unlinked", user_id=done.stays.user_id, parted=done.joins.user_id, approver=by)
+        return await self._to_json(done.joins)
 
     async def audit(self) -> list[JsonValue]:
         """The latest changes of who may do what, newest first."""

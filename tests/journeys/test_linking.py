@@ -18,6 +18,22 @@ async def press(here: Street, person: int, words: str, label: str) -> None:
     await here.press(person, message, buttons[label])
 
 
+async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
+    """Two members are linked; the owner, whose language is Spanish by now, undoes it, and both are told."""
+    await there.say(2, "/link")
+    (code,) = CODE.findall((await there.reads(2, "/link "))[1])
+    await here.say(5, f"/link {code}")
+    await press(here, 5, "Is that you, too?", "Yes, both are me")
+    await press(there, 2, "gave your code", "Connect")
+    await here.reads(5, "Connected")
+    await here.say(5, "/unlink telegram:1")
+    await here.reads(5, "Which one?")
+    await here.say(1, "/unlink telegram:5")
+    await here.reads(1, "vuelve a ser una persona")
+    for where, who in ((here, 5), (there, 2)):
+        await where.reads(who, "Whoever runs this bot undid your link")
+
+
 @pytest.mark.timeout(90)
 async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path) -> None:
     """Confirmed on both sides; one log, one role, one language; after /unlink each has what was theirs."""
@@ -68,6 +84,8 @@ async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path)
         await there.say(2, "/stats")
         await there.reads(2, "30 min**", 2)
         expected = {"telegram:1": "owner", "telegram:5": "member", "discord:2": "member"}
+        assert expected == await here.roles()
+        await linked_and_parted_by_the_owner(here, there)
         assert expected == await here.roles()
         actions = [row["action"] for row in await home.operator("users.audit")]
         assert {"people_linked", "people_unlinked"} <= set(actions)
