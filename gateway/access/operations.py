@@ -93,6 +93,19 @@ def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequenc
     return ()
 
 
+@dataclass(frozen=True, slots=True)
+class AccessDeps:
+    """What the operations reach beside the rules; by default nothing of it is there."""
+
+    take_up: TakeUp = _nothing_kept
+    verdict: ShowVerdict = _no_cards
+    part: Move = _nothing_moves  # takes an agent's data apart when a link is undone
+    everybody: Callable[[], Sequence[Person]] | None = None  # in a running gateway's memory; None: the store is asked
+
+
+_ALONE = AccessDeps()
+
+
 class AccessOperations:
     """The operations over one store. `changed` is called after each commit, in commit order, in the event loop."""
 
@@ -103,9 +116,7 @@ class AccessOperations:
         say: Say,
         clock: Callable[[], datetime],
         changed: Callable[[AccessChange], None] = _nobody_listens,
-        take_up: TakeUp = _nothing_kept,
-        verdict: ShowVerdict = _no_cards,
-        part: Move = _nothing_moves,
+        deps: AccessDeps = _ALONE,
     ) -> None:
         """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
         self._store = store
@@ -113,14 +124,15 @@ class AccessOperations:
         self._say = say
         self._clock = clock
         self._changed = changed
-        self._take_up = take_up
-        self._verdict = verdict
-        self._part = part
+        self._take_up = deps.take_up
+        self._verdict = deps.verdict
+        self._part = deps.part
+        self._everybody = deps.everybody
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody) if pending else []
+        known = await self._read_people() if pending else []
         return listing.requests_shown(pending, known, self._clock())
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
@@ -156,7 +168,7 @@ class AccessOperations:
         cards: list[Address] = []
 
         def whole(connection: Connection) -> Approved | NotApproved:
-            done = _may_approve(connection, by) or job(connection, bool(ran))
+            done = ranks.refuse_to_approve(connection, by) or job(connection, bool(ran))
             if isinstance(done, Approved):
                 ran.append(done)
                 said = words.welcome_text(done)
@@ -234,7 +246,7 @@ class AccessOperations:
         cards: list[Address] = []
 
         def job(connection: Connection) -> Person | Why:
-            done = _block_waiting(connection, asked.id, by[:128], now)
+            done = ranks.block_waiting(connection, asked.id, by[:128], now)
             cards[:] = self._verdict(connection, asked, "blocked", by) if isinstance(done, Person) else ()
             return done
 
@@ -309,20 +321,23 @@ class AccessOperations:
 
     async def users(self) -> list[JsonValue]:
         """Everybody known, in the order they came."""
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         names = listing.lookalikes(known)
         return [listing.person_shown(person, names) for person in known]
 
+    async def _read_people(self) -> Sequence[Person]:
+        return await self._store.read(people.everybody) if self._everybody is None else self._everybody()
+
     async def find_users(self, words: str) -> dict[str, JsonValue]:
         """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
-        known, wanted = await self._store.read(people.everybody), words.strip().casefold()
-        found = [person for person in known if wanted in listing.search_words(person)]
+        known, wanted = await self._read_people(), words.strip().casefold()
+        found = [person for person in known if not wanted or wanted in listing.search_words(person)]
         names = listing.lookalikes(known)
         shown: list[JsonValue] = [listing.person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
         return {"users": shown, "count": len(found)}
 
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
-        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+        return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
         self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
@@ -341,12 +356,12 @@ class AccessOperations:
     async def _pending(self, number: str) -> PairingRequest:
         asked = await self._store.read(lambda connection: rows.get(connection, number))
         if asked is not None and asked.state is not PairingState.PENDING:
-            raise _refusal(NotApproved(_why(asked)), self._clock())
+            raise _refusal(NotApproved(ranks.why_over(asked)), self._clock())
         pending = await self._store.read(rows.pending)
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
@@ -355,7 +370,7 @@ class AccessOperations:
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")
@@ -365,28 +380,6 @@ def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
     """What whoever decided is told."""
     left = timedelta(0) if refused.until is None else refused.until - now
     return OperationRefused(f"access.why_{refused.why.name.lower()}", minutes=max(1, ceil(left.total_seconds() / 60)))
-
-
-def _may_approve(connection: Connection, by: str) -> NotApproved | None:
-    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
-    rank = ranks.of(connection, by)
-    if rank < ranks.Rank.OPERATOR:
-        return NotApproved(Why.NOT_ALLOWED)
-    no_owner = rank < ranks.Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
-    return NotApproved(Why.NO_OWNER) if no_owner else None
-
-
-def _why(asked: PairingRequest | None) -> Why:
-    """Why this request cannot be decided any more."""
-    return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
-
-
-def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
-    pairing.expire(connection, now)
-    asked = rows.get(connection, request_id)
-    if asked is None or asked.state is not PairingState.PENDING:
-        return _why(asked)
-    return ranks.block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
 
 def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:

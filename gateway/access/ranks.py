@@ -7,10 +7,13 @@ The machine's operator, who owns the home, stands above every role; else two own
 from datetime import datetime
 from enum import IntEnum
 
+from channels.messages import DEFAULT_TENANT
 from gateway.access import pairing
-from gateway.access.pairing import Why
+from gateway.access.pairing import NotApproved, Why
 from gateway.access.roles import Role
 from gateway.store import links, people
+from gateway.store import pairing as rows
+from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 
 BY_CLI = "cli"
@@ -85,3 +88,26 @@ def revoke(connection: Connection, person: Person, account: str, by: str, now: d
         return Why.NOT_BELOW
     people.revoke(connection, person, account, by, now)
     return people.person_of(connection, person.user_id) or current
+
+
+def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
+    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
+    rank = of(connection, by)
+    if rank < Rank.OPERATOR:
+        return NotApproved(Why.NOT_ALLOWED)
+    no_owner = rank < Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
+    return NotApproved(Why.NO_OWNER) if no_owner else None
+
+
+def why_over(asked: PairingRequest | None) -> Why:
+    """Why this request cannot be decided any more."""
+    return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
+
+
+def block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
+    """Silence for whoever made this request, while it is pending, as `block_known`."""
+    pairing.expire(connection, now)
+    asked = rows.get(connection, request_id)
+    if asked is None or asked.state is not PairingState.PENDING:
+        return why_over(asked)
+    return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)

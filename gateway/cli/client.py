@@ -19,7 +19,7 @@ from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessOperations
+from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
@@ -121,10 +121,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
             key, marking = load_key(settings.home), AccessSnapshot()
             marking.begin(AccessKeys.derive_from(key).forgotten, ())
             product = load_product(settings.agent.product)
-            operations = AccessOperations(
-                store, key, _say, _now, take_up=partial(take_up, agent=product.name),
-                part=partial(product.move, back=True),
-            )  # fmt: skip
+            deps = AccessDeps(partial(take_up, agent=product.name), part=partial(product.move, back=True))
+            operations = AccessOperations(store, key, _say, _now, deps=deps)
             inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {
                 **access_calls(operations),

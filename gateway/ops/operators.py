@@ -22,7 +22,7 @@ from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
@@ -82,9 +82,8 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    return AccessOperations(
-        store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict, partial(move, back=True)
-    )
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), snapshot.everybody)
+    return AccessOperations(store, key, say, steady_now, on_change, deps)
 
 
 def _put_words(

@@ -136,6 +136,8 @@ sa.Index(
 )
 _is_failed = outbox.c.state.in_(["unknown", "dead"])
 sa.Index("ix_outbox_failed", outbox.c.state, sqlite_where=_is_failed, postgresql_where=_is_failed)
+_is_discarded = outbox.c.state == "discarded"  # few among the many that were sent
+sa.Index("ix_outbox_discarded", outbox.c.id, sqlite_where=_is_discarded, postgresql_where=_is_discarded)
 _is_over = outbox.c.done_at.is_not(None)
 sa.Index("ix_outbox_over", outbox.c.done_at, sqlite_where=_is_over, postgresql_where=_is_over)
 
