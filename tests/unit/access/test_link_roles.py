@@ -13,6 +13,7 @@ from gateway.access.roles import Role
 from gateway.store import erasure, people
 from gateway.store.erasure import Extent
 from gateway.store.people import Newcomer, Person
+from gateway.store.reports import audit_log
 from tests.fakes.linked import side_of
 from tests.fakes.people import KEY, NOON, database
 
@@ -98,7 +99,7 @@ def test_an_operator_undoes_a_link_of_those_below_them(connection: sa.Connection
     block_known(connection, "default", "discord:2", "", operator.user_id, NOON)
     assert isinstance(undo(connection, held, operator.user_id), Linked)
     assert ["blocked", "blocked"] == [role_of(connection, who) for who in ("telegram:1", "discord:2")]
-    told = next(row for row in people.audit_log(connection) if row.action == "people_unlinked")
+    told = next(row for row in audit_log(connection) if row.action == "people_unlinked")
     assert (operator.user_id, stays.user_id, "discord:2") == (told.actor, told.subject, told.detail)
     of_owner = link(connection, owner, enrol(connection, "discord:4", Role.MEMBER))
     assert LinkWhy.NOTHING is undo(connection, of_owner, operator.user_id)
