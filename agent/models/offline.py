@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import Protocol
 
@@ -45,6 +46,21 @@ class OfflineRules(Protocol):
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Calls of tools the request offers, or the words of an answer that says who speaks."""
         ...
+
+
+class OfflineRulesOnDemand:
+    """Rules that are made when they are first asked, by a function that may import them."""
+
+    def __init__(self, make: Callable[[], OfflineRules]) -> None:
+        self._make = make
+
+    def answer(self, request: ModelRequest) -> RuleAnswer:
+        """What the rules say."""
+        return self._rules.answer(request)
+
+    @cached_property
+    def _rules(self) -> OfflineRules:
+        return self._make()
 
 
 class OfflineModel:
