@@ -95,8 +95,11 @@ class AccessOperations:
         changed: Callable[[AccessChange], None] = _nobody_listens,
         take_up: TakeUp = _nothing_kept,
         verdict: ShowVerdict = _no_cards,
+        everybody: Callable[[], Sequence[Person]] | None = None,
     ) -> None:
-        """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
+        """A running gateway passes a `changed` that updates its snapshot and wakes the lane, and who is in that
+        snapshot as `everybody`; else the store is asked.
+        """
         self._store = store
         self._key = key
         self._say = say
@@ -104,11 +107,12 @@ class AccessOperations:
         self._changed = changed
         self._take_up = take_up
         self._verdict = verdict
+        self._everybody = everybody
 
     async def list_requests(self) -> list[JsonValue]:
         """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody) if pending else []
+        known = await self._read_people() if pending else []
         return listing.requests_shown(pending, known, self._clock())
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
@@ -264,20 +268,23 @@ class AccessOperations:
 
     async def users(self) -> list[JsonValue]:
         """Everybody known, in the order they came."""
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         names = listing.lookalikes(known)
         return [listing.person_shown(person, names) for person in known]
 
+    async def _read_people(self) -> Sequence[Person]:
+        return await self._store.read(people.everybody) if self._everybody is None else self._everybody()
+
     async def find_users(self, words: str) -> dict[str, JsonValue]:
         """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
-        known, wanted = await self._store.read(people.everybody), words.strip().casefold()
-        found = [person for person in known if wanted in listing.search_words(person)]
+        known, wanted = await self._read_people(), words.strip().casefold()
+        found = [person for person in known if not wanted or wanted in listing.search_words(person)]
         names = listing.lookalikes(known)
         shown: list[JsonValue] = [listing.person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
         return {"users": shown, "count": len(found)}
 
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
-        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+        return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
         self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
@@ -301,7 +308,7 @@ class AccessOperations:
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
@@ -310,7 +317,7 @@ class AccessOperations:
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")

@@ -87,7 +87,8 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+    take = partial(take_up, agent=agent)
+    return AccessOperations(store, key, say, steady_now, on_change, take, verdict, snapshot.everybody)
 
 
 def _show_verdict(

@@ -30,26 +30,27 @@ def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that says itself what becomes of a row already there."""
-    return _insert(connection.dialect.name, table)
+    return insert_in(connection.dialect.name, table)
 
 
 @cache
 def insert_new_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_new` as a dialect of this name has it."""
-    return _insert(dialect, table).on_conflict_do_nothing()
+    return insert_in(dialect, table).on_conflict_do_nothing()
 
 
 @cache
 def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
-    insert = _insert(dialect, table)
+    insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
 
 
-def _insert(dialect: str, table: sa.Table) -> "Insert":
+def insert_in(dialect: str, table: sa.Table) -> "Insert":
+    """`insert_into` as a dialect of this name has it."""
     if dialect == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  80 ms and 3 MiB, for those who have such a store only
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  60 ms and 3 MiB, for those who have such a store only
 
     return postgresql.insert(table)
 

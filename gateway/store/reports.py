@@ -10,7 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from gateway.store import people
-from gateway.store.outbox import IS_FAILED, IS_OPEN, Action, PartState
+from gateway.store.outbox import IS_DISCARDED, IS_FAILED, IS_OPEN, Action, PartState
 from gateway.store.tables.people import pairing_requests
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
@@ -114,6 +114,8 @@ def outbox_lines(
     if wanted <= set(NEED_SOMEBODY):  # few among many: found by their indexes, which serve each condition alone
         few = sa.union_all(*(sa.select(outbox.c.id).where(which) for which in (IS_OPEN, IS_FAILED)))
         where.append(outbox.c.id.in_(few))
+    if wanted == {PartState.DISCARDED}:
+        where.append(IS_DISCARDED)
     return read_outbox(connection, where, limit)
 
 
