@@ -42,7 +42,7 @@ from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
-from gateway.ops.reports import letter_calls, report_calls
+from gateway.ops.reports import letter_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
 from gateway.store import chats, erasure, groups, outbox, people
@@ -204,8 +204,8 @@ def calls_as(
         return await standing.status(steady_now())
 
     return {
-        **access_calls(operations, by), **recorded_calls(store, steady_now), **report_calls(store, steady_now),
-        **letter_calls(letters, by), "status": status,
+        **access_calls(operations, by), **recorded_calls(store, steady_now, operations), **letter_calls(letters, by),
+        "status": status,
     }  # fmt: skip
 
 

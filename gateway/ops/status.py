@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue
 
 from channels.base import ChannelState
+from gateway.access.calls import list_calls
+from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
@@ -16,10 +18,11 @@ from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
 from gateway.ops.instrumentation import REFUSED, ModelWatch
+from gateway.ops.reports import report_calls
 from gateway.ops.usage_report import usage_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing
-from gateway.store.engine import Store
+from gateway.store.engine import Reader, Store
 from gateway.store.reports import failed_letters
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING
@@ -183,6 +186,8 @@ class GatewayStatus:
         }
 
 
-def recorded_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:
     """Whatever an operator may read of what is recorded, for the control socket and CLI."""
-    return {**usage_calls(store, clock), **conversation_calls(store)}
+    return {
+        **list_calls(lists), **usage_calls(store, clock), **conversation_calls(store), **report_calls(store, clock),
+    }  # fmt: skip

@@ -16,7 +16,7 @@ from channels.messages import DEFAULT_TENANT
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.store import people
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Reader
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
 
 MOST_TURNS = 5_000
@@ -56,7 +56,7 @@ def _add(sums: dict[str, int], calls: Sequence[Usage]) -> None:
             sums[name] += getattr(used, name) or 0
 
 
-def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def usage_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
     """`usage {days}`: tokens and cost by UTC day, person and model, oldest first; for the control socket and CLI.
 
     `usage.summary {days}`: the sums of each day, and the newest of those rows: what one page shows.
