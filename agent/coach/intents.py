@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.understanding.words import plain_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of
 
 MAX_CHARS = 2_000
-
-NOT_ASKED = re.compile(
-    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
-    r"|much)\b"
-    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
-    r"|\bcuanto antes\b"
-    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
-)
-"""Where "how long" stands and nothing is asked of us."""
 
 
 class Intent(StrEnum):

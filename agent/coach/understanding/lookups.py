@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
-from agent.coach.intents import NOT_ASKED
 from agent.coach.numbers import Number
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.words import plain_of, words_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of, words_of
 from agent.wellformed import clean
 
 MAX_CHARS = 300
