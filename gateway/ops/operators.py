@@ -176,7 +176,7 @@ class InviteLinks:
         return found
 
     def _absolute(self, link: str) -> str:
-        return self._server.url.rstrip("/") + link if link.startswith("/") else link
+        return self._server.public_url.rstrip("/") + link if link.startswith("/") else link
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,5 +247,5 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
         return
     terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
     made = await InviteOperations(store, doorway.keys.invites, steady_now).make_for(terms, BY_CLI)
-    link = f"{server.url}?invite={made['code']}"
+    link = f"{server.public_url}?invite={made['code']}"
     doorway.show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

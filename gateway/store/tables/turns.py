@@ -145,6 +145,17 @@ usage_days = sa.Table(  # `usage` summed by UTC day, person and model, in the co
     sa.PrimaryKeyConstraint("tenant_id", "day", "user_id", "model"),
 )
 
+usage_totals = sa.Table(  # `usage_days` of everybody, of days that are over: kept in batches, so that no row is shared
+    "usage_totals",
+    metadata,
+    tenant_column(),
+    sa.Column("day", sa.Integer, nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),  # in and out
+    sa.Column("cost_microusd", sa.BigInteger),
+    sa.PrimaryKeyConstraint("tenant_id", "day"),
+)
+
 budget_use = sa.Table(  # what is used of each cap, with what is set aside for calls under way
     "budget_use",
     metadata,
