@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pkgutil import resolve_name
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -49,10 +50,11 @@ class OfflineRules(Protocol):
 
 
 class OfflineRulesOnDemand:
-    """Rules that are made when they are first asked, by a function that may import them."""
+    """Rules that are loaded when they are first asked: who has a model seldom needs them."""
 
-    def __init__(self, make: Callable[[], OfflineRules]) -> None:
-        self._make = make
+    def __init__(self, name: str) -> None:
+        """`name` is that of a class, as `package.module:Class`."""
+        self._name = name
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """What the rules say."""
@@ -60,7 +62,8 @@ class OfflineRulesOnDemand:
 
     @cached_property
     def _rules(self) -> OfflineRules:
-        return self._make()
+        rules: OfflineRules = resolve_name(self._name)()
+        return rules
 
 
 class OfflineModel:

@@ -12,7 +12,7 @@ from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
-from agent.models.offline import OfflineRules, OfflineRulesOnDemand
+from agent.models.offline import OfflineRulesOnDemand
 from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
@@ -35,12 +35,6 @@ def _kind_of_words(text: str) -> str | None:
     return PLAN if asks_for_plan(text) else None
 
 
-def _offline_coach() -> OfflineRules:
-    from agent.coach.offline import OfflineCoach  # noqa: PLC0415  3 MiB and 0.1 s, seldom needed where a model answers
-
-    return OfflineCoach()
-
-
 COACH = AgentProduct(
     name="coach",
     title="TenK Coach",
@@ -60,5 +54,5 @@ COACH = AgentProduct(
     tell=tell_result,
     texts=COACH_TEXTS,
     limits=AgentConfig(max_steps=5, deadline_s=150.0),
-    offline=OfflineRulesOnDemand(_offline_coach),
+    offline=OfflineRulesOnDemand("agent.coach.offline:OfflineCoach"),
 )
