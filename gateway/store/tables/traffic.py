@@ -12,7 +12,7 @@ channel_accounts = sa.Table(
     sa.Column("account", sa.String(64), nullable=False),
     sa.Column("cursor", sa.Text),  # the adapter's own resume point
     sa.Column("last_heard_at", Instant),
-    sa.PrimaryKeyConstraint("channel", "account"),
+    sa.PrimaryKeyConstraint("channel", "account", "tenant_id"),
 )
 
 chats = sa.Table(  # where people who are let in talk to the bot: what a channel reads back after a gap
@@ -26,7 +26,7 @@ chats = sa.Table(  # where people who are let in talk to the bot: what a channel
     sa.Column("direct", sa.Boolean, nullable=False),
     sa.Column("user_id", Id, nullable=False),  # who was heard there last
     sa.Column("heard_at", Instant, nullable=False),  # within an hour: it is not written with every message
-    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread"),
+    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread", "tenant_id"),
     sa.Index(None, "channel", "account", "heard_at"),
 )
 
@@ -68,7 +68,7 @@ inbox = sa.Table(
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),
     sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
-    sa.UniqueConstraint("channel", "account", "event_id"),
+    sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
 partial_index("ix_inbox_open", inbox.c.session_key, inbox.c.id, where=inbox.c.outcome.is_(None))
 _is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
@@ -133,9 +133,10 @@ parked_lanes = sa.Table(
     "parked_lanes",
     metadata,
     tenant_column(),
-    sa.Column("lane", sa.String(256), primary_key=True),
+    sa.Column("lane", sa.String(256), nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("parked_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("lane", "tenant_id"),
 )
 
 moved_chats = sa.Table(
@@ -147,7 +148,7 @@ moved_chats = sa.Table(
     sa.Column("old_chat", sa.String(128), nullable=False),
     sa.Column("new_chat", sa.String(128), nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
-    sa.PrimaryKeyConstraint("channel", "account", "old_chat"),
+    sa.PrimaryKeyConstraint("channel", "account", "old_chat", "tenant_id"),
 )
 
 reply_routes = sa.Table(
