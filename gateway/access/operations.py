@@ -7,7 +7,7 @@ or an error.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 from typing import TypeVar
@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT, Address
 from gateway.access import listing, pairing, ranks, words
+from gateway.access.listing import AccessLists
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
@@ -31,7 +32,6 @@ from gateway.texts import HARNESS
 T = TypeVar("T")
 
 LEAST_NUMBER_CHARS = 4
-MOST_FOUND = 200  # people that one page shows
 
 Say = Callable[[Connection, Approved, str, str], None]
 """Put a message for who was let in into the outbox: connection, they, Markdown, cause. The same cause again adds none.
@@ -83,8 +83,10 @@ def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequenc
     return ()
 
 
-class AccessOperations:
+class AccessOperations(AccessLists):
     """The operations over one store. `changed` is called after each commit, in commit order, in the event loop."""
+
+    _store: Store
 
     def __init__(
         self,
@@ -95,21 +97,18 @@ class AccessOperations:
         changed: Callable[[AccessChange], None] = _nobody_listens,
         take_up: TakeUp = _nothing_kept,
         verdict: ShowVerdict = _no_cards,
+        everybody: Callable[[], Sequence[Person]] | None = None,
     ) -> None:
-        """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
+        """A running gateway passes a `changed` that updates its snapshot and wakes the lane, and who is in that
+        snapshot as `everybody`; else the store is asked.
+        """
+        super().__init__(store, clock, everybody)
         self._store = store
         self._key = key
         self._say = say
-        self._clock = clock
         self._changed = changed
         self._take_up = take_up
         self._verdict = verdict
-
-    async def list_requests(self) -> list[JsonValue]:
-        """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
-        pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody) if pending else []
-        return listing.requests_shown(pending, known, self._clock())
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
         """Let in whose code this is.
@@ -255,29 +254,8 @@ class AccessOperations:
         job = lambda c: _revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "access_revoked", by)
 
-    async def audit(self) -> list[JsonValue]:
-        """The latest changes of who may do what, newest first."""
-        return [
-            {"at": at.isoformat(), "by": by, "action": action, "subject": subject, "detail": detail}
-            for at, by, action, subject, detail in map(astuple, await self._store.read(people.audit_log))
-        ]
-
-    async def users(self) -> list[JsonValue]:
-        """Everybody known, in the order they came."""
-        known = await self._store.read(people.everybody)
-        names = listing.lookalikes(known)
-        return [listing.person_shown(person, names) for person in known]
-
-    async def find_users(self, words: str) -> dict[str, JsonValue]:
-        """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
-        known, wanted = await self._store.read(people.everybody), words.strip().casefold()
-        found = [person for person in known if wanted in listing.search_words(person)]
-        names = listing.lookalikes(known)
-        shown: list[JsonValue] = [listing.person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
-        return {"users": shown, "count": len(found)}
-
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
-        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+        return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
         self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
@@ -301,7 +279,7 @@ class AccessOperations:
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
@@ -310,7 +288,7 @@ class AccessOperations:
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")

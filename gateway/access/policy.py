@@ -108,6 +108,10 @@ class AccessSnapshot:
         """The person with this user id, or whom that user is by a link."""
         return self._by_user.get(user_id)
 
+    def everybody(self) -> list[Person]:
+        """Each person once, in the order they came."""
+        return [person for id_, person in sorted(self._by_user.items()) if id_ == person.user_id]
+
     def principal(self, user_id: str) -> Principal | None:
         """The person as they are at this moment; None once they are blocked or gone."""
         person = self._by_user.get(user_id)

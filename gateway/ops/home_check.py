@@ -142,6 +142,8 @@ async def check_database(url: str, home: Path, now: Callable[[], datetime]) -> F
         return Finding("database", f"there is none at {seen.where} yet; the first start makes it")
     if seen.problem:
         return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
+    if seen.moved:
+        return Finding("database", f"{seen.where} is whole, but not in use", seen.moved)
     if seen.is_ahead:
         words = f"{seen.where} is at revision {seen.revision}, this version knows up to {HEAD}"
         return Finding("database", words, "run the newer tenk-gateway, or restore the backup made before it")

@@ -42,7 +42,7 @@ from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
-from gateway.ops.reports import letter_calls, report_calls
+from gateway.ops.reports import letter_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
 from gateway.store import chats, erasure, groups, outbox, people
@@ -87,7 +87,8 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+    take = partial(take_up, agent=agent)
+    return AccessOperations(store, key, say, steady_now, on_change, take, verdict, snapshot.everybody)
 
 
 def _show_verdict(
@@ -175,7 +176,7 @@ class InviteLinks:
         return found
 
     def _absolute(self, link: str) -> str:
-        return self._server.url.rstrip("/") + link if link.startswith("/") else link
+        return self._server.public_url.rstrip("/") + link if link.startswith("/") else link
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +204,8 @@ def calls_as(
         return await standing.status(steady_now())
 
     return {
-        **access_calls(operations, by), **recorded_calls(store, steady_now), **report_calls(store, steady_now),
-        **letter_calls(letters, by), "status": status,
+        **access_calls(operations, by), **recorded_calls(store, steady_now, operations), **letter_calls(letters, by),
+        "status": status,
     }  # fmt: skip
 
 
@@ -246,5 +247,5 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
         return
     terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
     made = await InviteOperations(store, doorway.keys.invites, steady_now).make_for(terms, BY_CLI)
-    link = f"{server.url}?invite={made['code']}"
+    link = f"{server.public_url}?invite={made['code']}"
     doorway.show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

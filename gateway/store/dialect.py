@@ -8,6 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from gateway.store.tenancy import acting_tenant, with_acting
+
 Insert = postgresql.Insert | sqlite.Insert
 
 
@@ -27,23 +29,24 @@ def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
     """INSERT that says itself what becomes of a row already there."""
-    return _insert(connection.dialect.name, table)
+    return insert_in(connection.dialect.name, table)
 
 
 @cache
 def insert_new_in(dialect: str, table: sa.Table) -> Insert:
     """`insert_new` as a dialect of this name has it."""
-    return _insert(dialect, table).on_conflict_do_nothing()
+    return insert_in(dialect, table).on_conflict_do_nothing()
 
 
 @cache
 def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> Insert:
-    insert = _insert(dialect, table)
+    insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
 
 
-def _insert(dialect: str, table: sa.Table) -> Insert:
+def insert_in(dialect: str, table: sa.Table) -> Insert:
+    """`insert_into` as a dialect of this name has it."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
@@ -66,7 +69,7 @@ class HotStatement:
 
     def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
-        self._driven: tuple[str, Callable[[Values], tuple[object, ...]]] | None = None
+        self._driven: dict[bool, tuple[str, Callable[[Values], tuple[object, ...]]]] = {}  # by whether a tenant acts
 
     def count(self, connection: sa.Connection, values: Values) -> int:
         """Run it; how many rows it wrote."""
@@ -92,7 +95,7 @@ class HotStatement:
 
     def _drive(self, connection: sa.Connection, driver: Any, values: Values) -> tuple[int, list[tuple[Any, ...]]]:
         """How many rows it wrote, and those it came back with; an error is SQLAlchemy's, and noted."""
-        text, bind = self._driven or self._compile(connection, values)
+        text, bind = self._driven.get(acting_tenant() is not None) or self._compile(connection, values)
         try:
             cursor = driver.execute(text, bind(values))
             return cursor.rowcount, cursor.fetchall()
@@ -108,17 +111,18 @@ class HotStatement:
         if compiled.insert_prefetch or compiled.update_prefetch:
             raise ValueError("a column's default is made anew for every row; name the column")
         fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
+        fixed_now = with_acting(compiled, fixed)
         processes = [
             (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
             for name in compiled.positiontup
         ]
 
         def bind(values: Values) -> tuple[object, ...]:
-            given = {**fixed, **values} if fixed else values
+            given = {**fixed_now(), **values} if fixed else values
             return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
 
-        self._driven = compiled.string, bind
-        return self._driven
+        driven = self._driven[acting_tenant() is not None] = compiled.string, bind
+        return driven
 
 
 def _driver_of(connection: sa.Connection) -> Any:

@@ -35,6 +35,7 @@ from gateway.store.tables.people import (
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, crashes, events, sessions, summaries, turns, usage
+from gateway.store.usage import give_to
 
 TURNS_BATCH = 50
 ROWS_BATCH = 300
@@ -364,8 +365,7 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     connection.execute(sa.update(audit).where(sa.or_(told, by, of)).values(detail=""))
     connection.execute(sa.update(audit).where(by).values(actor=GONE))
     connection.execute(sa.update(audit).where(of).values(subject=GONE))
-    nobody = {"user_id": GONE, "session_id": GONE}
-    connection.execute(sa.update(usage).where(usage.c.user_id == erasure.user_id).values(nobody))
+    give_to(connection, erasure.user_id, GONE)
     connection.execute(sa.update(budget_use).where(budget_use.c.key == erasure.user_id).values(told=True))  # see go_on
 
 

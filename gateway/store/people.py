@@ -279,13 +279,6 @@ def record(connection: Connection, tenant: str, row: AuditRow) -> None:
     connection.execute(sa.insert(audit), values)
 
 
-def audit_log(connection: Connection, limit: int = 100) -> list[AuditRow]:
-    """The latest changes of every tenant, newest first. A system query."""
-    columns = (audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
-    rows = connection.execute(sa.select(*columns).order_by(audit.c.id.desc()).limit(limit))
-    return [AuditRow(*row) for row in rows]
-
-
 def shown_name(name: str) -> str:
     """A display name fit for one line of a terminal or a prompt: nothing in it unseen, 128 characters at most."""
     return names.shown_name(name)[:MAX_NAME_CHARS]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import URL, Connection
 
-from gateway.errors import StoreUnavailable
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
+from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class PostgresEngine:
 
     async def open(self) -> str | None:
         """Connect and migrate; the revision found."""
-        self._engine = _engine(self._url)
+        self._engine = make_engine(self._url)
         try:
             self._connection = await self._engine.connect()
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
@@ -71,7 +72,7 @@ class PostgresEngine:
 
     async def open_for_reading(self) -> None:
         """As the port says."""
-        self._engine = _engine(self._url)
+        self._engine = make_engine(self._url)
         try:
             await self.read(schema.check)
         except (OSError, sa.exc.SQLAlchemyError) as error:
@@ -127,7 +128,32 @@ class PostgresEngine:
             await connection.close()
 
 
-def _engine(url: URL) -> "AsyncEngine":
+_CLIENTS = sa.text(
+    "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
+)
+_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
+
+
+def users_of(connection: Connection) -> str:
+    """Where other connections of gateways to this database come from; "" where there are none."""
+    found = list(connection.execute(_CLIENTS).scalars())
+    return f"{len(found)} connections, from {', '.join(sorted(set(found)))}" if found else ""
+
+
+def refuse_replica(connection: Connection) -> None:
+    """Nothing can be kept in a copy that its server writes itself.
+
+    Raises:
+        GatewayError: it takes no writes.
+    """
+    if connection.execute(_READ_ONLY).scalar_one():
+        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        raise GatewayError(f"{where} takes no writes: it is a replica, or set to read-only; name the primary")
+
+
+def make_engine(url: URL, *, command_timeout_s: float = STATEMENT_TIMEOUT_S) -> "AsyncEngine":
+    """Connections that are known as ours, and whose commits are on the disk."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     engine = create_async_engine(
@@ -137,8 +163,13 @@ def _engine(url: URL) -> "AsyncEngine":
         pool_timeout=READER_WAIT_S,
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
-            "command_timeout": STATEMENT_TIMEOUT_S,
-            "server_settings": {"application_name": "tenk", "synchronous_commit": "on", "jit": "off"},
+            "command_timeout": command_timeout_s,
+            "server_settings": {
+                "application_name": "tenk",
+                "synchronous_commit": "on",
+                "jit": "off",
+                SETTING: EVERYBODY,
+            },
         },
     )
     mark_errors(engine.sync_engine)

@@ -174,7 +174,7 @@ def _said_in(table: LanguageTable) -> Iterator[str]:
     texts = (*table.phrases.values(), *table.twisted_phrases.values(), *table.roles.values(), *table.twists.values())
     words = (*table.numbers, *table.hours, *table.minutes, *table.half, *table.quarter, *table.weekdays, *table.months)
     named = (*table.days, *table.open_days, table.parts, table.times, table.periods, table.vague, *texts, *words)
-    acts = (*table.acts, *table.acts.values(), *table.acting, *table.acting.values())
+    acts = (*table.acts, *table.acts.values())
     for text in (*named, *acts):
         yield from plain_of(text).replace(";", " ").split()
 
@@ -218,7 +218,8 @@ def _mend(word: Word, own: frozenset[str]) -> Word:
     right = [each for each in meant if each[0] == said[0] and letters_between(said, each) == 1]
     if not right and len(said) >= LEAST_TWICE:  # "practicara" is no slip: it ends otherwise
         right = [each for each in _BY_ENDS.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
-    return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
+    longest = max(right, key=len, default="")  # "minutso" may be minuto and minutos: the same
+    return replace(word, text=longest, plain=longest) if right and all(map(longest.startswith, right)) else word
 
 
 def letters_between(word: str, other: str) -> int:

@@ -12,7 +12,7 @@ channel_accounts = sa.Table(
     sa.Column("account", sa.String(64), nullable=False),
     sa.Column("cursor", sa.Text),  # the adapter's own resume point
     sa.Column("last_heard_at", Instant),
-    sa.PrimaryKeyConstraint("channel", "account"),
+    sa.PrimaryKeyConstraint("channel", "account", "tenant_id"),
 )
 
 chats = sa.Table(  # where people who are let in talk to the bot: what a channel reads back after a gap
@@ -26,7 +26,7 @@ chats = sa.Table(  # where people who are let in talk to the bot: what a channel
     sa.Column("direct", sa.Boolean, nullable=False),
     sa.Column("user_id", Id, nullable=False),  # who was heard there last
     sa.Column("heard_at", Instant, nullable=False),  # within an hour: it is not written with every message
-    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread"),
+    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread", "tenant_id"),
     sa.Index(None, "channel", "account", "heard_at"),
 )
 
@@ -68,7 +68,7 @@ inbox = sa.Table(
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),
     sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
-    sa.UniqueConstraint("channel", "account", "event_id"),
+    sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
 sa.Index(
     "ix_inbox_open",
@@ -136,6 +136,8 @@ sa.Index(
 )
 _is_failed = outbox.c.state.in_(["unknown", "dead"])
 sa.Index("ix_outbox_failed", outbox.c.state, sqlite_where=_is_failed, postgresql_where=_is_failed)
+_is_discarded = outbox.c.state == "discarded"  # few among the many that were sent
+sa.Index("ix_outbox_discarded", outbox.c.id, sqlite_where=_is_discarded, postgresql_where=_is_discarded)
 _is_over = outbox.c.done_at.is_not(None)
 sa.Index("ix_outbox_over", outbox.c.done_at, sqlite_where=_is_over, postgresql_where=_is_over)
 
@@ -143,9 +145,10 @@ parked_lanes = sa.Table(
     "parked_lanes",
     metadata,
     tenant_column(),
-    sa.Column("lane", sa.String(256), primary_key=True),
+    sa.Column("lane", sa.String(256), nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("parked_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("lane", "tenant_id"),
 )
 
 moved_chats = sa.Table(
@@ -157,7 +160,7 @@ moved_chats = sa.Table(
     sa.Column("old_chat", sa.String(128), nullable=False),
     sa.Column("new_chat", sa.String(128), nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
-    sa.PrimaryKeyConstraint("channel", "account", "old_chat"),
+    sa.PrimaryKeyConstraint("channel", "account", "old_chat", "tenant_id"),
 )
 
 reply_routes = sa.Table(

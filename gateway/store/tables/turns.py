@@ -136,6 +136,36 @@ usage = sa.Table(
     sa.Index(None, "user_id", "at"),
 )
 
+usage_days = sa.Table(  # `usage` summed by UTC day, person and model, in the commit of each call
+    "usage_days",
+    metadata,
+    tenant_column(),
+    sa.Column("day", sa.Integer, nullable=False, index=True),  # days since 1970-01-01 UTC
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("model", sa.String(128), nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger),  # these four NULL: nobody ever counted them
+    sa.Column("output_tokens", sa.BigInteger),
+    sa.Column("cache_read_tokens", sa.BigInteger),
+    sa.Column("cache_write_tokens", sa.BigInteger),
+    sa.Column("discarded", sa.BigInteger, nullable=False),  # calls among them, as are the next and the last
+    sa.Column("estimated", sa.BigInteger, nullable=False),
+    sa.Column("cost_microusd", sa.BigInteger),  # of those whose cost is known; NULL: of none
+    sa.Column("unpriced", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "day", "user_id", "model"),
+)
+
+usage_totals = sa.Table(  # `usage_days` of everybody, of days that are over: kept in batches, so that no row is shared
+    "usage_totals",
+    metadata,
+    tenant_column(),
+    sa.Column("day", sa.Integer, nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),  # in and out
+    sa.Column("cost_microusd", sa.BigInteger),
+    sa.PrimaryKeyConstraint("tenant_id", "day"),
+)
+
 budget_use = sa.Table(  # what is used of each cap, with what is set aside for calls under way
     "budget_use",
     metadata,
