@@ -3,17 +3,20 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from gateway.store.tenancy import acting_tenant, with_acting
 
-Insert = postgresql.Insert | sqlite.Insert
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Insert = postgresql.Insert | sqlite.Insert
 
 
-def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_new(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that leaves a row already there (by any unique key) as it is.
 
     `rowcount` is 1 for a new row and 0 for one that was there. For the new row's id add `.returning(table.c.id)` and
@@ -22,32 +25,36 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
     return insert_new_in(connection.dialect.name, table)
 
 
-def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> Insert:
+def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> "Insert":
     """INSERT that, where the primary key is there already, sets the columns `updated` to the new values."""
     return _upsert(connection.dialect.name, table, tuple(updated))
 
 
-def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_into(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that says itself what becomes of a row already there."""
     return insert_in(connection.dialect.name, table)
 
 
 @cache
-def insert_new_in(dialect: str, table: sa.Table) -> Insert:
+def insert_new_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_new` as a dialect of this name has it."""
     return insert_in(dialect, table).on_conflict_do_nothing()
 
 
 @cache
-def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> Insert:
+def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
     insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
 
 
-def insert_in(dialect: str, table: sa.Table) -> Insert:
+def insert_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_into` as a dialect of this name has it."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  60 ms and 3 MiB, for those who have such a store only
+
+    return postgresql.insert(table)
 
 
 Spelled = Callable[[str], Any]
