@@ -3,16 +3,21 @@
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.util import await_only
 
-Insert = postgresql.Insert | sqlite.Insert
+from gateway.store.tenancy import acting_tenant, run_as, with_acting
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Insert = postgresql.Insert | sqlite.Insert
 
 
-def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_new(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that leaves a row already there (by any unique key) as it is.
 
     `rowcount` is 1 for a new row and 0 for one that was there. For the new row's id add `.returning(table.c.id)` and
@@ -21,38 +26,43 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
     return insert_new_in(connection.dialect.name, table)
 
 
-def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> Insert:
+def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> "Insert":
     """INSERT that, where the primary key is there already, sets the columns `updated` to the new values."""
     return _upsert(connection.dialect.name, table, tuple(updated))
 
 
-def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_into(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that says itself what becomes of a row already there."""
     return insert_in(connection.dialect.name, table)
 
 
 @cache
-def insert_new_in(dialect: str, table: sa.Table) -> Insert:
+def insert_new_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_new` as a dialect of this name has it."""
     return insert_in(dialect, table).on_conflict_do_nothing()
 
 
 @cache
-def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> Insert:
+def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
     insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
 
 
-def insert_in(dialect: str, table: sa.Table) -> Insert:
+def insert_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_into` as a dialect of this name has it."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  60 ms and 3 MiB, for those who have such a store only
+
+    return postgresql.insert(table)
 
 
 Spelled = Callable[[str], Any]
 """A statement as a dialect of this name has it."""
 
 Values = Mapping[str, object]
+Driven = tuple[str, Callable[[Values], tuple[object, ...]]]
 
 SPOILED = "spoiled"
 """What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
@@ -69,16 +79,20 @@ def put_off(connection: sa.Connection, does: Callable[[sa.Connection, list[Any]]
     waiting = connection.info.get(PUT_OFF)
     if waiting is None:
         return False
-    waiting.setdefault(does, []).append(value)
+    waiting.setdefault((does, acting_tenant()), []).append(value)
     return True
 
 
 def do_put_off(connection: sa.Connection) -> None:
-    """Do it now, in the order in which the first of each kind came."""
+    """Do it now, in the order in which the first of each kind came, each in the name of whoever put it off."""
     waiting = connection.info.get(PUT_OFF)
     while waiting:
-        does = next(iter(waiting))
-        does(connection, waiting.pop(does))
+        does, tenant = next(iter(waiting))
+        run_as(tenant, _with(does, waiting.pop((does, tenant))), connection)
+
+
+def _with(does: Callable[[sa.Connection, list[Any]], None], values: list[Any]) -> Callable[[sa.Connection], None]:
+    return lambda connection: does(connection, values)
 
 
 class HotStatement:
@@ -93,7 +107,7 @@ class HotStatement:
         """With `after_all` what was put off is done before it."""
         self._after_all = after_all
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
-        self._driven: dict[str, tuple[str, Callable[[Values], tuple[object, ...]]]] = {}
+        self._driven: dict[tuple[str, bool], Driven] = {}  # by dialect, and by whether a tenant acts
 
     def count(self, connection: sa.Connection, values: Values) -> int:
         """Run it; how many rows it wrote."""
@@ -124,7 +138,7 @@ class HotStatement:
             self.count(connection, values)
 
     def _write_many(self, connection: sa.Connection, rows: list[Values]) -> None:
-        text, bind = self._driven.get(connection.dialect.name) or self._compile(connection, rows[0])
+        text, bind = self._driven_on(connection, rows[0])
         driver = _driver_of(connection)
         assert isinstance(driver, _Asyncpg), "nothing is put off elsewhere"
         self._run(connection, text, partial(driver.write_many, text, [bind(row) for row in rows]))
@@ -133,7 +147,7 @@ class HotStatement:
         """What the driver makes of it; an error is SQLAlchemy's, and noted."""
         if self._after_all:
             do_put_off(connection)
-        text, bind = self._driven.get(connection.dialect.name) or self._compile(connection, values)
+        text, bind = self._driven_on(connection, values)
         return self._run(connection, text, lambda: run(text, bind(values)))
 
     def _run(self, connection: sa.Connection, text: str, run: Callable[[], Any]) -> Any:
@@ -146,23 +160,31 @@ class HotStatement:
                 raise
             raise told from error
 
-    def _compile(self, connection: sa.Connection, values: Values) -> tuple[str, Callable[[Values], tuple[object, ...]]]:
+    def _driven_on(self, connection: sa.Connection, values: Values) -> Driven:
+        """Its text for this driver, with what takes its values; compiled at the first call."""
+        key = connection.dialect.name, acting_tenant() is not None
+        found = self._driven.get(key)
+        if found is None:
+            found = self._driven[key] = self._compile(connection, values)
+        return found
+
+    def _compile(self, connection: sa.Connection, values: Values) -> Driven:
         dialect = connection.dialect
         compiled: Any = self._spell(dialect.name).compile(dialect=dialect, column_keys=list(values))
         if compiled.insert_prefetch or compiled.update_prefetch:
             raise ValueError("a column's default is made anew for every row; name the column")
         fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
+        fixed_now = with_acting(compiled, fixed)
         processes = [
             (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
             for name in compiled.positiontup
         ]
 
         def bind(values: Values) -> tuple[object, ...]:
-            given = {**fixed, **values} if fixed else values
+            given = {**fixed_now(), **values} if fixed else values
             return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
 
-        self._driven[dialect.name] = found = compiled.string, bind
-        return found
+        return compiled.string, bind
 
 
 class _Sqlite:

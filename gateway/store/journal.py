@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from agent import journal
 from agent.context.history import PastTurn
@@ -73,7 +72,7 @@ _holds = HotStatement(
 
 _hold_all = HotStatement(
     sa.select(shards.c.shard, shards.c.epoch).where(
-        shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=postgresql.ARRAY(sa.SmallInteger)))
+        shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
     )
 )
 
