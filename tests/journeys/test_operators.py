@@ -139,13 +139,15 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             return next(one for one in told() if words in one.text)
 
         side.say(room, f"{side.mention} may I?", person=2)
+        model.script(Reply("Hello Ana."), Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} hello", person=1)
         asked = await reads("not allowed yet")
         assert 1 == len(told())
         for presser in (2, 1):
             side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
-        model.script(Reply("Hello Bea."), Reply("To all."))
+        await reads("Hello Ana.")
+        assert "hello" in said(model.requests[-1].body)[-1]
         side.say(room, f"{side.mention} and now?", person=2)
         await reads("Hello Bea.")
         side.say(room, f"{group} all", person=2)
