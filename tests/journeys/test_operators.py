@@ -138,6 +138,10 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await here.here.until(lambda: any(words in one.text for one in told()), f"{words!r} in the room")
             return next(one for one in told() if words in one.text)
 
+        async def asks(person: int, words: str, answer: str) -> None:
+            side.say(room, words, person=person)
+            await reads(answer)
+
         side.say(room, f"{side.mention} may I?", person=2)
         model.script(Reply("Hello Ana."), Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} hello", person=1)
@@ -147,17 +151,11 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
         await reads("Hello Ana.")
-        assert "hello" in said(model.requests[-1].body)[-1]
-        side.say(room, f"{side.mention} and now?", person=2)
-        await reads("Hello Bea.")
-        side.say(room, f"{group} all", person=2)
-        await reads("/group is for operators")
-        side.say(room, f"{group} all", person=1)
-        await reads("All that is said here")
-        side.say(room, "nobody in particular", person=2)
-        await reads("To all.")
-        side.say(room, f"{group} mention", person=1)
-        await reads("I answer where I am mentioned")
+        await asks(2, f"{side.mention} and now?", "Hello Bea.")
+        await asks(2, f"{group} all", "/group is for operators")
+        await asks(1, f"{group} all", "All that is said here")
+        await asks(2, "nobody in particular", "To all.")
+        await asks(1, f"{group} mention", "I answer where I am mentioned")
         for most, heard in ((0, False), (1, True)):
             side.say(room, f"{group} context {most}", person=1)
             await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
@@ -168,8 +166,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await reads(f"Noted {most}.")
             asked = said(model.requests[-1].body)[-1]
             assert (heard, False) == (f"cake at {most}" in asked, f"tea at {most}" in asked)
-        side.say(room, f"{group} off", person=1)
-        await reads("answer nobody in this channel")
+        await asks(1, f"{group} off", "answer nobody in this channel")
         before = len(told())
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()
