@@ -213,20 +213,20 @@ class _Asyncpg:
 
     def count(self, text: str, values: tuple[object, ...]) -> int:
         """How many rows it wrote: asyncpg tells the server's words, such as INSERT 0 1."""
-        return int(await_only(self._begun(self._driver.execute, text, values)).rpartition(" ")[2])
+        return int(await_only(self._in_transaction(self._driver.execute, text, values)).rpartition(" ")[2])
 
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
         """What it found."""
-        return await_only(self._begun(self._driver.fetch, text, values))
+        return await_only(self._in_transaction(self._driver.fetch, text, values))
 
     def write_many(self, text: str, rows: list[tuple[object, ...]]) -> None:
         """Each of them, sent together."""
         if len(rows) == 1:
             self.count(text, rows[0])
         else:
-            await_only(self._begun(self._driver.executemany, text, (rows,)))
+            await_only(self._in_transaction(self._driver.executemany, text, (rows,)))
 
-    async def _begun(self, run: Callable[..., Awaitable[Any]], text: str, values: tuple[object, ...]) -> Any:
+    async def _in_transaction(self, run: Callable[..., Awaitable[Any]], text: str, values: tuple[object, ...]) -> Any:
         if self._adapter._transaction is None:  # noqa: SLF001  its own statements begin it so, at the first one
             await self._adapter._start_transaction()  # noqa: SLF001  as above
         return await run(text, *values)
@@ -266,6 +266,6 @@ def _as_adapters(error: Exception, connection: sa.Connection) -> Exception:
     adapter: Any = connection.connection.dbapi_connection
     try:
         adapter._handle_exception(error)  # noqa: SLF001  its own statements end so
-    except Exception as told:  # noqa: BLE001  it raises whatever it made of it
+    except (connection.dialect.loaded_dbapi.Error, type(error)) as told:
         return told
     return error
