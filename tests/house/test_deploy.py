@@ -1,4 +1,4 @@
-"""What `config/deploy` sets up is this gateway: its packages, keys and ports, stopped so that answers come to an end."""
+"""What `config/deploy` sets up is this gateway: its packages, keys, ports, and a stop that lets answers end."""
 
 import json
 import re
