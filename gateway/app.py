@@ -219,7 +219,7 @@ class Gateway:
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
-            return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
+            return access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
 
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
@@ -326,7 +326,7 @@ class Gateway:
         console = make_console(self._store, key, calls, lambda: self._settings, product.title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
-        self._desk.console_link = lambda by: console.link(http.url, by)
+        self._desk.console_link = lambda by: console.link(http.public_url, by)
         return http
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:

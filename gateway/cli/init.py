@@ -123,6 +123,9 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="offline, openai:NAME or anthropic:NAME.")
 @click.option("--model-key", metavar="KEY", help="Its provider's key.")
 @click.option("--model-url", metavar="URL", help="The root of its API, for a server of your own.")
+@click.option(
+    "--public-url", metavar="URL", envvar="TENK_PUBLIC_URL", help="Where people reach it through a proxy: https://..."
+)
 @click.option("--replace", is_flag=True, help="Replace what is configured already without asking.")
 @click.option("--check/--no-check", "tries", default=True, help="Try each token before it is written.")
 @config_option
@@ -130,6 +133,7 @@ def command(
     model: str | None,
     model_key: str | None,
     model_url: str | None,
+    public_url: str | None,
     replace: bool,
     tries: bool,
     config_path: Path | None,
@@ -149,7 +153,7 @@ def command(
     given = {key: value.strip() for key, value in model_values.items() if value}
     if model_key and not (model or model_url):
         raise click.UsageError("say which model that is for: --model openai:NAME or --model anthropic:NAME")
-    answers.values |= given
+    answers.values |= given | ({("http", "public_url"): public_url.strip()} if public_url else {})
     for platform in PLATFORMS:
         found = [tokens[secret.option] or "" for secret in platform.secrets]
         if any(found):

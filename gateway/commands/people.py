@@ -62,6 +62,12 @@ class OperatorDesk:
             raise OperationRefused("people.not_now")
         return self.console_link(by)
 
+    async def unlink(self, who: str, by: str) -> Mapping[str, JsonValue]:
+        """Undo a link of another's; who left."""
+        if self.access is None:
+            raise OperationRefused("people.not_now")
+        return await self.access.unlink(who, by)
+
     def decisions(self) -> Mapping[str, Decision]:
         """What the buttons of linking and of groups do."""
         return {**link_decisions(self.link_deps), **group_decisions(self.group_deps)}

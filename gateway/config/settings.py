@@ -36,7 +36,7 @@ from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
-from gateway.http.config import HttpConfig, is_loopback
+from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
@@ -172,13 +172,15 @@ class Settings(BaseModel):
         found = []
         if not any(self.channels.accounts()):
             page = "the address below" if self.http.listen.endswith(":0") else f"http://{self.http.listen}/"
+            page = f"{self.http.public_url}/" if self.http.public_url else page
             here = f"open {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
             if is_loopback(self.http.host):
-                where = page.rstrip("/") + "/playground" if page.startswith("http") else "`tenk playground`"
+                here_alone = page.startswith("http") and not self.http.public_url
+                where = page.rstrip("/") + "/playground" if here_alone else "`tenk playground`"
                 found.append(f"To try all three without accounts, on simulated platforms, open {where}.")
         if self.model.name == "offline":
             found.append(
@@ -279,9 +281,14 @@ def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]
 def _with_product_defaults(tree: Tree) -> Tree:
     """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key.
 
-    A server without a model's name has but one.
+    A server without a model's name has but one. Providers send people back to where the server is reached.
     """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
+    http, connect = tree.get("http"), tree.get("connect")
+    if isinstance(http, dict) and isinstance(http.get("public_url"), str) and isinstance(connect, dict):
+        redirect = {"oauth": {"redirect_url": http["public_url"].rstrip("/") + OAUTH_PATH}}
+        with_oauth = {name for name, table in connect.items() if isinstance(table, dict) and "oauth" in table}
+        defaults["connect"] = dict.fromkeys(with_oauth, redirect)
     if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
         defaults["model"] = {"name": OPENAI_ONLY}
     return merge(defaults, tree)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import Call, Reply
@@ -221,3 +222,30 @@ async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp
         (turn,) = await here.rows("SELECT end_reason FROM turns")
         assert "stopped" == turn["end_reason"]
         assert 1 == len(here.model.requests)
+
+
+@pytest.mark.gate
+async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_no_more(tmp_path: Path) -> None:
+    """A33: the gateway was down when it was taken back, or lived no longer than that."""
+    for undo in ("DELETE FROM grants WHERE user_id = :who", "UPDATE users SET role = 'member' WHERE id = :who"):
+        home = tmp_path / undo[:6]
+        home.mkdir()
+        async with house(home, access="pairing") as here:
+            await let_in(here, 1)
+            await let_in(here, 2)
+            (user,) = [u["user"] for u in await here.operator("users.list") if u["senders"] == ["telegram:2"]]
+            if undo.startswith("UPDATE"):  # let in by a role alone
+                await here.operator("users.role", {"who": "telegram:2", "role": "operator"})
+                await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
+            here.model.script(slow("Let me look at your skills, one by one.", 30.0))
+            here.sim.say(2, "how do I do?")
+            await here.asked()
+        engine = sa.create_engine(f"sqlite:///{home / 'home' / 'tenk.db'}")
+        with engine.begin() as connection:
+            connection.execute(sa.text(undo), {"who": user})
+        engine.dispose()
+        async with house(home, access="pairing") as here:
+            await here.settled()
+            (turn,) = await here.rows("SELECT end_reason FROM turns")
+            assert "stopped" == turn["end_reason"]
+            assert not here.model.requests
