@@ -17,13 +17,14 @@ from typing import TypeVar
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT, Address
-from gateway.access import linking, listing, pairing, ranks, words
+from channels.messages import DEFAULT_TENANT, Address, InboundEvent
+from gateway.access import kept, linking, listing, pairing, ranks, words
 from gateway.access.linking import Linked, LinkWhy, Move
 from gateway.access.listing import AccessLists
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
+from gateway.store import groups, people
 from gateway.store import pairing as rows
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
@@ -42,7 +43,7 @@ Say = Callable[[Connection, Person, Address, str, str], None]
 Raises GatewayError where nothing can be said there now.
 """
 
-TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
+TakeUp = Callable[[Connection, InboundEvent | None, Person, datetime], InboxRow | None]
 """Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
 
 ShowVerdict = Callable[[Connection, PairingRequest, str, str], Sequence[Address]]
@@ -83,7 +84,7 @@ def _nobody_listens(_: AccessChange) -> None:
     """For a store without a running gateway."""
 
 
-def _nothing_kept(_: Connection, __: Approved, ___: datetime) -> None:
+def _nothing_kept(_: Connection, __: InboundEvent | None, ___: Person, ____: datetime) -> None:
     """For callers that know no inbox."""
 
 
@@ -167,7 +168,7 @@ class AccessOperations(AccessLists):
                 ran.append(done)
                 said = words.welcome_text(done)
                 self._say(connection, done.person, done.address, said, f"approved:{done.request.id}")
-                taken[:] = [self._take_up(connection, done, now)]
+                taken[:] = [self._take_up(connection, done.said, done.person, now)]
                 cards[:] = self._verdict(connection, done.request, "approved", by)
             return done
 
@@ -181,6 +182,22 @@ class AccessOperations(AccessLists):
             raise _refusal(done, now)
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
         return await self._to_json(done.person)
+
+    async def answer_kept(self, group_id: str) -> None:
+        """What an operator said in a group before it was allowed is taken in now, once, as far as it is kept."""
+        now = self._clock()
+        taken: list[InboxRow] = []
+
+        def job(connection: Connection) -> None:
+            said = kept.taken_up(
+                groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
+            )
+            person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
+            if person is not None and person.role != Role.BLOCKED:
+                row = self._take_up(connection, said, person, now)
+                taken.extend([row] if row is not None else [])
+
+        await self._store.write(job, lambda _: self._changed(AccessChange(row=taken[-1] if taken else None)))
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.

@@ -68,9 +68,14 @@ class OperatorDesk:
             raise OperationRefused("people.not_now")
         return await self.access.unlink(who, by)
 
+    async def answer_kept(self, group_id: str) -> None:
+        """Take in what was said in a group before it was allowed."""
+        if self.access is not None:
+            await self.access.answer_kept(group_id)
+
     def decisions(self) -> Mapping[str, Decision]:
         """What the buttons of linking and of groups do."""
-        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps)}
+        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps, self.answer_kept)}
 
 
 def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:

@@ -137,6 +137,7 @@ async def keep_house(store: Store) -> None:
         pairing.forget(connection, steady_now())
         invites.expire(connection, steady_now())
         linking.expire(connection, steady_now())
+        groups.forget_kept(connection, before=steady_now() - groups.KEPT_FOR)
 
     while True:
         await store.write(job)
