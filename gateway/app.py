@@ -219,7 +219,7 @@ class Gateway:
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
-            return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
+            return access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
 
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
