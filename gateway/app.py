@@ -307,8 +307,7 @@ class Gateway:
             await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
-        caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, self._budgets.standing)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )

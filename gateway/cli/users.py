@@ -79,6 +79,8 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
     click.echo(
         f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
     )
+    if what == "everything" and person["role"] == "blocked":
+        click.echo("They were blocked, which is forgotten with them: they may ask to be let in again.")
 
 
 @command.command("export")
