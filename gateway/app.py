@@ -217,7 +217,7 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = self._standing(manager, router, intake)
-        operations = access_operations(store, key, manager, delivery, bus, self._snapshot, product.name)
+        operations = access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(key, standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
@@ -287,8 +287,7 @@ class Gateway:
         return {**self._own.settings.agent.personas, **{name: words or "" for name, words in named.items()}}
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
-        caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, caps)
+        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._budgets.standing)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )

@@ -216,7 +216,9 @@ class Entrance:
     def access(self, tenant: Tenant, delivery: Delivery, bus: Bus) -> AccessOperations:
         """What its operators do about its people."""
         agent = tenant.product.name
-        return access_operations(tenant.store, self.key, self.manager, delivery, bus, self.snapshot, agent)
+        return access_operations(
+            tenant.store, self.key, self.manager, delivery, bus, self.snapshot, agent, tenant.product.move
+        )
 
     def equip(self, runtime: Runtime, tenant: Tenant) -> None:
         """Its operators' commands reach its people alone."""

@@ -155,7 +155,7 @@ def command_table(
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
         usage_command(store, texts, left),
         connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
-        *people_commands(desk), *link_commands(desk.link_deps),
+        *people_commands(desk), *link_commands(desk.link_deps, desk.unlink),
         group_command(desk.group_deps), name_command(),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)
@@ -227,7 +227,6 @@ def _session_deps(
         partial(_said_in_group, deps),
         PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
-    note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     shared = SessionDeps(
@@ -239,7 +238,7 @@ def _session_deps(
             clean,
             HeardItems(reader, hooks),
             clock,
-            note,
+            JournalCounter(tool.name for tool in deps.tools).note,
             replies,
             deps.product.catalogue,
             questions,

@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
+from pydantic import BaseModel
+
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
 from channels.messages import DEFAULT_TENANT
@@ -11,6 +13,28 @@ from gateway.config.environment import BESIDE, MODEL_KEYS
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
+
+
+def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sources) -> None:
+    """Whether what is said of accounts by name is said of some that there are.
+
+    Of a platform without any nobody can tell: its token may come from the environment another day.
+
+    Raises:
+        SettingsError: there is none of a name.
+    """
+    fields = type(channels).model_fields
+    tables = {name: getattr(channels, name) for name in fields}
+    known = {f"{name}:{account}" for name, table in tables.items() if isinstance(table, Mapping) for account in table}
+    known |= {f"{name}:main" for name, table in tables.items() if not isinstance(table, Mapping)}
+    there = {name.partition(":")[0] for name in known}
+    for path in named:
+        channel = path[-1].partition(":")[0]
+        if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
+            continue
+        near = get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
 
 def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], sources: Sources) -> None:

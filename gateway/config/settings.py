@@ -29,7 +29,7 @@ from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
 from gateway.config.environment import OPENAI_ONLY, from_environment
-from gateway.config.named_things import check_agent, check_model, check_tenants
+from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
@@ -265,10 +265,21 @@ def settings_of(sources: Sources) -> Settings:
             check_model(own.model, sources, above)
         if own.agent is not None:
             check_agent(own.agent.product, own.agent.tools, sources, above)
+        check_accounts(_accounts_named(own, above), settings.channels, sources)
     whose: dict[KeyPath, str] = {("channels", "web"): settings.channels.web.tenant}
     whose |= {("channels", channel, own.name): whose_account(own) for channel, own in settings.channels.accounts()}
     check_tenants(whose, settings.tenants, sources)
     return settings
+
+
+def _accounts_named(own: Settings | TenantConfig, above: KeyPath) -> list[KeyPath]:
+    """Where accounts are spoken of by their names."""
+    personas = () if own.agent is None else own.agent.personas
+    rules = () if own.access is None else own.access.accounts
+    return [
+        *((*above, "agent", "personas", name) for name in personas),
+        *((*above, "access", "accounts", name) for name in rules),
+    ]
 
 
 def settings_model(sources: Sources) -> type[Settings]:
@@ -300,13 +311,13 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
     return sources_of(*read_files(path), environ)
 
 
-def read_files(path: Path | None) -> tuple[ConfigFile, ConfigFile]:
+def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, ConfigFile]:
     """The main file and the secrets beside it; each is empty where there is none.
 
     Raises:
-        SettingsError: the main file was named and is not there, or one cannot be read.
+        SettingsError: the main file was named, is not there, and is not said to be new; or one cannot be read.
     """
-    if path is not None and not path.is_file():
+    if path is not None and not path.is_file() and not (is_new and not path.exists()):
         raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
     return read_file(main), read_file(main.with_name(SECRETS_NAME), private=True)

@@ -22,8 +22,7 @@ from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessChange, AccessOperations
-from gateway.access.pairing import Approved
+from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
@@ -31,8 +30,7 @@ from gateway.commands.linking import LinkDeps
 from gateway.commands.people import OperatorDesk
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
-from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.errors import GatewayError
+from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -45,7 +43,7 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
-from gateway.store import chats, erasure, groups, outbox, people
+from gateway.store import chats, erasure, groups, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
@@ -64,16 +62,12 @@ def access_operations(
     bus: Bus,
     snapshot: AccessSnapshot,
     agent: str,
+    move: Callable[..., None],
 ) -> AccessOperations:
-    """The operations, each of which sessions and lanes hear of after its commit."""
+    """The operations, each of which sessions and lanes hear of after its commit. `move` goes `back`, too."""
 
-    def say(connection: Connection, approved: Approved, text: str, cause: str) -> None:
-        address, locale = approved.address, approved.person.locale
-        channel = manager.now_loaded(address)
-        if channel is None:
-            raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-        parts = to_parts(channel, OutboundMessage(address, cause, text, locale=locale))
-        outbox.put(connection, approved.person.tenant, parts, steady_now())
+    def say(connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+        _put_words(manager, connection, person, where, OutboundMessage(where, cause, text, locale=person.locale))
 
     def on_change(change: AccessChange) -> None:
         if change.person is not None:
@@ -87,10 +81,18 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    take = partial(take_up, agent=agent)
-    return AccessOperations(
-        store, key, say, steady_now, on_change, take, verdict, partial(snapshot.everybody, store.tenant)
-    )
+    everybody = partial(snapshot.everybody, store.tenant)
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), everybody)
+    return AccessOperations(store, key, say, steady_now, on_change, deps)
+
+
+def _put_words(
+    manager: ChannelManager, connection: Connection, person: Person, where: Address, said: OutboundMessage
+) -> None:
+    channel = manager.now_loaded(where)
+    if channel is None:
+        raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
+    outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
 
 
 def _show_verdict(
@@ -113,11 +115,8 @@ def link_deps(
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
     ) -> None:
-        channel = manager.now_loaded(where)
-        if channel is None:
-            raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
-        outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
+        _put_words(manager, connection, person, where, said)
 
     def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
@@ -138,6 +137,7 @@ async def keep_house(store: Store) -> None:
         pairing.forget(connection, steady_now())
         invites.expire(connection, steady_now())
         linking.expire(connection, steady_now())
+        groups.forget_kept(connection, before=steady_now() - groups.KEPT_FOR)
 
     while True:
         await store.write(job)
