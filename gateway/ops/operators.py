@@ -30,7 +30,8 @@ from gateway.commands.linking import LinkDeps
 from gateway.commands.people import OperatorDesk
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
-from gateway.delivery.message_parts import OutboundMessage
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -43,7 +44,7 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
-from gateway.store import chats, erasure, groups, people
+from gateway.store import chats, erasure, groups, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
