@@ -220,7 +220,7 @@ class Gateway:
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
-            return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
+            return access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
 
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
@@ -308,8 +308,7 @@ class Gateway:
             await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
-        caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, self._budgets.standing)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )

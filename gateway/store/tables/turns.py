@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 SHARDS = 256
 """Sessions hash to this many shards; it can never change in a living store."""
@@ -45,20 +45,10 @@ turns = sa.Table(
     sa.Column("ended_at", Instant),
     sa.Column("parked_at", Instant),  # None unless it waits for its person's word: nothing of it runs then
 )
-sa.Index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
-    "ix_turns_open",
-    turns.c.end_reason,
-    turns.c.session_id,
-    turns.c.id,
-    sqlite_where=turns.c.end_reason.is_(None),
-    postgresql_where=turns.c.end_reason.is_(None),
+partial_index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
+    "ix_turns_open", turns.c.end_reason, turns.c.session_id, turns.c.id, where=turns.c.end_reason.is_(None)
 )
-sa.Index(
-    "ix_turns_ended",
-    turns.c.ended_at,
-    sqlite_where=turns.c.ended_at.is_not(None),
-    postgresql_where=turns.c.ended_at.is_not(None),
-)
+partial_index("ix_turns_ended", turns.c.ended_at, where=turns.c.ended_at.is_not(None))
 
 model_rests = sa.Table(
     "model_rests",
