@@ -102,8 +102,13 @@ class Recollection:
             NotPersisted: they cannot be known just now.
         """
         return [
-            {"id": one.id, "title": one.title, "at": one.used_at.isoformat(timespec="seconds"), "living": one.living}
-            for one in await self._records.conversations(chat)
+            {
+                "id": past.id,
+                "title": past.title,
+                "at": past.used_at.isoformat(timespec="seconds"),
+                "living": past.living,
+            }
+            for past in await self._records.conversations(chat)
         ]
 
     async def _frames(self, chat: str, conversation_id: str | None) -> list[Frame]:
