@@ -87,6 +87,7 @@ _MOODS = (
     r"ganas de rendirme",
     r"cut out for (?:this|it)|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
     r"not good enough|no soy capaz",
+    r"(?:not|never) (?:really )?improv(?:ing|e)\w*|isn['’]t improving|no (?:estoy )?mejor(?:ando|o)",
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
     r"para qu[eé] (?:sigo|lo intento)",
     r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
@@ -175,6 +176,8 @@ _WORDS = (
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
+                             r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
+                             r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
@@ -217,8 +220,8 @@ _WORDS = (
                            r"|\b(?:what\s+is\s+this|qu[eé]\s+es\s+esto|i['’]?m\s+new|soy\s+nuev[oa])\b"
                            r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
                            r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send"
-                           r"|put)\s+to\s+)?(?:log|record|add)\b"
-                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
+                           r"|put)\s+to\s+)?(?:log|record|add|delete|remove|undo|change|edit|correct)\b"
+                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt|borr|quit|elimin|cambi|corrig|corrij)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
                            r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
                            r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
                            r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"

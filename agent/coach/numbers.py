@@ -32,7 +32,15 @@ class Number(StrEnum):
     LEVEL = "level"  # of one skill
     GOAL = "goal"  # of the week
     REACH = "reach"  # when so many hours are reached
+    LONGEST = "longest"  # session
     WEEKDAY = "weekday"  # with the most practice
+
+
+def longest_text(language: str, patterns: PatternsReport) -> str:
+    """How long the longest session was."""
+    if not patterns.longest_session_minutes:
+        return say(language, "stats.nothing_yet")
+    return say(language, "number.longest", longest=spell_minutes(patterns.longest_session_minutes))
 
 
 def weekday_text(language: str, patterns: PatternsReport) -> str:

@@ -22,7 +22,7 @@ from agent.coach.log_line import (
     find_skill,
     read_correction,
 )
-from agent.coach.numbers import Number, one_number_text, reach_text, weekday_text
+from agent.coach.numbers import Number, longest_text, one_number_text, reach_text, weekday_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
@@ -251,13 +251,14 @@ def _plan(work: Work, task: Task) -> str:
 def _number(work: Work, task: Task) -> str:
     """One question gets one number."""
     lookup = lookup_of(task)
-    if lookup.number is Number.WEEKDAY:
+    if lookup.number in (Number.WEEKDAY, Number.LONGEST):
         patterns = work.read(PatternsReport)
         if patterns is None:
             skills = work.require(SkillsReport, old=True).skills
             skill_id = next((skill.id for skill in skills if skill.name == lookup.skill), None)
             raise work.needs(RuleCall(TOOLS[PatternsReport], {} if skill_id is None else {"skill_id": skill_id}))
-        return weekday_text(work.language, patterns)
+        tell = weekday_text if lookup.number is Number.WEEKDAY else longest_text
+        return tell(work.language, patterns)
     journey = work.require(JourneyReport)
     if lookup.number is Number.REACH:
         return reach_text(work.language, journey, lookup.minutes, lookup.skill)
