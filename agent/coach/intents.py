@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.understanding.lookups import NOT_ASKED
-from agent.coach.understanding.words import plain_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of
 
 MAX_CHARS = 2_000
 

@@ -28,8 +28,10 @@ _FILES = {
 }
 
 SCRIPT_TEXTS = (
-    "page.busy", "page.connecting", "page.deleted", "page.held_back", "page.message_to", "page.online", "page.reload",
-    "page.today", "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.way_sent",
+    "page.away", "page.busy", "page.code", "page.connecting", "page.copied", "page.copy", "page.copy_code",
+    "page.deleted", "page.edit", "page.edited", "page.file_gone", "page.held_back", "page.message_to",
+    "page.no_network", "page.not_reachable", "page.online", "page.reload", "page.retry", "page.sign_queued",
+    "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table", "page.today", "page.way_sent",
     "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""

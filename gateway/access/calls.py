@@ -58,6 +58,7 @@ def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str,
         "pairing.deny": _changing_call(operations.deny, "request", by=by),
         "pairing.block": _changing_call(operations.block, "who", by=by),
         "users.role": _changing_call(operations.set_role, "who", "role", by=by),
+        "users.unlink": _changing_call(operations.unlink, "who", by=by),
         "users.revoke": _changing_call(operations.revoke, "who", "account", by=by),
     }
 

@@ -14,15 +14,14 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import DEFAULT_TENANT, Rendered
+from channels.messages import DEFAULT_TENANT, Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.listing import AccessLists
-from gateway.access.operations import AccessOperations
-from gateway.access.pairing import Approved
+from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
@@ -44,7 +43,7 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
 from gateway.store.outbox import Action, OutboxPart
-from gateway.store.people import Connection
+from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
 
 
@@ -123,9 +122,9 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         async with lone_store(settings) as store:
             key, marking = load_key(settings.home), AccessSnapshot()
             marking.begin(AccessKeys.derive_from(key).forgotten, ())
-            operations = AccessOperations(
-                store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
-            )
+            product = load_product(settings.agent.product)
+            deps = AccessDeps(partial(take_up, agent=product.name), part=partial(product.move, back=True))
+            operations = AccessOperations(store, key, _say, _now, deps=deps)
             inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {
                 **access_calls(operations),
@@ -218,11 +217,10 @@ async def upgrade_store(settings: Settings) -> None:
             await store.write(partial(bring_up, agent=product.name, tables=product.tables))
 
 
-def _say(connection: Connection, approved: Approved, markdown: str, cause: str) -> None:
+def _say(connection: Connection, person: Person, where: Address, markdown: str, cause: str) -> None:
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
-    locale = approved.person.locale
-    part = OutboxPart(cause, 0, 0, Action.SEND, approved.address, Rendered(text), text, locale=locale)
+    part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(text), text, locale=person.locale)
     outbox.put(connection, DEFAULT_TENANT, [part], _now())
 
 

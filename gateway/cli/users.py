@@ -53,6 +53,15 @@ def revoke(who: str, account: str, config_path: Path | None) -> None:
     click.echo(f"{known_as(person)} is let into {account} no more.")
 
 
+@command.command("unlink")
+@click.argument("who")
+@config_option
+def unlink(who: str, config_path: Path | None) -> None:
+    """Undo the link by which WHO (a sender such as discord:42, or whom it joined) is one person with another."""
+    person = ask(config_path, "users.unlink", {"who": who})
+    click.echo(f"{known_as(person)} is {person['role']}, and nobody else, now.")
+
+
 @command.command("forget")
 @click.argument("who")
 @click.option(
@@ -69,6 +78,8 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
     click.echo(
         f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
     )
+    if what == "everything" and person["role"] == "blocked":
+        click.echo("They were blocked, which is forgotten with them: they may ask to be let in again.")
 
 
 @command.command("export")

@@ -3,15 +3,20 @@
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
-Insert = postgresql.Insert | sqlite.Insert
+from gateway.store.tenancy import acting_tenant, with_acting
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Insert = postgresql.Insert | sqlite.Insert
 
 
-def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_new(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that leaves a row already there (by any unique key) as it is.
 
     `rowcount` is 1 for a new row and 0 for one that was there. For the new row's id add `.returning(table.c.id)` and
@@ -20,32 +25,36 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> Insert:
     return insert_new_in(connection.dialect.name, table)
 
 
-def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> Insert:
+def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> "Insert":
     """INSERT that, where the primary key is there already, sets the columns `updated` to the new values."""
     return _upsert(connection.dialect.name, table, tuple(updated))
 
 
-def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
+def insert_into(connection: sa.Connection, table: sa.Table) -> "Insert":
     """INSERT that says itself what becomes of a row already there."""
     return insert_in(connection.dialect.name, table)
 
 
 @cache
-def insert_new_in(dialect: str, table: sa.Table) -> Insert:
+def insert_new_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_new` as a dialect of this name has it."""
     return insert_in(dialect, table).on_conflict_do_nothing()
 
 
 @cache
-def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> Insert:
+def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
     insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
 
 
-def insert_in(dialect: str, table: sa.Table) -> Insert:
+def insert_in(dialect: str, table: sa.Table) -> "Insert":
     """`insert_into` as a dialect of this name has it."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  60 ms and 3 MiB, for those who have such a store only
+
+    return postgresql.insert(table)
 
 
 Spelled = Callable[[str], Any]
@@ -67,7 +76,7 @@ class HotStatement:
 
     def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
-        self._driven: tuple[str, Callable[[Values], tuple[object, ...]]] | None = None
+        self._driven: dict[bool, tuple[str, Callable[[Values], tuple[object, ...]]]] = {}  # by whether a tenant acts
 
     def count(self, connection: sa.Connection, values: Values) -> int:
         """Run it; how many rows it wrote."""
@@ -93,7 +102,7 @@ class HotStatement:
 
     def _drive(self, connection: sa.Connection, driver: Any, values: Values) -> tuple[int, list[tuple[Any, ...]]]:
         """How many rows it wrote, and those it came back with; an error is SQLAlchemy's, and noted."""
-        text, bind = self._driven or self._compile(connection, values)
+        text, bind = self._driven.get(acting_tenant() is not None) or self._compile(connection, values)
         try:
             cursor = driver.execute(text, bind(values))
             return cursor.rowcount, cursor.fetchall()
@@ -109,17 +118,18 @@ class HotStatement:
         if compiled.insert_prefetch or compiled.update_prefetch:
             raise ValueError("a column's default is made anew for every row; name the column")
         fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
+        fixed_now = with_acting(compiled, fixed)
         processes = [
             (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
             for name in compiled.positiontup
         ]
 
         def bind(values: Values) -> tuple[object, ...]:
-            given = {**fixed, **values} if fixed else values
+            given = {**fixed_now(), **values} if fixed else values
             return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
 
-        self._driven = compiled.string, bind
-        return self._driven
+        driven = self._driven[acting_tenant() is not None] = compiled.string, bind
+        return driven
 
 
 def _driver_of(connection: sa.Connection) -> Any:

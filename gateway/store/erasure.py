@@ -17,6 +17,7 @@ from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
 from gateway.store.dialect import upsert
+from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id
@@ -206,6 +207,7 @@ def erase(
         if batch(connection, erasure):
             return Progress.MORE
     _erase_places(connection, erasure)
+    forget_kept(connection, user_id=erasure.user_id)
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
         forget_user(connection, erasure.user_id)

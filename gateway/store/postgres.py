@@ -9,6 +9,7 @@ from sqlalchemy import URL, Connection
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
+from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
 if TYPE_CHECKING:
@@ -163,7 +164,12 @@ def make_engine(url: URL, *, command_timeout_s: float = STATEMENT_TIMEOUT_S) -> 
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
-            "server_settings": {"application_name": "tenk", "synchronous_commit": "on", "jit": "off"},
+            "server_settings": {
+                "application_name": "tenk",
+                "synchronous_commit": "on",
+                "jit": "off",
+                SETTING: EVERYBODY,
+            },
         },
     )
     mark_errors(engine.sync_engine)

@@ -6,17 +6,17 @@ Plain functions over a connection. What may be used is `gateway.store.budgets`'.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from agent.rungs import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
-from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new_in
+from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in
 from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.tables.base import EPOCH
-from gateway.store.tables.turns import turns, usage, usage_days
+from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MAY_BE_UNKNOWN = (*_COUNTED, "cost_microusd")
@@ -97,7 +97,8 @@ def give_to(connection: sa.Connection, user_id: str, nobody: str) -> None:
 
 def forget_days(connection: sa.Connection, before: datetime) -> None:
     """The sums of days that were over then go."""
-    connection.execute(sa.delete(usage_days).where(usage_days.c.day < _number_of(before)))
+    for table in (usage_days, usage_totals):
+        connection.execute(sa.delete(table).where(table.c.day < _number_of(before)))
 
 
 def usage_sums(
@@ -120,17 +121,32 @@ def usage_sums(
     return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
 
 
+_TOTALS = (
+    sa.func.sum(usage_days.c.calls),
+    sum((sa.func.coalesce(sa.func.sum(usage_days.c[name]), 0) for name in _COUNTED[:2]), sa.literal(0)),
+    sa.func.sum(usage_days.c.cost_microusd),
+)
+_totals = sa.select(usage_days.c.tenant_id, usage_days.c.day, *(sa.cast(each, sa.BigInteger) for each in _TOTALS))
+_last_total = sa.select(sa.func.coalesce(sa.func.max(usage_totals.c.day), -1)).scalar_subquery()
+
+
+def total_days(connection: sa.Connection, now: datetime) -> None:
+    """Keep the totals of the days that were over an hour ago; days that have theirs keep them."""
+    over = usage_days.c.day > _last_total, usage_days.c.day < _number_of(now - timedelta(hours=1))
+    sums = _totals.where(*over).group_by(usage_days.c.tenant_id, usage_days.c.day)
+    connection.execute(insert_new(connection, usage_totals).from_select(usage_totals.c.keys(), sums))
+
+
 def usage_by_day(connection: sa.Connection, tenant: str, since: datetime) -> list[tuple[date, int, int, int | None]]:
     """Of each UTC day from that of this instant on: its calls, their tokens, what those of known cost cost."""
-    tokens = (sa.func.coalesce(sa.func.sum(usage_days.c[name]), 0) for name in _COUNTED[:2])
-    sums = sa.func.sum(usage_days.c.calls), sum(tokens, sa.literal(0)), sa.func.sum(usage_days.c.cost_microusd)
-    query = (
-        sa.select(usage_days.c.day, *(sa.cast(each, sa.BigInteger) for each in sums))
-        .where(usage_days.c.tenant_id == tenant, usage_days.c.day >= _number_of(since))
-        .group_by(usage_days.c.day)
-        .order_by(usage_days.c.day)
-    )
-    return [(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in connection.execute(query)]
+    first, last = _number_of(since), int(connection.execute(sa.select(_last_total)).scalar_one())
+    kept = sa.select(usage_totals).where(usage_totals.c.tenant_id == tenant, usage_totals.c.day >= first)
+    live = _totals.where(usage_days.c.tenant_id == tenant, usage_days.c.day >= max(first, last + 1))
+    rows = [
+        *connection.execute(kept.order_by(usage_totals.c.day)),
+        *connection.execute(live.group_by(usage_days.c.tenant_id, usage_days.c.day).order_by(usage_days.c.day)),
+    ]
+    return [(date.fromordinal(_FIRST_DAY + row.day), *row[2:]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
 from gateway.store.dialect import SPOILED
+from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
 T = TypeVar("T")
@@ -87,6 +88,7 @@ def mark_errors(engine: Engine) -> None:
     def begin(connection: Connection) -> None:
         connection.info[SPOILED] = False
         _forget_outcomes(connection)
+        forget_setting(connection)
 
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import acks, boot, context, encoding, ingest, loads, plan, profile, ratelimit, streams, tools
+from tests.bench import acks, boot, console, context, encoding, ingest, loads, plan, profile, ratelimit, streams, tools
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 
@@ -43,8 +43,9 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "context": lambda _asked: context.run(),
     "encoding": lambda _asked: encoding.run(),
     "boot": lambda _asked: boot.run(),
+    "console": lambda _asked: console.run(),
 }
-ASKED_FOR = ("acks-each", "profile")
+ASKED_FOR = ("acks-each", "profile", "console")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 

@@ -19,6 +19,7 @@ from gateway.store.usage import (
     UsageTotal,
     give_to,
     note_call,
+    total_days,
     usage_by_day,
     usage_since,
     usage_sums,
@@ -57,9 +58,14 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
     assert [("bob", 2)] == [
         (row.user_id, row.calls) for row in await store.read(lambda c: usage_sums(c, "t", since, newest=1))
     ]
-    assert [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_021, None)] == await store.read(
-        lambda c: usage_by_day(c, "t", since)
-    )
+    days = [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_021, None)]
+    assert days == await store.read(lambda c: usage_by_day(c, "t", since))
+    for hours in (24, 25, 49, 49):  # of days that are over totals are kept; of none twice, and of none too soon
+        await store.write(lambda c, hours=hours: total_days(c, MIDNIGHT + timedelta(hours=hours)))
+        assert days == await store.read(lambda c: usage_by_day(c, "t", since))
+    await store.write(call_of(MIDNIGHT + timedelta(days=2)))
+    later = await store.read(lambda c: usage_by_day(c, "t", MIDNIGHT))
+    assert [days[1], (date(2026, 11, 22), 1, 20, None)] == later
 
 
 async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:

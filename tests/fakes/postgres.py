@@ -103,6 +103,18 @@ class PostgresServer:
             self._migrated = first.rpartition("/")[2]
         return await self.create(like=self._migrated)
 
+    async def create_owned(self) -> str:
+        """Make a fresh database of a role that is no superuser, as `.github/running/postgresql.md` has it; its URL."""
+        url, role = await self.create(), f"r{secrets.token_hex(6)}"
+        name = url.rpartition("/")[2]
+        connection = await asyncpg.connect(self.url("postgres"))
+        try:
+            await connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{self._password}'")
+            await connection.execute(f"ALTER DATABASE {name} OWNER TO {role}")
+        finally:
+            await connection.close()
+        return url.replace("//postgres:", f"//{role}:")
+
     def dump(self, url: str) -> str:
         """The schema as `pg_dump` writes it, without what differs from run to run."""
         done = subprocess.run(

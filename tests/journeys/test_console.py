@@ -1,6 +1,7 @@
 """The console as an operator opens it: by a link or a key, with what may be seen and done, and nothing else."""
 
 import re
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -101,6 +102,30 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
             tried = [(await guesser.post("/login", secret=secret if not n else f"wrong-{n}"))[0] for n in range(20)]
         assert (401, 429) == (tried[0], tried[-1])
         assert 5 >= tried.count(401)
+
+
+async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) -> None:
+    """Of the first owner, the console and an invitation; what a request says of its host changes nothing."""
+    shown: list[str] = []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        public = {"TENK_PUBLIC_URL": "https://Bot.example.com", "TENK_HTTP": f"127.0.0.1:{free.getsockname()[1]}"}
+    async with house(tmp_path, access="pairing", environ=public, show=shown.append) as here:
+        await here.until(lambda: any("no owner yet" in line for line in shown), "the first owner's link")
+        assert "https://bot.example.com/?invite=" in "".join(shown)
+        base, secret = await link_of(here)
+        made = await here.operator("invite.make", {"role": "member", "days": "1"})
+        (web,) = (way["link"] for way in made["ways"] if way["account"] == "web:main")
+        assert ("https://bot.example.com/console", True) == (base, web.startswith("https://bot.example.com/?invite="))
+        async with visiting(f"http://{public['TENK_HTTP']}/console", secret) as owner:
+            forged = {
+                "X-Forwarded-Host": "evil.example",
+                "X-Forwarded-Proto": "https",
+                "Forwarded": "host=evil.example",
+            }
+            assert 403 == (await owner.post("/act", {"Host": "evil.example"}, do="role"))[0]
+            assert 400 == (await owner.post("/act", {"Host": "bot.example.com", **forged}, do="link"))[0]
+        assert base == (await link_of(here))[0]
 
 
 async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: Path) -> None:

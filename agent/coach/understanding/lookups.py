@@ -15,7 +15,7 @@ from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.words import plain_of, words_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of, words_of
 from agent.wellformed import clean
 
 MAX_CHARS = 300
@@ -56,15 +56,6 @@ _OF_ONESELF = re.compile(
     r"|^\W*total\b.{1,30}\b(?:time|hours)\b|\bensename\b|\bmuestrame\b"
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
-NOT_ASKED = re.compile(
-    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
-    r"|much)\b"
-    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
-    r"|\bcuanto antes\b"
-    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
-)
-"""Where "how long" stands and nothing is asked of us."""
-
 _ABOUT_OTHERS = re.compile(
     r"\b(?:takes?|person|people|hacen? falta|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
     r"|hay que|necesito|a day|al dia|per day|por dia|every|cada|enough|if|si)\b"

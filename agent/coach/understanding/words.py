@@ -16,6 +16,15 @@ _SHORTHAND = {
 _WORD = re.compile(r"(?i:2(?:day|nite|night|moro|mrw|morrow))\b|[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S")
 _PLAIN = str.maketrans("áàâäéèêëíìîïóòôöúùûüñç", "aaaaeeeeiiiioooouuuunc")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
+NOT_ASKED = re.compile(
+    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
+    r"|much)\b"
+    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
+    r"|\bcuanto antes\b"
+    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
+)
+"""Where "how long" stands and nothing is asked of us."""
+
 _UNSEEN = "\ufe0f\u200d🏻🏼🏽🏾🏿♀♂"
 
 

@@ -11,11 +11,11 @@ from gateway.access import pairing, words
 from gateway.access.calls import Call, access_calls, list_calls
 from gateway.access.codes import code_of
 from gateway.access.operations import AccessChange, AccessOperations, OperationRefused
-from gateway.access.pairing import Approved, TellCode
+from gateway.access.pairing import TellCode
 from gateway.access.policy import AccessSnapshot
 from gateway.store import people, reports
 from gateway.store.engine import Store
-from gateway.store.people import Connection, Newcomer
+from gateway.store.people import Connection, Newcomer, Person
 from tests.fakes.people import KEY, NOON, message, minutes
 
 
@@ -30,8 +30,8 @@ class Gateway:
         self.changes: list[AccessChange] = []
         self.operations = AccessOperations(store, KEY, self.say, lambda: self.now, self.changed)
 
-    def say(self, _: Connection, approved: Approved, text: str, cause: str) -> None:
-        self.said.append((approved.address, text, cause))
+    def say(self, _: Connection, __: Person, where: Address, text: str, cause: str) -> None:
+        self.said.append((where, text, cause))
 
     def changed(self, change: AccessChange) -> None:
         self.changes.append(change)
@@ -173,7 +173,7 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
         return [first, pairing.approve_code(connection, KEY, key, "cli", NOON, repeated=True)]
 
     outcomes = await gateway.store.write(twice)
-    assert [True, True] == [isinstance(one, Approved) and one.became_owner for one in outcomes]
+    assert [True, True] == [isinstance(one, pairing.Approved) and one.became_owner for one in outcomes]
 
 
 async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
