@@ -231,11 +231,11 @@ _WORDS = (
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
-    (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
                              r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
                              r"|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
+    (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
                                r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"

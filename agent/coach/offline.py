@@ -261,7 +261,7 @@ def _number(work: Work, task: Task) -> str:
         return tell(work.language, patterns)
     journey = work.require(JourneyReport)
     if lookup.number is Number.REACH:
-        return reach_text(work.language, journey, lookup.minutes, lookup.skill)
+        return reach_text(work.language, journey, lookup.skill, lookup.minutes, lookup.pace)
     return one_number_text(work.language, journey, lookup.number or Number.TOTAL, lookup.skill)
 
 
@@ -294,7 +294,7 @@ def _ask_change(work: Work, task: Task) -> str:
 
 def _change_entry(work: Work, task: Task) -> str:
     """What was allowed: one entry, by its id."""
-    report, lookup = work.entries_of(task), lookup_of(task)
+    report, lookup = work.entries_of(task, old=True), lookup_of(task)
     if report.found != 1:
         raise CannotTell(say(work.language, "offline.failed"))
     (row,) = report.entries
@@ -372,6 +372,8 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_UNDO: _words("ask.undo"),
     Act.CREATE: _create,
     Act.ASK_CREATE: lambda work, task: say(work.language, "ask.create", skill=escape(task.name)),
+    Act.ASK_GOAL: lambda work, task: say(work.language, Act.ASK_GOAL, what=spell_minutes(task.meant_minutes)),
+    Act.GOAL: lambda work, task: work.change_and_tell("set_weekly_goal", minutes=task.meant_minutes),
     Act.PLAN: _plan,
     Act.DECLINED: _words("offline.declined"),
     Act.NOT_SURE: _words("offline.not_sure"),

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from agent.coach.numbers import Number
+from agent.coach.understanding.amounts import read_amount
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.entries import Chunk
@@ -42,7 +43,8 @@ class Lookup:
     until: date | None = None
     text: str = ""  # in the notes
     number: Number | None = None
-    minutes: int | None = None  # what is right instead
+    minutes: int | None = None  # what is right instead; of a number that is reached: so many
+    pace: int | None = None  # minutes a week that are supposed for it
     day: date | None = None  # what is right instead
 
 
@@ -103,6 +105,11 @@ _REACH = re.compile(
     r"|alcanzar|alcanzo|cumplire|cumplo|completare|completar|tendre|hare|falta[n]?|queda[n]?|para)\b.{0,30}?"
     r"\b(?:(?P<number>\d[\d.,]{0,7}|mil|diez mil|cien|cincuenta|a hundred|fifty|a thousand|one thousand|ten thousand)"
     r"\s?(?:h|hrs?|hours?|horas?)\b)"
+)
+_PACE = re.compile(
+    r"(?P<amount>(?:\d[\d.,]{0,5} ?(?:h|hrs?|hours?|horas?|m|min|mins|minutes?|minutos?)|half an hour|an hour|una hora"
+    r"|media hora)\b)(?: \w+){0,3}? (?:(?P<day>(?:a|per|every|each|al|por|cada|todos los) (?:day|dias?)|daily)"
+    r"|(?:a|per|every|each|a la|por|cada) (?:week|semana))\b"
 )
 _SPELLED = {
     "mil": 1_000, "a thousand": 1_000, "one thousand": 1_000, "diez mil": 10_000, "ten thousand": 10_000, "cien": 100,
@@ -203,10 +210,19 @@ def _number_asked(plain: str) -> Lookup | None:
     reach = _REACH.search(plain)
     if reach is not None:
         hours = _SPELLED.get(reach["number"]) or int(re.sub(r"\D", "", reach["number"]) or 0)
-        return Lookup(Wanted.NUMBER, number=Number.REACH, minutes=60 * hours)
+        return Lookup(Wanted.NUMBER, number=Number.REACH, minutes=60 * hours, pace=_supposed_pace(plain))
     found = (number for pattern, number in _NUMBERS if pattern.search(plain))
     number = None if re.search(r"\d", plain) else next(found, None)
     return None if number is None else Lookup(Wanted.NUMBER, number=number)
+
+
+def _supposed_pace(plain: str) -> int | None:
+    """Minutes a week, as in "if I do 30 minutes a day"; None where none are said."""
+    said = _PACE.search(plain)
+    amount = read_amount(words_of(said["amount"]), 0) if said is not None else None
+    if said is None or amount is None or amount.vague:
+        return None
+    return amount.whole * (7 if said["day"] else 1) or None
 
 
 def _number_of(plain: str) -> Number:

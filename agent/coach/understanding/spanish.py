@@ -277,8 +277,8 @@ SPANISH = LanguageTable(
             "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo haya hayas hayan"
         ),
         "doubt": (
-            "dizque igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u "
-            "parece"
+            "tocamos practicamos hicimos estudiamos ensayamos jugamos entrenamos dizque igual quizá quizás creo "
+            "suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
         ),
         "reported": (
             "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí ejemplo asegura "
@@ -298,9 +298,8 @@ SPANISH = LanguageTable(
             "nosotros nosotras les su sus se te alguien hermano hermana hijo hija hijos esposa esposo mujer marido "
             "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
             "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
-            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos "
-            "estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos "
-            "nietos cuñado cuñada yerno nuera colega colegas abuelos"
+            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron practicaron coro banda orquesta gente "
+            "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
