@@ -42,7 +42,7 @@ POLICY = (
 )
 """Nothing inline, nothing from another host, in nobody's frame."""
 
-_HEADERS = {
+HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -51,6 +51,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Language",
 }
+"""Of every page of ours; one that is not the chat changes what it has to."""
 
 _MARKED = re.compile(r"\{\{([a-z_.]+)\}\}")
 
@@ -84,7 +85,7 @@ class PageFiles:
         name, kind = _FILES[request.path]
         language = self._texts.text(locale_of(request), "page.language")
         held = self._read.get((name, language)) or self._keep(name, language)
-        headers = _HEADERS | {"ETag": held.tag}
+        headers = HEADERS | {"ETag": held.tag}
         if request.headers.get("If-None-Match") == held.tag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)

@@ -141,7 +141,7 @@ EXCUSED: dict[str, str] = {
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",
     "gateway.config.listing": "the operator's own configuration, when somebody looks at it",
-    "gateway.console.console": "loops over rows that the store bounds, and the fields of one event of the log",
+    "gateway.console.": "loops over rows that the store bounds, fields of one event, and code in our own words",
     "gateway.config.sources": "the operator's own configuration, read once at the start",
     "gateway.config.settings": "the operator's own configuration, read once at the start",
     "gateway.ops.personal_data": "names of people, as an operator types them",
