@@ -42,6 +42,7 @@ from gateway.http.server import HttpServer
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer, Handler
@@ -353,7 +354,9 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        whose = self._tenants.get(self._settings.channels.web.tenant)
+        records, texts = StoredRecords(whose.store, whose.product.name, whose.name), whose.product.catalogue
+        web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 
