@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
@@ -24,6 +25,7 @@ from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
+from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
@@ -53,7 +55,26 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
-    return asyncio.run(operate(prepare(config_path), name, arguments))
+    return asyncio.run(operate(prepare(config_path), name, _of_tenant(arguments)))
+
+
+def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
+    context = click.get_current_context(silent=True)
+    tenant = None if context is None else context.find_root().params.get("tenant")
+    return arguments if tenant is None else {**arguments, "tenant": tenant}
+
+
+def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
+    """What of the store is looked at; the tenant is taken out of the arguments.
+
+    Raises:
+        GatewayError: there is no such tenant.
+    """
+    tenant = arguments.pop("tenant", None)
+    if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
+        raise GatewayError(unknown_tenant(tenant, known))
+    return store.of(tenant)
 
 
 def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -64,14 +85,15 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it makes no sense, or there is nothing to look at; the message says why.
     """
-    return asyncio.run(_look(prepare(config_path), name, arguments))
+    return asyncio.run(_look(prepare(config_path), name, _of_tenant(arguments)))
 
 
 async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
-        async with reading(settings.database_url) as store:
+        async with reading(settings.database_url) as whole:
+            store = _part_of(settings, whole, arguments)
             return await recorded_calls(store, _now, AccessLists(store, _now))[name](arguments)
 
 
@@ -119,7 +141,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
-        async with lone_store(settings) as store:
+        async with lone_store(settings) as whole:
+            store = _part_of(settings, whole, arguments)
             key, marking = load_key(settings.home), AccessSnapshot()
             marking.begin(AccessKeys.derive_from(key).forgotten, ())
             product = load_product(settings.agent.product)
@@ -221,7 +244,7 @@ def _say(connection: Connection, person: Person, where: Address, markdown: str, 
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
     part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(text), text, locale=person.locale)
-    outbox.put(connection, DEFAULT_TENANT, [part], _now())
+    outbox.put(connection, person.tenant, [part], _now())
 
 
 def _now() -> datetime:
