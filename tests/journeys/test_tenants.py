@@ -133,12 +133,7 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
     async with two(tmp_path) as (here, bells):
         bells.script(Reply("Bell to bound."), Reply("Bell to system."))
         here.model.script(Reply("Acme to system."))
-        bound = (await here.operator("keys.create", {"name": "b", "scopes": "chat read", "who": "", "tenant": "bell"}))[
-            "key"
-        ]
-        system = (await here.operator("keys.create", {"name": "s", "scopes": "chat read operate system", "who": ""}))[
-            "key"
-        ]
+        bound, system = await key_of("chat read", tenant="bell"), await key_of("chat read operate system")
         first = await ask(here, bound, "/v1/chat", said=BELL_SECRET)
         assert "Bell to bound." == first[1].get("answer"), first
         assert "Acme to system." == (await ask(here, system, "/v1/chat", said=ACME_SECRET))[1]["answer"]
