@@ -4,7 +4,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,6 +22,8 @@ from channels.clocks import Clock, Sleep
 from channels.messages import Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
+from gateway.cluster.ownership import Ownership
+from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
@@ -38,7 +40,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.hook_loading import load_hooks
-from gateway.inbound.bus import Bus
+from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
@@ -47,7 +49,7 @@ from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
-from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.mailbox import read_rows, read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
@@ -57,7 +59,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, talk
+from gateway.store import approvals, earlier, leases, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -79,8 +81,8 @@ class RuntimeDeps:
     people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""
-    epoch: int
-    """Of the sessions' fences, as this process took them."""
+    ownership: Ownership
+    """Which sessions and accounts are this process's."""
     clock: Clock
     """By which everything waits, expires and has an age."""
     dates: Clock
@@ -143,10 +145,12 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
-    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
+    delivery = Delivery(
+        store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault, deps.ownership
+    )
     scrubber = Scrubber(settings.secret_values())
     sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
-    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
+    bus = _bus(deps, kinds)
     texts, parking = deps.product.catalogue, sessions.turns.parking
     decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
     shared = CommandDeps(
@@ -157,6 +161,22 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     commands = CommandRunner(shared, deps.tasks)
     router = Router(bus, sessions, commands, deps.tasks)
     return Runtime(delivery, bus, commands, router, parking, partial(_reconfigure, deps, sessions, scrubber))
+
+
+def _bus(deps: RuntimeDeps, kinds: RowClassifier) -> Bus:
+    size = deps.settings.sessions.bus_size
+    if not deps.ownership.is_shared:
+        return Bus(size, partial(_load_waiting, deps), kinds.is_urgent)
+
+    async def load(shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
+        query = partial(leases.waiting_in, owned=shards, known=known, limit=limit)
+        rows = await read_rows(deps.store, query)
+        return [row for row in rows if deps.channels.is_configured(row.event.address)]
+
+    async def still_waiting(ids: Collection[int]) -> set[int]:
+        return await deps.store.read(partial(leases.still_waiting, ids=ids), lasting=True)
+
+    return SharedBus(size, load, still_waiting, kinds.is_urgent, partial(deps.ownership.tell, IN))
 
 
 def _reconfigure(
@@ -219,7 +239,7 @@ def _session_deps(
         is_marked=kinds.is_marked,
         signs=StatusReactions(store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
-        epoch=deps.epoch,
+        ownership=deps.ownership,
     )
     return shared
 

@@ -22,6 +22,7 @@ from gateway.access.limits import Over, PersonLimits
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
+from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
@@ -29,9 +30,10 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
-from gateway.store import chats, inbox, reply_routes
+from gateway.store import chats, inbox, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
+from gateway.store.leases import Lease
 from gateway.store.people import Person
 from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
 
@@ -268,7 +270,12 @@ class Intake:
 class ChannelSink:
     """What one adapter is given (its `Sink`): the way in for its account."""
 
-    def __init__(self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str) -> None:
+    def __init__(
+        self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str,
+        lease: Lease = EVERYTHING,
+    ) -> None:  # fmt: skip
+        """`lease` entitles to say how far was read; whoever has lost it only brings in what it read."""
+        self._lease = lease
         self._store = store
         self._intake = intake
         self._channel = channel
@@ -342,7 +349,7 @@ class ChannelSink:
         for plan in plans:
             admission.admit(plan)
         admission.quarantine(rejected, self._tenant)
-        if cursor is not None:
+        if cursor is not None and leases.holds(connection, self._lease):
             admission.move_cursor(cursor, self._tenant)
         return admission.done
 

@@ -1,5 +1,9 @@
-"""PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg."""
+"""PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg.
 
+Where several processes share it each has one more, for leases and notices.
+"""
+
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -20,6 +24,7 @@ READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
 READER_WAIT_S = 10
+PAUSED_MS = "3000"
 
 READ_ONLY = "25006"
 OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
@@ -127,19 +132,96 @@ class PostgresEngine:
             await connection.close()
 
 
-def _engine(url: URL) -> "AsyncEngine":
+NOTICES = "tenk"
+"""The channel of LISTEN and NOTIFY; the triggers of the schema name it, too."""
+
+
+class PostgresLink:
+    """One connection beside those of the store, for leases and notices: no crowd of commits holds it up.
+
+    What it commits need not be on a disk when that returns: whoever relies on it commits behind it, in the same log.
+    """
+
+    def __init__(self, url: URL, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
+        """`hear` is given every notice; `on_connected` is called when some may have been missed."""
+        self._engine = _engine(url, connections=1, synchronous_commit="off")
+        self._hear = hear
+        self._on_connected = on_connected
+        self._connection: AsyncConnection | None = None
+        self._turn = asyncio.Lock()
+
+    async def transact(self, job: Job[T], within_s: float) -> T:
+        """The job's result, committed; it connects anew where the connection was lost.
+
+        Raises:
+            StoreUnavailable: it may hold, or not.
+        """
+        async with self._turn:
+            try:
+                async with asyncio.timeout(within_s):
+                    if self._connection is None:
+                        await self._connect()
+                    assert self._connection is not None, "connected above"
+                    return await self._connection.run_sync(partial(_transact, job=job))
+            except (TimeoutError, OSError, sa.exc.SQLAlchemyError) as error:
+                await self._drop()
+                raise unavailable(error) from error
+            except BaseException:
+                await self._drop()
+                raise
+
+    async def notify(self, words: str, within_s: float) -> None:
+        """Tell every process that listens.
+
+        Raises:
+            StoreUnavailable: perhaps nobody heard.
+        """
+        tell = sa.select(sa.func.pg_notify(NOTICES, words))
+        await self.transact(lambda connection: connection.execute(tell).scalar(), within_s)
+
+    async def aclose(self) -> None:
+        """Hear nothing more."""
+        await self._drop()
+        await self._engine.dispose()
+
+    async def _connect(self) -> None:
+        connection = await self._engine.connect()
+        self._connection = connection
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+        await driver.add_listener(NOTICES, lambda _driver, _process, _channel, words: self._hear(words))
+        self._on_connected()
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.invalidate()
+            await connection.close()
+
+
+def _transact(connection: Connection, job: Job[T]) -> T:
+    with connection.begin():
+        return job(connection)
+
+
+def _engine(url: URL, connections: int = READERS + 1, synchronous_commit: str = "on") -> "AsyncEngine":
+    """By default one for the writer, which keeps it."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     engine = create_async_engine(
         url,
-        pool_size=READERS + 1,  # the writer keeps one
+        pool_size=connections,
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": STATEMENT_TIMEOUT_S,
-            "server_settings": {"application_name": "tenk", "synchronous_commit": "on", "jit": "off"},
+            "server_settings": {
+                "application_name": "tenk", "synchronous_commit": synchronous_commit, "jit": "off",
+                # One that was paused within a commit, or cut off, keeps its locks no longer than this.
+                "idle_in_transaction_session_timeout": PAUSED_MS,
+                "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+            },
         },
-    )
+    )  # fmt: skip
     mark_errors(engine.sync_engine)
     return engine
