@@ -203,14 +203,18 @@ class Gateway:
             if model is not None:
                 await model.aclose()
 
-    async def _serve(self, tasks: Supervised, key: bytes, presence: Presence) -> None:
-        settings, store, product = self._settings, self._store, self._product
-        keys = AccessKeys.derive_from(key)
-        manager = self._manager = ChannelManager(
-            self._accounts(key), store, utc_now, tasks, self._table.menus(), ownership=presence.ownership
+    async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
+        manager = ChannelManager(
+            self._accounts(key), self._store, utc_now, tasks, self._table.menus(), ownership=presence.ownership
         )
         if await presence.join(manager, tasks, utc_now()):
             await self._budgets.begin()
+        return manager
+
+    async def _serve(self, tasks: Supervised, key: bytes, presence: Presence) -> None:
+        settings, store, product = self._settings, self._store, self._product
+        keys = AccessKeys.derive_from(key)
+        manager = self._manager = await self._join(tasks, key, presence)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
         doorway = Doorway(
@@ -225,10 +229,9 @@ class Gateway:
             settings=settings, store=store, product=self._product, tools=self._tools,
             model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
             tasks=tasks, ownership=presence.ownership, clock=utc_now, dates=wall_now,
-            context_of=self._snapshot.context_of,
+            context_of=self._snapshot.context_of, access=lambda: self._settings.access,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda *ends: {**access_decisions(access(*ends)), **self._desk.decisions()},
-            access=lambda: self._settings.access,
         )  # fmt: skip
         manager.personas = settings.agent.personas
         runtime = build(deps, self._table)
@@ -238,8 +241,7 @@ class Gateway:
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._budgets.news), tasks)
-        standing = self._standing(manager, router, intake)
-        standing.cluster = presence
+        standing = self._standing(manager, router, intake, presence)
         operations = access(delivery, bus)
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(key, standing, manager, operations, letters)
@@ -259,7 +261,7 @@ class Gateway:
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
-        await self._drain(reading, routing, router, delivery, presence)
+        await self._drain(reading, routing, runtime, presence)
 
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))
@@ -304,12 +306,14 @@ class Gateway:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
 
-    def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
+    def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
         caps = self._budgets.standing if self._settings.budgets.has_any else None
         model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
-        return GatewayStatus(
+        standing = GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
+        standing.cluster = presence
+        return standing
 
     def _make_http(
         self, key: bytes, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations,
@@ -351,11 +355,11 @@ class Gateway:
         await asyncio.to_thread(getattr, self._model, "facts")
 
     async def _drain(
-        self, reading: asyncio.Task[None], routing: asyncio.Task[None], router: Router, delivery: Delivery,
-        presence: Presence,
-    ) -> None:  # fmt: skip
+        self, reading: asyncio.Task[None], routing: asyncio.Task[None], runtime: Runtime, presence: Presence
+    ) -> None:
         """Read nothing more, let what runs come to its end, leave the rest to the next start."""
         failpoint("shutdown_begun")
+        router, delivery = runtime.router, runtime.delivery
         log.info("gateway_stopping", running=router.running, drain_s=self._settings.sessions.drain_s)
         reading.cancel()
         routing.cancel()

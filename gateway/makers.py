@@ -29,16 +29,21 @@ def accounts_of(
     """Every account that is configured, and how its channel is made."""
     accounts = [
         ChannelAccount(
-            channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict", config=config
+            channel,
+            config.name,
+            partial(_make_channel, channel, config),
+            config.pacing == "strict",
+            config=config,
+            everywhere=getattr(config, "mode", "") in {"webhook", "http"},
         )
         for channel, config in channels.accounts()
     ]
     if channels.web.enabled:
-        accounts.append(ChannelAccount("web", "main", make_web))
+        accounts.append(ChannelAccount("web", "main", make_web, attached=True))
     if channels.api.enabled:
-        accounts.append(ChannelAccount("api", "main", make_api))
+        accounts.append(ChannelAccount("api", "main", make_api, attached=True))
     if channels.console.enabled:
-        accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
+        accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console"), attached=True))
     return accounts
 
 

@@ -19,7 +19,7 @@ import structlog
 from pydantic import JsonValue
 
 from gateway.access.policy import AccessSnapshot
-from gateway.cluster.membership import Membership, MembershipEvents
+from gateway.cluster.membership import ClusterEvents, ClusterMembership
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
@@ -133,12 +133,12 @@ class SharedPresence(Presence):
         self._me = me
         self._adopting = asyncio.Lock()
         super().__init__(store, Ownership(), 0)
-        self._membership = Membership(me, self._link, self._wakeups)
+        self._membership = ClusterMembership(me, self._link, self._wakeups)
         self.ownership = self._membership.ownership
 
     async def join(self, manager: ChannelManager, tasks: Supervised, now: datetime) -> bool:
         """As of the other."""
-        others = await self._membership.begin(manager.wanted, now)
+        others = await self._membership.begin(manager.list_accounts, now)
         tasks.keep("leases", self._membership.run)
         tasks.keep("wake-ups", partial(self._wakeups.run, partial(self._link.notify, within_s=POLL_S)))
         return not others
@@ -167,12 +167,13 @@ class SharedPresence(Presence):
         self._wakeups.on(OUT, lambda _account: self._look.set())
         self._wakeups.on(IN, lambda shard: bus.wake(int(shard)))
         owned = dict(self._membership.ownership.shards)
-        self._membership.bind(MembershipEvents(gain, lose, self._look.set, idle))
+        self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
         await self._adopt(runtime, bus, owned)
         tasks.keep("looks", partial(self._keep_looking, deps))
 
     async def _adopt(self, runtime: Runtime, bus: SharedBus, shards: Mapping[int, int]) -> None:
         async with self._adopting:
+            await runtime.delivery.look()  # what their last owner said there goes before what is said now
             await runtime.router.adopt(shards)
             owned = self._membership.ownership.shards
             bus.adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
@@ -210,12 +211,12 @@ class SharedPresence(Presence):
     def alone(self, run: Run, tasks: Supervised) -> Run:
         """As of the other."""
 
-        async def kept() -> None:
+        async def keep() -> None:
             while True:
                 lease = await self.ownership.until_held(CHORES)
                 await run_until(run, partial(self.ownership.until_lost, lease), tasks)
 
-        return kept
+        return keep
 
     async def status(self) -> dict[str, JsonValue]:
         """As of the other."""

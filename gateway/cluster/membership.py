@@ -29,7 +29,7 @@ RETRY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LeasedAccount:
     """One configured account, and which of its leases a process may ask for."""
 
     channel: str
@@ -39,7 +39,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class MembershipEvents:
+class ClusterEvents:
     """What others do when something is gained or lost; set before `run`."""
 
     on_gained: Callable[[Mapping[int, int]], None]  # each shard with its epoch
@@ -48,7 +48,7 @@ class MembershipEvents:
     idle: Callable[[], Collection[int]]  # owned shards in which nothing happens
 
 
-class Membership:
+class ClusterMembership:
     """This process among the others."""
 
     def __init__(self, me: Member, link: PostgresLink, wakeups: Wakeups, lease_s: float = LEASE_S) -> None:
@@ -56,16 +56,16 @@ class Membership:
         self.me = me
         self.wakeups = wakeups
         self._link = link
-        self._wanted: Callable[[], Sequence[Wanted]] = tuple
+        self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
         self._lease_s = lease_s
         self._loop = asyncio.get_running_loop()
         self.ownership = SharedOwnership(me.role, self._loop.time, wakeups.tell)
-        self._events: MembershipEvents | None = None
+        self._events: ClusterEvents | None = None
         self._nudged = asyncio.Event()
         self._leaving = False
         wakeups.on(LEASES, lambda _name: self._nudged.set())
 
-    async def begin(self, wanted: Callable[[], Sequence[Wanted]], now: datetime) -> int:
+    async def begin(self, wanted: Callable[[], Sequence[LeasedAccount]], now: datetime) -> int:
         """Join, and take what is free; how many others are there. `wanted` are the accounts that are configured here.
 
         Raises:
@@ -93,7 +93,7 @@ class Membership:
         log.info("cluster_joined", member=self.me.id, role=self.me.role, others=len(others))
         return len(others)
 
-    def bind(self, events: MembershipEvents) -> None:
+    def bind(self, events: ClusterEvents) -> None:
         """Tell these of every change from now on; what is owned by now they have taken up themselves."""
         self._events = events
 

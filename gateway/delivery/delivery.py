@@ -80,10 +80,10 @@ class Delivery:
 
     async def look(self) -> None:
         """Take up what other processes have put into the store: what is to be said, and whose lanes are parked."""
-        self.parked.replace(await self._deps.store.read(outbox.parked_lanes))
+        self.parked.replace(await self._deps.store.read(outbox.parked_lanes, lasting=True))
         if not self.ownership.sends_at_all:
             return
-        for address in await self._deps.store.read(outbox.open_lanes):
+        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
             worker = self._workers.get(address.lane)  # one that is reserved is about to be told of its row
             if self._deps.channels.is_configured(address) and (worker is None or not worker.lane.is_reserved):
                 self.reread(address)

@@ -113,12 +113,12 @@ class LaneWorker:
         """Commit what an attempt comes to, unless another process sends there by now."""
         lease = self.lease
 
-        def held(connection: Connection) -> T:
+        def run_held(connection: Connection) -> T:
             if lease is not None:
                 leases.hold(connection, lease)
             return job(connection)
 
-        return await self._deps.store.write(held, then)
+        return await self._deps.store.write(run_held, then)
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
         query = partial(outbox.open_parts, lane=self.lane.name, after_id=after_id, limit=limit)

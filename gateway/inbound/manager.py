@@ -18,7 +18,7 @@ from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
-from gateway.cluster.membership import Wanted
+from gateway.cluster.membership import LeasedAccount
 from gateway.cluster.ownership import EVERYTHING, Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
@@ -204,10 +204,10 @@ class ChannelManager:
         """Every channel that is loaded by now and read for here."""
         return [held.ready.result() for held in self._held.values() if held.ready.done() and self._reads(held)]
 
-    def wanted(self) -> list[Wanted]:
+    def list_accounts(self) -> list[LeasedAccount]:
         """Every account, as leases of it are asked for."""
         specs = [held.spec for held in self._held.values() if not held.retired]
-        return [Wanted(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
+        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""

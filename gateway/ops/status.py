@@ -211,7 +211,7 @@ async def cluster_report(store: Store, me: Member) -> dict[str, JsonValue]:
     """Several processes on one database, as an operator sees them: who is there, who owns what, what waits how long."""
 
     def look(connection: Connection) -> dict[str, JsonValue]:
-        shards, names = leases.owned(connection)
+        shards, names = leases.owners(connection)
         members: dict[str, JsonValue] = {}
         for each in leases.standing(connection):
             state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id

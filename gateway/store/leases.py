@@ -230,7 +230,7 @@ def forget_gone(connection: sa.Connection) -> None:
     connection.execute(sa.delete(members).where(members.c.until < _NOW - FORGET_S * 1_000_000))
 
 
-def owned(connection: sa.Connection) -> tuple[Mapping[str, int], Mapping[str, str]]:
+def owners(connection: sa.Connection) -> tuple[Mapping[str, int], Mapping[str, str]]:
     """How many shards each owner has, and each named lease's owner, as far as these have not run out."""
     lives = shards.c.owner.is_not(None), shards.c.until > _NOW
     counted = sa.select(shards.c.owner, sa.func.count()).where(*lives).group_by(shards.c.owner)

@@ -184,7 +184,7 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.http.": "loops over the channels of the configuration",
     "gateway.ops.status": "loops over the channels and days an operator asked for",
-    "gateway.sessions.command_runner": "loops over the commands of a session, by their ids",
+    "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",
