@@ -154,7 +154,7 @@ class SharedPresence(Presence):
             runtime.router.drop(shards)
 
         def gain(shards: Mapping[int, int]) -> None:
-            tasks.keep("shards", partial(self._adopt, runtime, bus, shards))
+            tasks.keep("shards", partial(self._adopt, deps, bus, shards))
 
         def idle() -> Collection[int]:
             owned = self._membership.ownership.shards
@@ -168,12 +168,14 @@ class SharedPresence(Presence):
         self._wakeups.on(IN, lambda shard: bus.wake(int(shard)))
         owned = dict(self._membership.ownership.shards)
         self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
-        await self._adopt(runtime, bus, owned)
+        await self._adopt(deps, bus, owned)
         tasks.keep("looks", partial(self._keep_looking, deps))
 
-    async def _adopt(self, runtime: Runtime, bus: SharedBus, shards: Mapping[int, int]) -> None:
+    async def _adopt(self, deps: PresenceDeps, bus: SharedBus, shards: Mapping[int, int]) -> None:
+        runtime = deps.runtime
         async with self._adopting:
-            await runtime.delivery.look()  # what their last owner said there goes before what is said now
+            await self._learn(deps)
+            await runtime.delivery.recover()  # what their last owner said there goes before what is said now
             await runtime.router.adopt(shards)
             owned = self._membership.ownership.shards
             bus.adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
@@ -193,6 +195,12 @@ class SharedPresence(Presence):
             self._look.clear()
 
     async def _look_once(self, deps: PresenceDeps) -> None:
+        await self._learn(deps)
+        await deps.runtime.delivery.recover()
+        await deps.runtime.parking.look()
+
+    async def _learn(self, deps: PresenceDeps) -> None:
+        """Know who changed."""
         reload, self._reload = self._reload, False
         changed, self._changed = self._changed, set()
         try:
@@ -205,8 +213,6 @@ class SharedPresence(Presence):
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed
             raise
-        await deps.runtime.delivery.look()
-        await deps.runtime.parking.look()
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
         """As of the other."""

@@ -59,7 +59,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, leases, talk
+from gateway.store import approvals, earlier, leases, people, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -171,6 +171,11 @@ def _bus(deps: RuntimeDeps, kinds: RowClassifier) -> Bus:
     async def load(shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
         query = partial(leases.waiting_in, owned=shards, known=known, limit=limit)
         rows = await read_rows(deps.store, query)
+        for user_id in {row.user_id for row in rows if deps.people.principal(row.user_id) is None}:
+            # let in a moment ago by another process
+            person = await deps.store.read(partial(people.person_of, user_id=user_id), lasting=True)
+            if person is not None:
+                deps.people.put(person)
         return [row for row in rows if deps.channels.is_configured(row.event.address)]
 
     async def still_waiting(ids: Collection[int]) -> set[int]:

@@ -40,7 +40,6 @@ class Ownership:
 
     is_shared = False
     reads = True  # whether its role has it read for accounts at all
-    sends_at_all = True
 
     def __init__(self, epoch: int = SOLE) -> None:
         self._epoch = epoch
@@ -84,6 +83,10 @@ class Ownership:
         while self.lease(lease.name) == lease:
             await self.until_changed()
 
+    def leases_to_send(self) -> frozenset[Lease]:
+        """All that entitles to send."""
+        return frozenset([EVERYTHING])
+
     def check(self, lease: Lease) -> None:
         """Raise Fenced unless this lease is held still, as far as is known here."""
         if lease is not EVERYTHING and self.lease(lease.name) != lease:
@@ -120,11 +123,6 @@ class SharedOwnership(Ownership):
         return gained, lost
 
     @property
-    def sends_at_all(self) -> bool:  # type: ignore[override]  # of one process alone it never changes
-        """Whether any account is sent for here."""
-        return any(name.startswith("out ") for name in self._names)
-
-    @property
     def shards(self) -> Mapping[int, int]:
         """What was owned when that was known last."""
         return self._shards
@@ -147,6 +145,11 @@ class SharedOwnership(Ownership):
         """As of the other."""
         epoch = self._names.get(name)
         return None if epoch is None or self._now_s() >= self._until_s else Lease(name, epoch)
+
+    def leases_to_send(self) -> frozenset[Lease]:
+        """As of the other."""
+        held = (self.lease(name) for name in self._names if name.startswith("out "))
+        return frozenset(lease for lease in held if lease is not None)
 
     async def until_changed(self) -> None:
         """As of the other; also when something may have run out."""

@@ -25,6 +25,7 @@ from gateway.delivery.sender import FillSecret, PartSender
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
+from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxRow
 
 AT_ONCE_CHARS = 3_000
@@ -60,6 +61,9 @@ class Delivery:
         self.ownership = ownership or Ownership()
         self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership)
         self._shared = SharedLaneState()
+        self._looked: frozenset[Lease] = (
+            self.ownership.leases_to_send() if not self.ownership.is_shared else frozenset()
+        )
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
         self._waiting: dict[int, asyncio.Future[str | None]] = {}  # by row, who waits for its end
         self.long_texts = LongTexts()
@@ -72,26 +76,29 @@ class Delivery:
     # ------------------------------------------------------------ what others call
 
     async def recover(self) -> None:
-        """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self.parked.put(await self._deps.store.read(outbox.parked_lanes, lasting=True))
-        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
-            if self._deps.channels.is_configured(address):
-                self.reread(address)
+        """Take up what the store has to say, of an earlier life or of other processes, and whose lanes are parked.
 
-    async def look(self) -> None:
-        """Take up what other processes have put into the store: what is to be said, and whose lanes are parked."""
+        Only then what is published for an account goes at once: what waits there already goes before it. Lanes of
+        removed accounts are left alone.
+        """
+        held = self.ownership.leases_to_send()
         self.parked.replace(await self._deps.store.read(outbox.parked_lanes, lasting=True))
-        if not self.ownership.sends_at_all:
-            return
-        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
-            worker = self._workers.get(address.lane)  # one that is reserved is about to be told of its row
-            if self._deps.channels.is_configured(address) and (worker is None or not worker.lane.is_reserved):
-                self.reread(address)
+        if held:
+            for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
+                worker = self._workers.get(address.lane)  # one that is reserved is about to be told of its row
+                if self._deps.channels.is_configured(address) and (worker is None or not worker.lane.is_reserved):
+                    self.reread(address)
+        self._looked = held
+
+    def _sends(self, address: Address) -> Lease | None:
+        """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
+        lease = self.ownership.sends(address)
+        return lease if lease in self._looked else None
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
         """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
         for row in rows:
-            if self.ownership.sends(row.part.address) is None:
+            if self._sends(row.part.address) is None:
                 self._leave(row.part.address)
                 continue
             worker = self._worker(row.part.address.lane)
@@ -109,7 +116,7 @@ class Delivery:
     def reserve(self, lane: str) -> bool:
         """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
         worker = self._workers.get(lane)
-        if self.ownership.is_shared and self.ownership.sends(Address(*lane.split(":", 2))) is None:
+        if self.ownership.is_shared and self._sends(Address(*lane.split(":", 2))) is None:
             return False
         if lane in self.parked or (worker is not None and worker.queue.running):
             return False
