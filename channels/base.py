@@ -45,6 +45,7 @@ class Limits:
     overall_per_s: float | None = None  # sends a second over all chats; None: not limited
     hints: str = ""  # how text is best formatted here, for the model
     idempotent_sends: bool = False  # a send repeated with the same key is said once (nonce, client_msg_id)
+    answers_edits: bool = False  # what its sender changed after it was answered is answered anew
     max_caption: int | None = None  # in `unit`: of a text that goes with files; None: as `max_text`
 
 

@@ -223,7 +223,7 @@ class Gateway:
         )  # fmt: skip
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
-            return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
+            return access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
 
         deps = RuntimeDeps(
             settings=settings, store=store, product=self._product, tools=self._tools,
@@ -307,8 +307,7 @@ class Gateway:
             await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
-        caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, self._budgets.standing)
         standing = GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
@@ -329,7 +328,7 @@ class Gateway:
         console = make_console(self._store, key, calls, lambda: self._settings, product.title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
-        self._desk.console_link = lambda by: console.link(http.url, by)
+        self._desk.console_link = lambda by: console.link(http.public_url, by)
         return http
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:

@@ -23,3 +23,7 @@ class SchemaTooNew(GatewayError):
 
 class SchemaDiffers(GatewayError):
     """The database is another version's, and only a look at it was asked for."""
+
+
+class StoreMoved(GatewayError):
+    """The database was carried elsewhere, or is not whole yet; the message says where the living one is."""

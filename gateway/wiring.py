@@ -134,7 +134,7 @@ def command_table(
         *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
         usage_command(store, texts, left),
         connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
-        *people_commands(desk), *link_commands(desk.link_deps),
+        *people_commands(desk), *link_commands(desk.link_deps, desk.unlink),
         group_command(desk.group_deps), name_command(),
     )  # fmt: skip
     commands = with_own(product.commands(store), every)

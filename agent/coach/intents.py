@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.understanding.lookups import NOT_ASKED
-from agent.coach.understanding.words import plain_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of
 
 MAX_CHARS = 2_000
 
@@ -155,7 +154,7 @@ _WORDS = (
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+    (Intent.MAYBE_PLAN, _pattern(r"\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|hazme|dame|arma\w*)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
@@ -165,14 +164,17 @@ _WORDS = (
                                  r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
                                  r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
                                  r"|\bqu[eé]\s+practico\b")),
-    (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin)\w*\s+"
-                             r"(?:all|everything|todos?|toda|mis\s+datos|my\s+data)\b")),
+    (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin|olvid)\w*\s+"
+                             r"(?:all|everything|todos?|toda|mis\s+datos|my\s+(?:data|account)|(?:about\s+)?me|mi\s+cuenta)\b"
+                             r"|\bolv[ií]da(?:te\s+(?:de\s+)?(?:m[ií]|todo)|me)\b")),
     (Intent.CHANGE, _pattern(r"\bwrong\s+(?:day|date|time|skill|entry|number|amount)\b|\bme\s+equivoqu[eé]\b"
                              r"|\b(?:d[ií]a|fecha|hora|habilidad)\s+equivocad[oa]\b"
-                             r"|\bi\s+meant\b(?!\s+to\b)|\bquise\s+decir\b"
+                             r"|\bi\s+meant\b(?!\s+to\b)|\b(?:quise|quer[ií]a)\s+decir\b"
                              r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
+                             r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
+                             r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
                              r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n|sorry|oh)\W+){1,3}(?:it\s+"

@@ -1,12 +1,20 @@
 """One question, one number: what somebody asked for by name, in one sentence. Pure; which was asked others read."""
 
+from datetime import timedelta
 from enum import StrEnum
 
 from agent.coach.durations import spell_minutes
 from agent.coach.prose import level_line
-from agent.coach.reports import JourneyNumbers, JourneyReport, SkillJourney
-from agent.coach.texts import say, say_days, say_on
+from agent.coach.reports import JourneyNumbers, JourneyReport, PatternsReport, SkillJourney
+from agent.coach.texts import say, say_day, say_days, say_on
 from agent.language import escape
+
+MASTERY_MINUTES = 600_000
+SOON_WEEKS = 8
+"""A date so near is said to the day."""
+
+MOST_WEEKS = 2_600
+"""Fifty years: what lies beyond gets no date."""
 
 
 class Number(StrEnum):
@@ -22,12 +30,63 @@ class Number(StrEnum):
     BEST_DAY = "best_day"
     DAYS = "days"  # with practice
     LEVEL = "level"  # of one skill
+    GOAL = "goal"  # of the week
+    REACH = "reach"  # when so many hours are reached
+    WEEKDAY = "weekday"  # with the most practice
+
+
+def weekday_text(language: str, patterns: PatternsReport) -> str:
+    """On which weekday most is practised, and on which least."""
+    minutes = patterns.minutes_by_weekday
+    if not any(minutes):
+        return say(language, "stats.nothing_yet")
+    most, least = minutes.index(max(minutes)), minutes.index(min(minutes))
+    values = {
+        "most": say(language, f"weekday.{most}"),
+        "minutes": spell_minutes(minutes[most]),
+        "least": say(language, f"weekday.{least}"),
+        "fewest": spell_minutes(minutes[least]),
+    }
+    return say(language, "number.weekday" if minutes[least] < minutes[most] else "number.weekday_even", **values)
+
+
+def reach_text(language: str, journey: JourneyReport, minutes: int | None, skill: str | None) -> str:
+    """When so much will be reached at the pace of the last eight weeks: of one skill, or of all together."""
+    about = [each for each in journey.skills if skill in (None, each.skill.name)]
+    total = sum(each.numbers.total_minutes for each in about)
+    pace = sum(each.goal.pace_minutes_a_week for each in about)
+    wanted = minutes or (about[0].goal.goal_minutes if len(about) == 1 else MASTERY_MINUTES)
+    values = {"target": spell_minutes(wanted), "total": spell_minutes(total), "pace": spell_minutes(pace)}
+    name = f"{about[0].skill.emoji} {escape(about[0].skill.name)}: " if skill is not None and about else ""
+    if total >= wanted:
+        return name + say(language, "number.reached", **values)
+    weeks = -(-(wanted - total) // pace) if pace else MOST_WEEKS + 1
+    if weeks > MOST_WEEKS:
+        return name + say(language, "number.reach_far" if pace else "number.reach_never", **values)
+    day = journey.today + timedelta(weeks=weeks)
+    month = say(language, "number.month", month=say(language, f"month.{day.month}"), year=day.year)
+    when = say_day(language, day, journey.today) if weeks <= SOON_WEEKS else month
+    return name + say(language, "number.reach", when=when, **values)
+
+
+def _goal(language: str, journey: JourneyReport, about: SkillJourney | None) -> str:
+    """How much of the week's goal is done, and how much is left."""
+    goal = journey.weekly_goal_minutes if about is None else about.skill.weekly_minutes
+    if not goal:
+        return say(language, "number.no_goal")
+    done = (journey.overall if about is None else about.numbers).this_week_minutes
+    values = {"goal": spell_minutes(goal), "done": spell_minutes(done), "left": spell_minutes(max(goal - done, 0))}
+    return say(language, "number.goal" if done < goal else "number.goal_done", **values)
 
 
 def one_number_text(language: str, journey: JourneyReport, number: Number, skill: str | None = None) -> str:
     """The one sentence that answers; about one skill where one is named, in the spelling of the report."""
     about = next((each for each in journey.skills if each.skill.name == skill), None)
     numbers = journey.overall if about is None else about.numbers
+    if number is Number.GOAL:
+        return ("" if about is None else f"{about.skill.emoji} {escape(about.skill.name)}: ") + _goal(
+            language, journey, about
+        )
     if not numbers.total_minutes:
         return say(language, "stats.nothing_yet") if about is None else _nothing_of(language, about)
     if number is Number.LEVEL:

@@ -7,7 +7,6 @@ in the order they were said, so that "45m guitar" counts in the "stats" said rig
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 
 from pydantic import JsonValue
 
@@ -23,21 +22,21 @@ from agent.coach.log_line import (
     find_skill,
     read_correction,
 )
-from agent.coach.numbers import Number, one_number_text
-from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work
+from agent.coach.numbers import Number, one_number_text, reach_text, weekday_text
+from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
 from agent.coach.plan_wish import day_asked, wants_next_week
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reminders import MAX_ABOUT_CHARS
-from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, has_pictures_alone, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
-from agent.coach.understanding.lookups import Lookup
+from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
@@ -142,7 +141,7 @@ def _log(work: Work, task: Task) -> str:
 def _ask_log(work: Work, task: Task) -> str:
     """Asks before it logs."""
     entries = _entries(work, task)
-    described = ", ".join(_describe(work, entry.minutes, entry.skill, entry.day) for entry in entries)
+    described = ", ".join(work.describe(entry.minutes, entry.skill, entry.day) for entry in entries)
     named = " + ".join(
         dict.fromkeys(entry.skill for entry in entries if entry.is_new or task.act is Act.ASK_NEAR_SKILL)
     )
@@ -163,16 +162,6 @@ def _ask_skill(work: Work, task: Task) -> str:
 def _ask_amount(work: Work, task: Task) -> str:
     """Asks how long it was."""
     return say(work.language, task.act, skill=escape(task.practised[0].skill))
-
-
-def _describe(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
-    """What would be written: "45 min of guitar, yesterday"."""
-    parts = [] if minutes is None else [spell_minutes(minutes)]
-    parts += [] if skill is None else [escape(skill)]
-    if len(parts) > 1:
-        parts = [say(work.language, "amount.of", minutes=parts[0], skill=parts[1])]
-    named = [] if day is None or day == work.today else [say_date(work.language, day, work.today)]
-    return ", ".join([" ".join(parts), *named])
 
 
 def _right(work: Work, task: Task) -> Correction:
@@ -196,7 +185,7 @@ def _correct(work: Work, task: Task) -> str:
 
 def _ask_correction(work: Work, task: Task) -> str:
     right = _right(work, task)
-    return say(work.language, "ask.correction", what=_describe(work, right.minutes, right.skill, right.day))
+    return say(work.language, "ask.correction", what=work.describe(right.minutes, right.skill, right.day))
 
 
 def _create(work: Work, task: Task) -> str:
@@ -261,42 +250,50 @@ def _plan(work: Work, task: Task) -> str:
 
 def _number(work: Work, task: Task) -> str:
     """One question gets one number."""
-    lookup, journey = _lookup(task), work.require(JourneyReport)
+    lookup = lookup_of(task)
+    if lookup.number is Number.WEEKDAY:
+        patterns = work.read(PatternsReport)
+        if patterns is None:
+            skills = work.require(SkillsReport, old=True).skills
+            skill_id = next((skill.id for skill in skills if skill.name == lookup.skill), None)
+            raise work.needs(RuleCall(TOOLS[PatternsReport], {} if skill_id is None else {"skill_id": skill_id}))
+        return weekday_text(work.language, patterns)
+    journey = work.require(JourneyReport)
+    if lookup.number is Number.REACH:
+        return reach_text(work.language, journey, lookup.minutes, lookup.skill)
     return one_number_text(work.language, journey, lookup.number or Number.TOTAL, lookup.skill)
 
 
-def _find_entries(work: Work, task: Task) -> EntriesReport:
-    """The entries that a message is about."""
-    lookup, report = _lookup(task), work.read(EntriesReport)
-    if report is None:
-        since, until = (None if day is None else day.isoformat() for day in (lookup.since, lookup.until))
-        wanted = {"since": since, "until": until, "skill": lookup.skill, "text": lookup.text or None}
-        said = {key: value for key, value in wanted.items() if value is not None}
-        raise work.needs(RuleCall(TOOLS[EntriesReport], said))
-    return report
-
-
-def _lookup(task: Task) -> Lookup:
-    assert task.lookup is not None, "acts about what is logged come with what is wanted of it"
-    return task.lookup
+def _say_instead(work: Work, task: Task) -> str:
+    """What is said of something else than practice that was done; of a day to come also what is planned for it."""
+    if task.twist not in (Twist.FUTURE, Twist.WISH):
+        return say(work.language, f"twist.{task.twist}")
+    own = say(work.language, f"twist.{task.twist}")
+    if task.meant is not None:
+        own = say(work.language, "plan.to_come", what=work.describe(task.meant.minutes, task.meant.skill, None))
+    ahead = day_asked(task.text)
+    if not ahead or "show_plan" not in work.view.tools:
+        return own
+    planned = day_plan_text(work.language, work.require(PlanReport), ahead)
+    return f"{own} {planned}" if planned else own
 
 
 def _ask_change(work: Work, task: Task) -> str:
     """Asks before the one entry that is meant is taken back or corrected."""
-    report = _find_entries(work, task)
+    report = work.entries_of(task)
     if report.found != 1:
         how = "entries.how_delete" if task.act is Act.ASK_DELETE else "entries.how_edit"
         listed = entries_text(work.language, report, work.today, numbered=True)
         return f"{listed}\n\n{say(work.language, how)}" if report.found else listed
-    (row,), lookup = report.entries, _lookup(task)
+    (row,), lookup = report.entries, lookup_of(task)
     day = None if lookup.day is None else say_date(work.language, lookup.day, work.today)
     right = ", ".join(part for part in (spell_minutes(lookup.minutes) if lookup.minutes else "", day or "") if part)
-    return say(work.language, task.act, what=_describe(work, row.minutes, row.skill, row.date), right=right)
+    return say(work.language, task.act, what=work.describe(row.minutes, row.skill, row.date), right=right)
 
 
 def _change_entry(work: Work, task: Task) -> str:
     """What was allowed: one entry, by its id."""
-    report, lookup = _find_entries(work, task), _lookup(task)
+    report, lookup = work.entries_of(task), lookup_of(task)
     if report.found != 1:
         raise CannotTell(say(work.language, "offline.failed"))
     (row,) = report.entries
@@ -358,7 +355,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_SKILL: _ask_skill,
     Act.ASK_AMOUNT: _ask_amount,
     Act.NUMBER: _number,
-    Act.ENTRIES: lambda work, task: entries_text(work.language, _find_entries(work, task), work.today),
+    Act.ENTRIES: lambda work, task: entries_text(work.language, work.entries_of(task), work.today),
     Act.ASK_DELETE: _ask_change,
     Act.ASK_EDIT: _ask_change,
     Act.DELETE: _change_entry,
@@ -367,7 +364,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.EDIT_SKILL: _edit_skill,
     Act.ASK_MERGE: _ask_merge,
     Act.MERGE: _merge,
-    Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
+    Act.TWISTED: _say_instead,
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
     Act.UNDO: lambda work, _: work.change_and_tell("undo_last_log"),

@@ -4,15 +4,18 @@ What is done with them is `offline`'s.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.coach.changes import ChangeRefused, change_text, read_change
+from agent.coach.durations import spell_minutes
 from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned
 from agent.coach.tasks import Task, needs_names, tasks_of
-from agent.coach.texts import say
+from agent.coach.texts import say, say_date
+from agent.coach.understanding.lookups import Lookup
 from agent.coach.understanding.wishes import WishedSkill
 from agent.language import DEFAULT, escape
 from agent.models.offline import RuleCall
@@ -40,6 +43,12 @@ class NeedsTools(Exception):
     def __init__(self, calls: tuple[RuleCall, ...]) -> None:
         super().__init__(", ".join(call.name for call in calls))
         self.calls = calls
+
+
+def lookup_of(task: Task) -> Lookup:
+    """What is wanted of what is logged, of a task about that."""
+    assert task.lookup is not None, "acts about what is logged come with what is wanted of it"
+    return task.lookup
 
 
 class Work:
@@ -129,6 +138,25 @@ class Work:
         if report is None:
             raise self.needs(RuleCall(TOOLS[model], {}))
         return report
+
+    def entries_of(self, task: Task) -> EntriesReport:
+        """The entries that a message is about."""
+        lookup, report = lookup_of(task), self.read(EntriesReport)
+        if report is None:
+            since, until = (None if day is None else day.isoformat() for day in (lookup.since, lookup.until))
+            wanted = {"since": since, "until": until, "skill": lookup.skill, "text": lookup.text or None}
+            said: dict[str, JsonValue] = {key: value for key, value in wanted.items() if value is not None}
+            raise self.needs(RuleCall(TOOLS[EntriesReport], said))
+        return report
+
+    def describe(self, minutes: int | None, skill: str | None, day: date | None) -> str:
+        """What would be written: "45 min of guitar, yesterday"."""
+        parts = [] if minutes is None else [spell_minutes(minutes)]
+        parts += [] if skill is None else [escape(skill)]
+        if len(parts) > 1:
+            parts = [say(self.language, "amount.of", minutes=parts[0], skill=parts[1])]
+        named = [] if day is None or day == self.today else [say_date(self.language, day, self.today)]
+        return ", ".join([" ".join(parts), *named])
 
     def needs(self, *calls: RuleCall) -> NeedsTools:
         """To be raised: these calls have to come back first.

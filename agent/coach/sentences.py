@@ -1,7 +1,7 @@
 """Tells whether a sentence surely corrects what was logged: "actually it was 60 minutes". Pure; writes nothing.
 
 Sure means that the whole sentence has one of a few shapes, word by word; a word that no shape has a place for makes it
-unsure. What somebody says that they practised is `understanding`'s to read; what the words mean here is `vocabulary`'s.
+unsure. What somebody says that they practised is `understanding`'s to read.
 """
 
 import re
@@ -11,9 +11,52 @@ from enum import StrEnum
 from agent.coach.durations import find_duration
 from agent.coach.log_line import find_days
 from agent.coach.practice import name_key
-from agent.coach.vocabulary import CLASSES, CONTENT, NUMBER, PHRASES
 from agent.transcript import EDITED
 from agent.wellformed import clean
+
+# ---------------------------------------------------------------- words: one letter a class
+
+_CONTENT, _NUMBER = "w", "n"
+
+_LISTS = {
+    "I": "i yo",
+    "O": "hi hey hello ok okay well alright please yes yep great hola buenas buenos "
+    "vale bueno bien oye sí porfa favor por",
+    "N": "no not nope",
+    "F": "for about around roughly nearly almost approximately durante unos unas casi aproximadamente",
+    "P": "of on at with to de del con a al en",
+    "T": "the my some an la el las los mi un una",
+    "c": "and y doing focusing working",
+    "R": "actually sorry oops correction perdón perdon perdona perdone disculpa corrección correccion realidad",
+    "W": "wait espera",
+    "t": "it that",
+    "b": "was eran fueron fue",
+    "m": "meant decir",
+    "k": "make change quise quería queria cambia cámbialo cambialo corrige",
+    "r": "instead rather vez",
+    ",": ", : ; ( ) - – — | . !",
+    '"': '" “ ” « »',
+    "?": "? ¿",
+}
+
+_PHRASES = {
+    "por favor": "favor",
+    "en realidad": "realidad",
+    "mejor dicho": "realidad",
+    "en vez de": "vez",
+    "instead of": "instead",
+    "rather than": "rather",
+    "scrap that": "wait",
+    "scratch that": "wait",
+    "strike that": "wait",
+    "my bad": "sorry",
+    "mi error": "perdon",
+}
+"""Words that mean something only together, and the word that stands for them."""
+
+_CLASSES: dict[str, str] = {word: letter for letter, words in _LISTS.items() for word in words.split()}
+"""From a word, case-folded, to the letter of its class."""
+
 
 MAX_CHARS = 400
 """A longer message says more than one thing; it is not surely a correction."""
@@ -68,7 +111,7 @@ def spell_correction(text: str) -> str:
 def shape_of(text: str, skills: Sequence[str]) -> str:
     """One letter a word: `d` and `D` durations, `Y` and `y` days, `S` the person's skills, else the word's class."""
     folded = name_key(clean(text.replace("\n", " , ")))
-    for words, single in PHRASES.items():
+    for words, single in _PHRASES.items():
         folded = folded.replace(words, single)
     folded = _with_days(_with_durations(folded))
     for name in sorted(map(name_key, skills), key=len, reverse=True):
@@ -112,12 +155,12 @@ def _with_days(text: str) -> str:
 def _class_of(word: str) -> str:
     if word in _LETTERS:
         return _LETTERS[word]
-    known = CLASSES.get(word.replace("’", "'"))
+    known = _CLASSES.get(word.replace("’", "'"))
     if known is not None:
         return known
     if word.isdigit():
-        return NUMBER
-    return CONTENT if word.isalpha() else "x"  # with an apostrophe it holds a verb: I'd, don't, it's
+        return _NUMBER
+    return _CONTENT if word.isalpha() else "x"  # with an apostrophe it holds a verb: I'd, don't, it's
 
 
 # ---------------------------------------------------------------- the shapes

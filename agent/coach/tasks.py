@@ -109,6 +109,7 @@ class Task:
     practised: tuple[Practised, ...] = ()  # what it tells of
     notes: str = ""
     twist: Twist | None = None  # what it tells of instead
+    meant: Practised | None = None  # what is wished for, or still to come, instead
     lookup: Lookup | None = None  # what is wanted of what is logged
     reminder: RemindWish | None = None
     wished: WishedSkill | None = None  # what is to be done to a skill
@@ -199,7 +200,7 @@ class _Listener:
             return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
         if heard.certainty is not Certainty.NOTHING:
             return _of_heard(heard, text)
-        return self._of_words(text, heard.twist, timed=request.intent is Intent.TIMED)
+        return self._of_words(text, heard, timed=request.intent is Intent.TIMED)
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
@@ -234,13 +235,14 @@ class _Listener:
         found = read_lookup(text, self._names, now, self._language)
         return None if found is not None and logs and found.wanted in (Wanted.NUMBER, Wanted.ENTRIES) else found
 
-    def _of_words(self, text: str, twist: Twist | None, *, timed: bool) -> Task:
+    def _of_words(self, text: str, heard: Heard, *, timed: bool) -> Task:
         """What a message that tells of no practice asks for, by its words."""
         request = untimed_request(text)
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        twist = heard.twist
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
-            return Task(Act.TWISTED, text, twist=twist)
+            return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
     def _completion(self, text: str, earlier: Sequence[Exchange]) -> Task | None:

@@ -1,6 +1,6 @@
 """Reads the frames that our own views, the chat page and the terminal, say to their channel. Pure.
 
-Frames are JSON objects: `hello`, `say`, `press` and `shown`. What a channel tells its views is its own.
+Frames are JSON objects: `hello`, `say`, `edit`, `do`, `press` and `shown`. What a channel tells its views is its own.
 """
 
 import re
@@ -16,6 +16,7 @@ from channels.messages import (
     Address,
     ButtonPressed,
     ChatKind,
+    CommandInvoked,
     InboundEvent,
     InboundMessage,
     Membership,
@@ -59,6 +60,25 @@ class SayFrame(_FromView):
     locale: str = Field(default="", max_length=35)  # BCP 47, the same
 
 
+class EditFrame(_FromView):
+    """The person changed what they had said."""
+
+    type: Literal["edit"]
+    id: OwnId
+    message: OwnId  # as they said it
+    text: str = Field(min_length=1, max_length=MAX_SAID_CHARS)
+    again: bool = False  # it was answered already: the new words are asked anew, under the id of this frame
+
+
+class DoFrame(_FromView):
+    """The person used a control of the view that stands for a command."""
+
+    type: Literal["do"]
+    id: OwnId
+    name: Literal["stop", "retry", "new", "sessions"]
+    arguments: str = Field(default="", pattern=r"^[A-Za-z0-9-]{0,64}$")
+
+
 class PressFrame(_FromView):
     """The person pressed a button under our message."""
 
@@ -75,19 +95,22 @@ class ShownFrame(_FromView):
     n: int
 
 
-FromView = Annotated[HelloFrame | SayFrame | PressFrame | ShownFrame, Field(discriminator="type")]
+PersonFrame = SayFrame | EditFrame | DoFrame | PressFrame
+"""What a person does; each has an id, is committed, and is then told to be taken."""
 
-_FRAME: TypeAdapter[HelloFrame | SayFrame | PressFrame | ShownFrame] = TypeAdapter(FromView)
-_FRAMES: TypeAdapter[list[HelloFrame | SayFrame | PressFrame | ShownFrame]] = TypeAdapter(
-    Annotated[list[FromView], Field(max_length=100)]
-)
+AnyFrame = HelloFrame | PersonFrame | ShownFrame
+
+FromView = Annotated[AnyFrame, Field(discriminator="type")]
+
+_FRAME: TypeAdapter[AnyFrame] = TypeAdapter(FromView)
+_FRAMES: TypeAdapter[list[AnyFrame]] = TypeAdapter(Annotated[list[FromView], Field(max_length=100)])
 
 
 class BadFrame(ValueError):
     """What a view sent is none of its frames; the message says why."""
 
 
-def read_frame(raw: str | bytes) -> HelloFrame | SayFrame | PressFrame | ShownFrame:
+def read_frame(raw: str | bytes) -> AnyFrame:
     """One frame.
 
     Raises:
@@ -99,7 +122,7 @@ def read_frame(raw: str | bytes) -> HelloFrame | SayFrame | PressFrame | ShownFr
         raise BadFrame(_why(error)) from None
 
 
-def read_frames(raw: str | bytes) -> list[HelloFrame | SayFrame | PressFrame | ShownFrame]:
+def read_frames(raw: str | bytes) -> list[AnyFrame]:
     """A JSON list of frames, a hundred at most.
 
     Raises:
@@ -125,34 +148,42 @@ class Visitor:
     locale: str | None = None  # BCP 47
 
 
-def to_event(frame: SayFrame | PressFrame, visitor: Visitor, now: datetime) -> InboundEvent | None:
+def to_event(frame: PersonFrame, visitor: Visitor, now: datetime) -> InboundEvent | None:
     """What a frame tells the gateway; None where it says nothing. The id counts within the chat."""
-    chat = visitor.address.chat
-    if isinstance(frame, PressFrame):
-        return ButtonPressed(
-            event_id=f"press:{chat}:{frame.id}",
-            address=visitor.address,
-            sender=visitor.sender,
-            received_at=now,
-            message_id=frame.message,
-            kind=ChatKind.DIRECT,
-            data=frame.data,
-            locale=visitor.locale,
-        )
+    address, sender, locale = visitor.address, visitor.sender, visitor.locale
+    match frame:
+        case PressFrame():
+            return ButtonPressed(
+                event_id=f"press:{address.chat}:{frame.id}", address=address, sender=sender, received_at=now,
+                message_id=frame.message, kind=ChatKind.DIRECT, data=frame.data, locale=locale,
+            )  # fmt: skip
+        case DoFrame():
+            return CommandInvoked(
+                event_id=f"do:{address.chat}:{frame.id}", address=address, sender=sender, received_at=now,
+                name=frame.name, arguments=frame.arguments, kind=ChatKind.DIRECT, locale=locale,
+            )  # fmt: skip
+        case _:
+            return _to_message(frame, visitor, now)
+
+
+def _to_message(frame: SayFrame | EditFrame, visitor: Visitor, now: datetime) -> InboundMessage | None:
     text = clean(frame.text).strip()
     if not text:
         return None
+    chat, edits = visitor.address.chat, isinstance(frame, EditFrame)
+    zone, locale = ("", "") if isinstance(frame, EditFrame) else (frame.zone, frame.locale)
     return InboundMessage(
-        event_id=f"msg:{chat}:{frame.id}",
+        event_id=f"{'edit' if edits else 'msg'}:{chat}:{frame.id}",
         address=visitor.address,
         sender=visitor.sender,
         received_at=now,
-        message_id=frame.id,
+        message_id=frame.message if isinstance(frame, EditFrame) and not frame.again else frame.id,
         kind=ChatKind.DIRECT,
         text=text,
         mentions_bot=True,
-        locale=visitor.locale or (frame.locale if _TAG.fullmatch(frame.locale) else None),
-        timezone=frame.zone if _ZONE.fullmatch(frame.zone) else None,
+        edited=edits,
+        locale=visitor.locale or (locale if _TAG.fullmatch(locale) else None),
+        timezone=zone if _ZONE.fullmatch(zone) else None,
     )
 
 

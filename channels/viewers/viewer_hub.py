@@ -19,7 +19,7 @@ from channels.base import ChannelState, NotPersisted, Sink
 from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, InboundEvent, OutboundPart, Receipt
-from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor, to_event, to_unblocked
+from channels.viewers.viewer_frames import PersonFrame, Visitor, to_event, to_unblocked
 
 Frame = Mapping[str, JsonValue]
 """What a view is told, one JSON object."""
@@ -249,7 +249,7 @@ class ViewerInbox:
         self.hub = hub
         self._clock = clock
 
-    async def take(self, visitor: Visitor, frames: Sequence[SayFrame | PressFrame]) -> list[InboundEvent]:
+    async def take(self, visitor: Visitor, frames: Sequence[PersonFrame]) -> list[InboundEvent]:
         """Return once what a view said is committed; the events it was.
 
         Whatever waited for the person goes on with it, also when there are no frames.

@@ -15,8 +15,7 @@ from channels.viewers.viewer_frames import (
     MAX_FRAME_BYTES,
     BadFrame,
     HelloFrame,
-    PressFrame,
-    SayFrame,
+    PersonFrame,
     ShownFrame,
     read_frame,
 )
@@ -34,10 +33,10 @@ CLOSE_S = 1.0  # for a view to take leave too
 COME_AGAIN, COME_LATER = 1012, 1013
 """Close codes: at once, or after a while (registry of RFC 6455: Service Restart, Try Again Later)."""
 
-Take = Callable[[Sequence[SayFrame | PressFrame]], Awaitable[object]]
+Take = Callable[[Sequence[PersonFrame]], Awaitable[object]]
 """Return once the frames are committed, or raise NotPersisted."""
 
-WaitingFrames = asyncio.Queue[SayFrame | PressFrame | HelloFrame]
+WaitingFrames = asyncio.Queue[PersonFrame | HelloFrame]
 
 
 class ViewerSocket:
@@ -66,7 +65,7 @@ class ViewerSocket:
         """Whether the view has to go, now that it has sent so much more."""
         return False
 
-    def lets_through(self, _viewer: Viewer, _frame: SayFrame | PressFrame | HelloFrame) -> bool:
+    def lets_through(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
         """Whether a frame is to be handed in; else the view was told why not."""
         return True
 

@@ -74,9 +74,7 @@ class WebChannel(ViewerChannel):
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said, or take it away."""
-        shown = None if sign is None else sign.value
-        self._pages.history.change(address.chat, message_id, sign=shown)
-        self._pages.hub.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
+        self._pages.show_sign(address.chat, message_id, sign)
 
     async def show_wait(self, address: Address, for_s: float) -> None:
         """Show how long still the model is busy."""

@@ -7,6 +7,7 @@ shows what it kept itself.
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -61,6 +62,20 @@ class History:
         frame = self.get(chat, message_id)
         if frame is not None:
             self.put(chat, {**frame, **fields})
+
+    def growing(self, chat: str) -> Sequence[str]:
+        """Our messages that are not done yet."""
+        return [id_ for id_, kept in self._chats.get(chat, {}).items() if kept.get("live") or kept.get("waiting")]
+
+    def lower(self, chat: str, message_id: str, below_id: str) -> Frame | None:
+        """Let a message stand right below another one, if it stood above; as it stands now, None where it stays."""
+        kept = self._chats.get(chat, OrderedDict())
+        places = list(kept)
+        if message_id not in kept or below_id not in kept or places.index(message_id) > places.index(below_id):
+            return None
+        for place in (message_id, *places[places.index(below_id) + 1 :]):
+            kept.move_to_end(place)
+        return self.put(chat, {**kept[message_id], "below": below_id})
 
     def delete(self, chat: str, message_id: str) -> None:
         """Keep no more than that there was a message."""

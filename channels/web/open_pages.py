@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from channels.base import CommandSpec, Menus, NotPersisted
+from channels.base import CommandSpec, Menus, NotPersisted, Sign
 from channels.bounded_dict import BoundedDict
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
-from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor
+from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
 from channels.web.bounds import Bounds
@@ -123,6 +123,7 @@ class OpenPages:
         self._texts = texts
         self._clock = clock
         self._busy_until: BoundedDict[str, datetime] = BoundedDict(MOST_WAITS)  # by chat
+        self._under: BoundedDict[tuple[str, str], Sequence[str]] = BoundedDict(MOST_WAITS)  # what grew, by who was said
         self.history = History()
         self.attached = AttachedFiles()
         self.menus: Menus = {}
@@ -153,16 +154,14 @@ class OpenPages:
             return
         self.hub.tell(chat, busy_frame(for_s))
 
-    def let_through(
-        self, caller: Caller, said: Sequence[SayFrame | PressFrame]
-    ) -> tuple[Sequence[SayFrame | PressFrame], int]:
+    def let_through(self, caller: Caller, said: Sequence[PersonFrame]) -> tuple[Sequence[PersonFrame], int]:
         """As many as the bounds let in, from the first on, and the seconds that the rest has to wait."""
         for count in range(len(said)):
             if wait_s := self.bounds.say(caller.chat, caller.address):
                 return said[:count], wait_s
         return said, 0
 
-    async def take(self, caller: Caller, frames: Sequence[SayFrame | PressFrame]) -> None:
+    async def take(self, caller: Caller, frames: Sequence[PersonFrame]) -> None:
         """Return once what a page said is committed; then every page of the chat shows it.
 
         Raises:
@@ -176,10 +175,27 @@ class OpenPages:
             raise
         for event in events:
             if isinstance(event, InboundMessage):
-                kept = self.history.get(chat, event.message_id)
-                self.hub.tell(chat, kept if kept is not None else self.history.put(chat, said_frame(event)))
+                self.hub.tell(chat, self._to_shown(chat, event))
         if frames:
             self.seats.touch(chat)
+
+    def _to_shown(self, chat: str, event: InboundMessage) -> Frame:
+        """What a person said as every page of theirs shows it; what is said twice is shown once."""
+        kept = self.history.get(chat, event.message_id)
+        if kept is None:
+            self._under[chat, event.message_id] = self.history.growing(chat)
+            return self.history.put(chat, said_frame(event))
+        return self.history.put(chat, {**kept, "text": event.text, "edited": True}) if event.edited else kept
+
+    def show_sign(self, chat: str, message_id: str, sign: Sign | None) -> None:
+        """Show a sign beside what the person said. What was growing then and took it in stands below it from now on."""
+        shown = None if sign is None else sign.value
+        self.history.change(chat, message_id, sign=shown)
+        self.hub.tell(chat, {"type": "reaction", "message": message_id, "sign": shown})
+        if sign is Sign.STEERED:
+            for id_ in self._under.pop((chat, message_id), ()):
+                if lowered := self.history.lower(chat, id_, message_id):
+                    self.hub.tell(chat, lowered)
 
     async def show(self, chat: str, frame: Frame) -> None:
         """Show a message on every page of a chat, and keep it.
@@ -187,6 +203,9 @@ class OpenPages:
         Raises:
             Retryable, Permanent, Unknown: see `ViewerHub.show`.
         """
+        kept = self.history.get(chat, str(frame["id"]))
+        if kept is not None and "below" in kept:
+            frame = {**frame, "below": kept["below"]}
         await self.hub.show(chat, frame)
         self.history.put(chat, frame)
 
@@ -204,6 +223,7 @@ def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue
         "html": to_html(part.rendered),
         "live": part.idem_key == "",  # it grows still
         "waiting": part.rendered.text.strip() == "…",
+        "status": part.is_status,
         "buttons": [
             {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
         ],
@@ -219,6 +239,7 @@ def said_frame(event: InboundMessage) -> Frame:
         "type": "said",
         "id": event.message_id,
         "text": event.text,
+        "edited": event.edited,
         "sign": None,
         "at": event.received_at.isoformat(timespec="milliseconds"),
     }

@@ -28,8 +28,10 @@ _FILES = {
 }
 
 SCRIPT_TEXTS = (
-    "page.busy", "page.connecting", "page.deleted", "page.held_back", "page.message_to", "page.online", "page.reload",
-    "page.today", "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.way_sent",
+    "page.away", "page.busy", "page.code", "page.connecting", "page.copied", "page.copy", "page.copy_code",
+    "page.deleted", "page.edit", "page.edited", "page.file_gone", "page.held_back", "page.message_to",
+    "page.no_network", "page.not_reachable", "page.online", "page.reload", "page.retry", "page.sign_queued",
+    "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table", "page.today", "page.way_sent",
     "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""
@@ -40,7 +42,7 @@ POLICY = (
 )
 """Nothing inline, nothing from another host, in nobody's frame."""
 
-_HEADERS = {
+HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -49,6 +51,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Language",
 }
+"""Of every page of ours; one that is not the chat changes what it has to."""
 
 _MARKED = re.compile(r"\{\{([a-z_.]+)\}\}")
 
@@ -82,7 +85,7 @@ class PageFiles:
         name, kind = _FILES[request.path]
         language = self._texts.text(locale_of(request), "page.language")
         held = self._read.get((name, language)) or self._keep(name, language)
-        headers = _HEADERS | {"ETag": held.tag}
+        headers = HEADERS | {"ETag": held.tag}
         if request.headers.get("If-None-Match") == held.tag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)

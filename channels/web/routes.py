@@ -16,10 +16,10 @@ from aiohttp import web
 from channels.base import HttpRoute, NotPersisted
 from channels.viewers.viewer_frames import (
     MAX_SAID_CHARS,
+    AnyFrame,
     BadFrame,
     HelloFrame,
-    PressFrame,
-    SayFrame,
+    PersonFrame,
     ShownFrame,
     read_frames,
 )
@@ -147,7 +147,7 @@ class PageRoutes:
         for frame in frames:
             if isinstance(frame, ShownFrame):
                 self._pages.hub.confirm(caller.chat, frame.n)
-        said = [frame for frame in frames if isinstance(frame, SayFrame | PressFrame)]
+        said = [frame for frame in frames if isinstance(frame, PersonFrame)]
         taken, wait_s = self._pages.let_through(caller, said)
         if said and not taken:
             _too_many(TOO_MANY, wait_s)
@@ -163,7 +163,7 @@ class PageRoutes:
         return _json(body)
 
 
-async def _frames_of(request: web.Request) -> Sequence[HelloFrame | SayFrame | PressFrame | ShownFrame]:
+async def _frames_of(request: web.Request) -> Sequence[AnyFrame]:
     if request.content_type != "application/json":
         raise web.HTTPUnsupportedMediaType(text="JSON is taken here\n")
     try:
@@ -223,7 +223,7 @@ class PageSocket(ViewerSocket):
         """More than anybody has to say."""
         return self._pages.hear(self._caller, size_bytes) > 0
 
-    def lets_through(self, viewer: Viewer, frame: SayFrame | PressFrame | HelloFrame) -> bool:
+    def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
         """What is said within its bounds; a hello is answered with what the page has missed."""
         if isinstance(frame, HelloFrame):
             if self._pages.greet(self._caller, frame.epoch, frame.seen):

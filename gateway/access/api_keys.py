@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -18,6 +18,7 @@ import structlog
 from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT
+from gateway.access.listing import key_shown
 from gateway.access.operations import OperationRefused
 from gateway.store import api_keys as rows
 from gateway.store import people
@@ -104,10 +105,6 @@ class KeyOperations:
         log.info("api_key_created", key_id=key.id, name=name, scopes=sorted(wanted), approver=by)
         return {**key_shown(key), "key": text}
 
-    async def list_keys(self) -> list[JsonValue]:
-        """Every key, in the order they were made; never its text."""
-        return [key_shown(key) for key in await self._store.read(_load_all)]
-
     async def revoke(self, id_: str, by: str) -> dict[str, JsonValue]:
         """Let a key open nothing more, from the next request on.
 
@@ -142,19 +139,6 @@ class KeyOperations:
         return found[0]
 
 
-def key_shown(key: ApiKey) -> dict[str, JsonValue]:
-    """A key as operators see it."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "scopes": list[JsonValue](sorted(key.scopes)),
-        "for": key.user_id,
-        "created_at": key.created_at.isoformat(),
-        "created_by": key.created_by,
-        "revoked_at": None if key.revoked_at is None else key.revoked_at.isoformat(),
-    }
-
-
 def _scopes_of(text: str) -> frozenset[str]:
     scopes = frozenset(text.split())
     unknown = sorted(scopes - set(Scope))
@@ -178,7 +162,3 @@ def _add(connection: Connection, key: ApiKey, now: datetime) -> Person | bool | 
         return True
     people.link(connection, key.tenant, f"api:{key.id}:{OWNER_USER}", key.user_id, now)
     return people.person_of(connection, key.user_id)
-
-
-def _load_all(connection: Connection) -> Sequence[ApiKey]:
-    return rows.load_keys(connection, DEFAULT_TENANT)

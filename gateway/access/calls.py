@@ -2,14 +2,45 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from gateway.access.api_keys import KeyOperations
 from gateway.access.inviting import InviteOperations
+from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.ranks import BY_CLI
+from gateway.store.reports import AuditFilter
+
+MOST_CHANGES = 10_000  # of the audit, in one answer
+_AUDIT: TypeAdapter[AuditFilter] = TypeAdapter(AuditFilter)
 
 Call = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
+
+
+def list_calls(lists: AccessLists) -> Mapping[str, Call]:
+    """What changes nothing: requests, people, invitations, keys, and `users.audit {by?, about?, action?, ...}`."""
+
+    async def find(arguments: dict[str, JsonValue]) -> JsonValue:
+        (words,) = _expect(arguments, "words")
+        return await lists.find_users(words)
+
+    async def audit(arguments: dict[str, JsonValue]) -> JsonValue:
+        try:
+            wanted = _AUDIT.validate_python(arguments)
+        except ValidationError as error:
+            raise OperationRefused(f"users.audit: {error.errors()[0]['msg']}") from None
+        if not 0 < wanted.limit <= MOST_CHANGES or not set(arguments) <= set(AuditFilter.__dataclass_fields__):
+            raise OperationRefused(f"users.audit takes by, about, action, since, and a limit from 1 to {MOST_CHANGES}")
+        return await lists.audit(wanted)
+
+    return {
+        "pairing.list": _reading_call(lists.list_requests),
+        "users.list": _reading_call(lists.users),
+        "users.find": find,
+        "users.audit": audit,
+        "invite.list": _reading_call(lists.list_invites),
+        "keys.list": _reading_call(lists.list_keys),
+    }
 
 
 def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str, Call]:
@@ -22,19 +53,12 @@ def access_calls(operations: AccessOperations, by: str = BY_CLI) -> Mapping[str,
         (code,) = _expect(arguments, "code")
         return await operations.approve(code, by)
 
-    async def find(arguments: dict[str, JsonValue]) -> JsonValue:
-        (words,) = _expect(arguments, "words")
-        return await operations.find_users(words)
-
     return {
-        "pairing.list": _reading_call(operations.list_requests),
         "pairing.approve": approve,
         "pairing.deny": _changing_call(operations.deny, "request", by=by),
         "pairing.block": _changing_call(operations.block, "who", by=by),
-        "users.list": _reading_call(operations.users),
-        "users.find": find,
-        "users.audit": _reading_call(operations.audit),
         "users.role": _changing_call(operations.set_role, "who", "role", by=by),
+        "users.unlink": _changing_call(operations.unlink, "who", by=by),
         "users.revoke": _changing_call(operations.revoke, "who", "account", by=by),
     }
 
@@ -43,7 +67,6 @@ def invite_calls(operations: InviteOperations) -> Mapping[str, Call]:
     """The same for invitations."""
     return {
         "invite.make": _changing_call(operations.make, "role", "days"),
-        "invite.list": _reading_call(operations.list_invites),
         "invite.revoke": _changing_call(operations.revoke, "invite"),
     }
 
@@ -52,7 +75,6 @@ def key_calls(operations: KeyOperations) -> Mapping[str, Call]:
     """The same for API keys."""
     return {
         "keys.create": _changing_call(operations.create, "name", "scopes", "who"),
-        "keys.list": _reading_call(operations.list_keys),
         "keys.revoke": _changing_call(operations.revoke, "id"),
     }
 

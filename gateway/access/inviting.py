@@ -5,6 +5,7 @@ A code is part of one answer, that of making it, and of nothing that is kept or 
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from pydantic import JsonValue
@@ -67,11 +68,6 @@ class InviteOperations:
             "code": codes.in_groups(codes.invite_code_of(self._key, invite.id)),
         }
 
-    async def list_invites(self) -> list[JsonValue]:
-        """Every invitation of the last months, newest first; never a code."""
-        now = self._clock()
-        return [listing.invite_shown(invite, now) for invite in await self._store.read(_list_all)]
-
     async def revoke(self, number: str, by: str) -> dict[str, JsonValue]:
         """Take back an invitation that waits; the number may be cut to its last four characters or more.
 
@@ -96,16 +92,12 @@ class InviteOperations:
 
     async def _one(self, number: str) -> Invite:
         wanted = number.strip().lower()
-        known = await self._store.read(_list_all)
+        known = await self._store.read(partial(rows.load_invites, tenant=DEFAULT_TENANT))
         found = [invite for invite in known if len(wanted) >= LEAST_NUMBER_CHARS and invite.id.endswith(wanted)]
         if len(found) != 1:
             problem = "fits more than one" if found else "is no"
             raise OperationRefused(f"{number!r} {problem} invitation; `tenk invite list` shows the numbers")
         return found[0]
-
-
-def _list_all(connection: Connection) -> list[Invite]:
-    return rows.load_invites(connection, DEFAULT_TENANT)
 
 
 def _lifetime(days: str) -> timedelta:

@@ -5,7 +5,7 @@ One side offers a code, the other gives it and says that it is them, then the fi
 code alone. Of two roles the lesser stands, unless who confirms last is an owner, whose word that is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,7 +14,7 @@ from channels.messages import Address
 from gateway.access import codes
 from gateway.access.invites import is_locked
 from gateway.access.pairing import CLOCK_SLACK
-from gateway.access.ranks import rank_of
+from gateway.access.ranks import may_touch, rank_of
 from gateway.access.roles import Role
 from gateway.store import approvals, invites, links, people
 from gateway.store.links import Joining, Link, LinkState
@@ -143,25 +143,53 @@ def refuse(connection: Connection, link_id: str | None, user_id: str, now: datet
     return link
 
 
-def undo(connection: Connection, link_id: str, user_id: str, now: datetime, move: Move) -> Linked | LinkWhy:
-    """Let them be two again, each with what was theirs; roles go back unless somebody changed them since."""
+def undo(connection: Connection, link_id: str, by: str, now: datetime, move: Move) -> Linked | LinkWhy:
+    """Let them be two again, each with what was theirs; roles go back unless somebody decided about them since.
+
+    They may themselves, and who stands above all that they are or will be.
+    """
     link = links.get(connection, link_id)
-    if link is None or link.state is not LinkState.LINKED or link.user_id != user_id or link.other_id is None:
+    if link is None or link.state is not LinkState.LINKED or link.other_id is None:
         return LinkWhy.NOTHING
     undone = replace(link, state=LinkState.UNDONE, ended_at=now)
     stays, joins = people.person_of(connection, link.user_id), people.person_of(connection, link.other_id)
-    if stays is None or joins is None or not links.save(connection, undone, LinkState.LINKED):
+    if stays is None or joins is None:
+        return LinkWhy.NOTHING
+    own, other = _roles_apart(connection, link, stays, now)
+    may = by == stays.user_id or may_touch(connection, by, stays.role, own, other)
+    if not may or not links.save(connection, undone, LinkState.LINKED):
         return LinkWhy.NOTHING
     joining = Joining(link.id, link.tenant, link.user_id, link.other_id)
     move(connection, joining)
     links.part(connection, joining)
-    before, other = Role(link.role_before or stays.role), Role(link.other_role or joins.role)
-    if stays.role == link.role:
-        people.set_role(connection, stays, before, user_id, now)
-    people.set_role(connection, joins, other if stays.role == link.role else _lesser(other, stays.role), user_id, now)
-    told = AuditRow(now, user_id, "people_unlinked", stays.user_id, link.other_sender or "")
-    people.record(connection, link.tenant, told)
+    people.set_role(connection, stays, own, by, now)
+    people.set_role(connection, joins, other, by, now)
+    people.record(connection, link.tenant, AuditRow(now, by, "people_unlinked", stays.user_id, link.other_sender or ""))
     return _as_they_are(connection, undone)
+
+
+def _roles_apart(connection: Connection, link: Link, stays: Person, now: datetime) -> tuple[Role, Role]:
+    """What who stays and who leaves will be: what they were, but who stays no more than the others who joined them.
+
+    Where somebody decided since, that holds, and who leaves is no more than it. What they were before the first of
+    their links is handed to the next one.
+    """
+    others = [held for held in list_held(connection, stays.user_id) if held.id != link.id and held.role is not None]
+    other = Role(link.other_role or stays.role)
+    if link.role is None or stays.role not in {held.role for held in (link, *others)}:
+        return Role(stays.role), _lesser(other, stays.role)
+    first, *later = sorted((link, *others), key=lambda held: (held.ended_at or now, held.id))
+    own = Role(first.role_before or stays.role)
+    if first is link and later:
+        links.save(connection, replace(later[0], role_before=own), LinkState.LINKED)
+    return (own if own is Role.OWNER else _lesser(own, *(held.other_role or own for held in others))), other
+
+
+def places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
+    """Each of the two, with the chat in which they said it; nobody where nothing was done."""
+    if isinstance(done, LinkWhy) or done.link.other_place is None:
+        return ()
+    return (done.stays, done.link.place), (done.joins, done.link.other_place)
 
 
 def list_held(connection: Connection, user_id: str) -> list[Link]:
@@ -205,8 +233,8 @@ def _judge(connection: Connection, link: Link) -> Linked | LinkWhy:
     return Linked(link, stays, joins, role)
 
 
-def _lesser(one_role: str, other: str) -> Role:
-    return Role(min(one_role, other, key=rank_of))
+def _lesser(*roles: str) -> Role:
+    return Role(min(roles, key=rank_of))
 
 
 def _as_they_are(connection: Connection, link: Link, unparked: tuple[str, ...] = ()) -> Linked:

@@ -1,17 +1,82 @@
-"""Requests, people and invitations as operators see them: names spelled out, likeliest first, never a code. Pure."""
+"""Requests, people, invitations, keys and the audit as operators see them: names spelled out, never a code."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
 from datetime import datetime, timedelta
+from functools import partial
 
 from pydantic import JsonValue
 
 from agent.language import language_of
+from channels.messages import DEFAULT_TENANT
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.safety.names import KnownName, Lookalikes
+from gateway.store import api_keys, invites, pairing, people
+from gateway.store.api_keys import ApiKey
+from gateway.store.engine import Reader
 from gateway.store.invites import Invite
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
+from gateway.store.reports import ALL_CHANGES, AuditFilter, audit_log
+
+MOST_FOUND = 200  # people that one page shows
+
+
+class AccessLists:
+    """What operators look at: read of a running gateway's store, or beside one that does not answer."""
+
+    def __init__(
+        self,
+        store: Reader,
+        clock: Callable[[], datetime],
+        everybody: Callable[[], Sequence[Person]] | None = None,
+    ) -> None:
+        """`everybody` is who is known to a running gateway; None: the store is asked. Nothing is changed in it."""
+        self._reader = store
+        self._clock = clock
+        self._everybody = everybody
+
+    async def _read_people(self) -> Sequence[Person]:
+        return await self._reader.read(people.everybody) if self._everybody is None else self._everybody()
+
+    async def list_requests(self) -> list[JsonValue]:
+        """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
+        pending = await self._reader.read(pairing.pending)
+        known = await self._read_people() if pending else []
+        return requests_shown(pending, known, self._clock())
+
+    async def users(self) -> list[JsonValue]:
+        """Everybody known, in the order they came."""
+        known = await self._read_people()
+        names = lookalikes(known)
+        return [person_shown(person, names) for person in known]
+
+    async def find_users(self, words: str) -> dict[str, JsonValue]:
+        """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
+        known, wanted = await self._read_people(), words.strip().casefold()
+        found = [person for person in known if not wanted or wanted in search_words(person)]
+        names = lookalikes(known)
+        shown: list[JsonValue] = [person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
+        return {"users": shown, "count": len(found)}
+
+    async def audit(self, wanted: AuditFilter = ALL_CHANGES) -> list[JsonValue]:
+        """The latest changes of who may do what that are wanted, newest first."""
+        return [
+            {"at": at.isoformat(), "by": by, "action": action, "subject": subject, "detail": detail}
+            for at, by, action, subject, detail in map(
+                astuple, await self._reader.read(partial(audit_log, wanted=wanted))
+            )
+        ]
+
+    async def list_invites(self) -> list[JsonValue]:
+        """Every invitation of the last months, newest first; never a code."""
+        now, known = self._clock(), await self._reader.read(partial(invites.load_invites, tenant=DEFAULT_TENANT))
+        return [invite_shown(invite, now) for invite in known]
+
+    async def list_keys(self) -> list[JsonValue]:
+        """Every key, in the order they were made; never its text."""
+        return [key_shown(key) for key in await self._reader.read(partial(api_keys.load_keys, tenant=DEFAULT_TENANT))]
 
 
 def lookalikes(people: Iterable[Person]) -> Lookalikes:
@@ -71,6 +136,19 @@ def search_words(person: Person) -> str:
     """All by which one person is looked for."""
     told = (person.display_name, person.role, person.user_id, *person.identities, *person.grants, *person.policy_grants)
     return "\n".join(told).casefold()
+
+
+def key_shown(key: ApiKey) -> dict[str, JsonValue]:
+    """A key as operators see it."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": list[JsonValue](sorted(key.scopes)),
+        "for": key.user_id,
+        "created_at": key.created_at.isoformat(),
+        "created_by": key.created_by,
+        "revoked_at": None if key.revoked_at is None else key.revoked_at.isoformat(),
+    }
 
 
 def invite_shown(invite: Invite, now: datetime) -> dict[str, JsonValue]:

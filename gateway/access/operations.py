@@ -7,23 +7,28 @@ or an error.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import TypeVar
 
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT, Address
-from gateway.access import listing, pairing, ranks, words
+from channels.messages import DEFAULT_TENANT, Address, InboundEvent
+from gateway.access import kept, linking, listing, pairing, ranks, words
+from gateway.access.linking import Linked, LinkWhy, Move
+from gateway.access.listing import AccessLists
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
+from gateway.store import groups, people
 from gateway.store import pairing as rows
-from gateway.store import people
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
+from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 from gateway.texts import HARNESS
@@ -31,13 +36,14 @@ from gateway.texts import HARNESS
 T = TypeVar("T")
 
 LEAST_NUMBER_CHARS = 4
-MOST_FOUND = 200  # people that one page shows
 
-Say = Callable[[Connection, Approved, str, str], None]
-"""Put a message for who was let in into the outbox: connection, they, Markdown, cause. The same cause again adds none.
+Say = Callable[[Connection, Person, Address, str, str], None]
+"""Put a message for somebody into the outbox: connection, they, where, Markdown, cause. The same cause again adds none.
+
+Raises GatewayError where nothing can be said there now.
 """
 
-TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
+TakeUp = Callable[[Connection, InboundEvent | None, Person, datetime], InboxRow | None]
 """Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
 
 ShowVerdict = Callable[[Connection, PairingRequest, str, str], Sequence[Address]]
@@ -70,11 +76,15 @@ class OperationRefused(GatewayError):
         return HARNESS.text(locale, self._words, **self._values)
 
 
+def _nothing_moves(_: Connection, __: Joining) -> None:
+    """For callers that know no agent's data."""
+
+
 def _nobody_listens(_: AccessChange) -> None:
     """For a store without a running gateway."""
 
 
-def _nothing_kept(_: Connection, __: Approved, ___: datetime) -> None:
+def _nothing_kept(_: Connection, __: InboundEvent | None, ___: Person, ____: datetime) -> None:
     """For callers that know no inbox."""
 
 
@@ -83,8 +93,23 @@ def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequenc
     return ()
 
 
-class AccessOperations:
+@dataclass(frozen=True, slots=True)
+class AccessDeps:
+    """What the operations reach beside the rules; by default nothing of it is there."""
+
+    take_up: TakeUp = _nothing_kept
+    verdict: ShowVerdict = _no_cards
+    part: Move = _nothing_moves  # takes an agent's data apart when a link is undone
+    everybody: Callable[[], Sequence[Person]] | None = None  # in a running gateway's memory; None: the store is asked
+
+
+_ALONE = AccessDeps()
+
+
+class AccessOperations(AccessLists):
     """The operations over one store. `changed` is called after each commit, in commit order, in the event loop."""
+
+    _store: Store
 
     def __init__(
         self,
@@ -93,23 +118,17 @@ class AccessOperations:
         say: Say,
         clock: Callable[[], datetime],
         changed: Callable[[AccessChange], None] = _nobody_listens,
-        take_up: TakeUp = _nothing_kept,
-        verdict: ShowVerdict = _no_cards,
+        deps: AccessDeps = _ALONE,
     ) -> None:
         """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
+        super().__init__(store, clock, deps.everybody)
         self._store = store
         self._key = key
         self._say = say
-        self._clock = clock
         self._changed = changed
-        self._take_up = take_up
-        self._verdict = verdict
-
-    async def list_requests(self) -> list[JsonValue]:
-        """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
-        pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody) if pending else []
-        return listing.requests_shown(pending, known, self._clock())
+        self._take_up = deps.take_up
+        self._verdict = deps.verdict
+        self._part = deps.part
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
         """Let in whose code this is.
@@ -144,11 +163,12 @@ class AccessOperations:
         cards: list[Address] = []
 
         def whole(connection: Connection) -> Approved | NotApproved:
-            done = _may_approve(connection, by) or job(connection, bool(ran))
+            done = ranks.refuse_to_approve(connection, by) or job(connection, bool(ran))
             if isinstance(done, Approved):
                 ran.append(done)
-                self._say(connection, done, words.welcome_text(done), f"approved:{done.request.id}")
-                taken[:] = [self._take_up(connection, done, now)]
+                said = words.welcome_text(done)
+                self._say(connection, done.person, done.address, said, f"approved:{done.request.id}")
+                taken[:] = [self._take_up(connection, done.said, done.person, now)]
                 cards[:] = self._verdict(connection, done.request, "approved", by)
             return done
 
@@ -162,6 +182,22 @@ class AccessOperations:
             raise _refusal(done, now)
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
         return await self._to_json(done.person)
+
+    async def answer_kept(self, group_id: str) -> None:
+        """What an operator said in a group before it was allowed is taken in now, once, as far as it is kept."""
+        now = self._clock()
+        taken: list[InboxRow] = []
+
+        def job(connection: Connection) -> None:
+            said = kept.taken_up(
+                groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
+            )
+            person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
+            if person is not None and person.role != Role.BLOCKED:
+                row = self._take_up(connection, said, person, now)
+                taken.extend([row] if row is not None else [])
+
+        await self._store.write(job, lambda _: self._changed(AccessChange(row=taken[-1] if taken else None)))
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.
@@ -203,7 +239,7 @@ class AccessOperations:
 
         def job(connection: Connection) -> Person | Why:
             waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
-            done = block_known(connection, tenant, sender, name, by[:128], now)
+            done = ranks.block_known(connection, tenant, sender, name, by[:128], now)
             for asked in waiting if isinstance(done, Person) else ():
                 cards.extend(self._verdict(connection, asked, "blocked", by))
             return done
@@ -221,7 +257,7 @@ class AccessOperations:
         cards: list[Address] = []
 
         def job(connection: Connection) -> Person | Why:
-            done = _block_waiting(connection, asked.id, by[:128], now)
+            done = ranks.block_waiting(connection, asked.id, by[:128], now)
             cards[:] = self._verdict(connection, asked, "blocked", by) if isinstance(done, Person) else ()
             return done
 
@@ -238,7 +274,7 @@ class AccessOperations:
             raise OperationRefused(f"{role!r} is no role; there are: {', '.join(Role)}")
         now = self._clock()
         person = await self._person(who)
-        job = lambda c: give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
+        job = lambda c: ranks.give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "role_changed", by)
 
     async def revoke(self, who: str, account: str, by: str) -> dict[str, JsonValue]:
@@ -252,32 +288,43 @@ class AccessOperations:
         if account not in person.grants | person.policy_grants:
             accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
             raise OperationRefused(f"{account!r} is no account that takes them; there are: {accounts}")
-        job = lambda c: _revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
+        job = lambda c: ranks.revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "access_revoked", by)
 
-    async def audit(self) -> list[JsonValue]:
-        """The latest changes of who may do what, newest first."""
-        return [
-            {"at": at.isoformat(), "by": by, "action": action, "subject": subject, "detail": detail}
-            for at, by, action, subject, detail in map(astuple, await self._store.read(people.audit_log))
-        ]
+    async def unlink(self, who: str, by: str) -> dict[str, JsonValue]:
+        """Undo the link by which a sender (`discord:2`) joined a person, or the only one of a person's.
 
-    async def users(self) -> list[JsonValue]:
-        """Everybody known, in the order they came."""
-        known = await self._store.read(people.everybody)
-        names = listing.lookalikes(known)
-        return [listing.person_shown(person, names) for person in known]
+        Raises:
+            OperationRefused: no such person or link, or it is of somebody not below whoever does it.
+        """
+        person, now = await self._person(who), self._clock()
+        held = await self._store.read(partial(linking.list_held, user_id=person.user_id))
+        fitting = [link for link in held if who == link.other_sender] or held
+        if len(fitting) != 1:
+            senders = ", ".join(sorted(str(link.other_sender) for link in held)) or "nobody"
+            raise OperationRefused("people.give_unlink", senders=senders)
+        link = fitting[0]
 
-    async def find_users(self, words: str) -> dict[str, JsonValue]:
-        """Of whom these words tell, those who came last first: as many as one page shows, and how many there are."""
-        known, wanted = await self._store.read(people.everybody), words.strip().casefold()
-        found = [person for person in known if wanted in listing.search_words(person)]
-        names = listing.lookalikes(known)
-        shown: list[JsonValue] = [listing.person_shown(person, names) for person in found[-MOST_FOUND:][::-1]]
-        return {"users": shown, "count": len(found)}
+        def job(connection: Connection) -> Linked | LinkWhy:
+            done = linking.undo(connection, link.id, by[:128], now, self._part)
+            for person, where in linking.places(done):
+                with suppress(GatewayError):  # it holds also where nobody can be told now
+                    text = HARNESS.text(person.locale, "linking.undone_by")
+                    self._say(connection, person, where, text, f"unlinked:{link.id}:{person.user_id[-8:]}")
+            return done
+
+        def after(done: Linked | LinkWhy) -> None:
+            for person, where in linking.places(done):
+                self._changed(AccessChange(person, (where,)))
+
+        done = await self._store.write(job, after)
+        if isinstance(done, LinkWhy):
+            raise _refusal(NotApproved(Why.NOT_BELOW), now)
+        log.info("people_unlinked", user_id=done.stays.user_id, parted=done.joins.user_id, approver=by)
+        return await self._to_json(done.joins)
 
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
-        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+        return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
         self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
@@ -296,12 +343,12 @@ class AccessOperations:
     async def _pending(self, number: str) -> PairingRequest:
         asked = await self._store.read(lambda connection: rows.get(connection, number))
         if asked is not None and asked.state is not PairingState.PENDING:
-            raise _refusal(NotApproved(_why(asked)), self._clock())
+            raise _refusal(NotApproved(ranks.why_over(asked)), self._clock())
         pending = await self._store.read(rows.pending)
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
@@ -310,7 +357,7 @@ class AccessOperations:
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
-        known = await self._store.read(people.everybody)
+        known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")
@@ -320,57 +367,6 @@ def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
     """What whoever decided is told."""
     left = timedelta(0) if refused.until is None else refused.until - now
     return OperationRefused(f"access.why_{refused.why.name.lower()}", minutes=max(1, ceil(left.total_seconds() / 60)))
-
-
-def _may_approve(connection: Connection, by: str) -> NotApproved | None:
-    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
-    rank = ranks.of(connection, by)
-    if rank < ranks.Rank.OPERATOR:
-        return NotApproved(Why.NOT_ALLOWED)
-    no_owner = rank < ranks.Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
-    return NotApproved(Why.NO_OWNER) if no_owner else None
-
-
-def _why(asked: PairingRequest | None) -> Why:
-    """Why this request cannot be decided any more."""
-    return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
-
-
-def block_known(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
-    """Silence for this sender, where the actor stands above them and an owner is left."""
-    known = people.find_sender(connection, tenant, sender)
-    if not ranks.may_touch(connection, by, *([known.role] if known else [])):
-        return Why.NOT_BELOW
-    if known is not None and people.is_only_owner(connection, known):
-        return Why.ONLY_OWNER
-    return pairing.block(connection, tenant, sender, name, by, now)
-
-
-def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
-    pairing.expire(connection, now)
-    asked = rows.get(connection, request_id)
-    if asked is None or asked.state is not PairingState.PENDING:
-        return _why(asked)
-    return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)
-
-
-def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
-    """Another role for this user, where the actor stands above both and an owner is left."""
-    person = people.person_of(connection, user_id)
-    if person is None or not ranks.may_touch(connection, by, person.role, role):
-        return Why.NOT_BELOW
-    if role is not Role.OWNER and people.is_only_owner(connection, person):
-        return Why.ONLY_OWNER
-    people.set_role(connection, person, role, by, now)
-    return people.person_of(connection, user_id) or person
-
-
-def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | Why:
-    current = people.person_of(connection, person.user_id)
-    if current is None or not ranks.may_touch(connection, by, current.role):
-        return Why.NOT_BELOW
-    people.revoke(connection, person, account, by, now)
-    return people.person_of(connection, person.user_id) or current
 
 
 def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:

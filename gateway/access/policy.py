@@ -34,9 +34,9 @@ class AccessSnapshot:
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         """`people` as `gateway.store.people.everybody` gives them."""
+        self.rules = AccessConfig()  # those in force; a reload puts others here
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
-        self._lost: set[tuple[str, str]] = set()  # users and accounts that somebody took back from them
         self._groups: dict[tuple[str, str, str, str], Group] = {}
         self._first_ids: dict[str, str] = {}  # a chat that moved, by its new id: its first one
         self._key = os.urandom(32)
@@ -52,7 +52,6 @@ class AccessSnapshot:
 
     def put(self, person: Person) -> None:
         """Know this person as they are now."""
-        self._note_lost(person)
         self.drop(person.user_id)
         for identity in person.identities:
             self._by_sender[person.tenant, identity] = person
@@ -108,6 +107,10 @@ class AccessSnapshot:
         """The person with this user id, or whom that user is by a link."""
         return self._by_user.get(user_id)
 
+    def everybody(self) -> list[Person]:
+        """Each person once, in the order they came."""
+        return [person for id_, person in sorted(self._by_user.items()) if id_ == person.user_id]
+
     def principal(self, user_id: str) -> Principal | None:
         """The person as they are at this moment; None once they are blocked or gone."""
         person = self._by_user.get(user_id)
@@ -118,22 +121,23 @@ class AccessSnapshot:
         old = f"{channel}:{old_chat}"
         self._first_ids[f"{channel}:{new_chat}"] = self._first_ids.get(old, old)
 
-    def _note_lost(self, person: Person) -> None:
-        before = self._by_user.get(person.user_id)
-        has = person.grants | person.policy_grants
-        had = frozenset() if before is None else before.grants | before.policy_grants
-        for id_ in _ids(person):
-            self._lost -= {(id_, account) for account in has}
-            self._lost |= {(id_, account) for account in had - has}
-
     def may_command(self, user_id: str, account: str) -> bool:
         """Whether this person may command the bot at an account (`telegram:main`) at this moment: not once they are
-        blocked or gone, or what let them in there was taken back. Asked before every tool.
+        blocked or gone, or what let them in there was taken back, be it before a restart. Asked before every tool.
         """
         person = self._by_user.get(user_id)
         if person is None or person.role == Role.BLOCKED:
             return False
-        return (user_id, account) not in self._lost or Role(person.role).allows(Role.OPERATOR)
+        if account in person.grants or Role(person.role).allows(Role.OPERATOR):
+            return True
+        return account in person.policy_grants and self._takes_by_policy(person, account)
+
+    def _takes_by_policy(self, person: Person, account: str) -> bool:
+        """Whether the configuration, as it is now, still lets in whom it has let into this account."""
+        channel, _, name = account.partition(":")
+        rules = self.rules.rules_of(channel, name)
+        listed = any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
+        return listed or Policy.OPEN in (rules.direct, rules.groups)
 
     def put_group(self, group: Group) -> None:
         """Know this group as it is set now."""

@@ -1,13 +1,20 @@
-"""Who may decide about whom: nobody touches a role at or above their own. Asked inside the commit of the change.
+"""Who may decide about whom, and the decisions: nobody touches a role at or above their own. Asked inside the commit
+of the change.
 
 The machine's operator, who owns the home, stands above every role; else two owners could never be told apart again.
 """
 
+from datetime import datetime
 from enum import IntEnum
 
+from channels.messages import DEFAULT_TENANT
+from gateway.access import pairing
+from gateway.access.pairing import NotApproved, Why
 from gateway.access.roles import Role
-from gateway.store import people
-from gateway.store.people import Connection
+from gateway.store import links, people
+from gateway.store import pairing as rows
+from gateway.store.pairing import PairingRequest, PairingState
+from gateway.store.people import Connection, Person
 
 BY_CLI = "cli"
 """Whoever can reach the home's socket or its store: the operator at the machine."""
@@ -50,3 +57,57 @@ def may_touch(connection: Connection, by: str, *roles: str) -> bool:
     """Whether every one of these roles, what somebody is and what they shall be, is below the actor's own."""
     rank = of(connection, by)
     return rank >= Rank.OPERATOR and all(rank_of(role) < rank for role in roles)
+
+
+def block_known(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
+    """Silence for this sender, where the actor stands above them and an owner is left."""
+    known = people.find_sender(connection, tenant, sender)
+    if not may_touch(connection, by, *([known.role] if known else [])):
+        return Why.NOT_BELOW
+    if known is not None and people.is_only_owner(connection, known):
+        return Why.ONLY_OWNER
+    return pairing.block(connection, tenant, sender, name, by, now)
+
+
+def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
+    """Another role for this user, where the actor stands above both and an owner is left."""
+    person = people.person_of(connection, user_id)
+    if person is None or not may_touch(connection, by, person.role, role):
+        return Why.NOT_BELOW
+    if role is not Role.OWNER and people.is_only_owner(connection, person):
+        return Why.ONLY_OWNER
+    people.set_role(connection, person, role, by, now)
+    links.settle_roles(connection, user_id)
+    return people.person_of(connection, user_id) or person
+
+
+def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | Why:
+    """Take back what let this person into an account, where the actor stands above them."""
+    current = people.person_of(connection, person.user_id)
+    if current is None or not may_touch(connection, by, current.role):
+        return Why.NOT_BELOW
+    people.revoke(connection, person, account, by, now)
+    return people.person_of(connection, person.user_id) or current
+
+
+def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
+    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
+    rank = of(connection, by)
+    if rank < Rank.OPERATOR:
+        return NotApproved(Why.NOT_ALLOWED)
+    no_owner = rank < Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
+    return NotApproved(Why.NO_OWNER) if no_owner else None
+
+
+def why_over(asked: PairingRequest | None) -> Why:
+    """Why this request cannot be decided any more."""
+    return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
+
+
+def block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
+    """Silence for whoever made this request, while it is pending, as `block_known`."""
+    pairing.expire(connection, now)
+    asked = rows.get(connection, request_id)
+    if asked is None or asked.state is not PairingState.PENDING:
+        return why_over(asked)
+    return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)

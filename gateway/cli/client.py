@@ -1,6 +1,7 @@
 """Carries an operator's call to the running gateway, or does it alone where none runs; prints what strangers wrote."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,26 +14,26 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import DEFAULT_TENANT, Rendered
+from channels.messages import DEFAULT_TENANT, Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessOperations
-from gateway.access.pairing import Approved
+from gateway.access.listing import AccessLists
+from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.errors import GatewayError, SchemaDiffers
+from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.eraser import Eraser
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.personal_data import PersonalData
-from gateway.ops.reports import letter_calls, report_calls
+from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
@@ -42,7 +43,7 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
 from gateway.store.outbox import Action, OutboxPart
-from gateway.store.people import Connection
+from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
 
 
@@ -71,7 +72,7 @@ async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) 
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as store:
-            return await report_calls(store, _now)[name](arguments)
+            return await recorded_calls(store, _now, AccessLists(store, _now))[name](arguments)
 
 
 def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
@@ -121,15 +122,15 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         async with lone_store(settings) as store:
             key, marking = load_key(settings.home), AccessSnapshot()
             marking.begin(AccessKeys.derive_from(key).forgotten, ())
-            operations = AccessOperations(
-                store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
-            )
+            product = load_product(settings.agent.product)
+            deps = AccessDeps(partial(take_up, agent=product.name), part=partial(product.move, back=True))
+            operations = AccessOperations(store, key, _say, _now, deps=deps)
             inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {
                 **access_calls(operations),
                 **invite_calls(inviting),
                 **key_calls(KeyOperations(store, _now)),
-                **recorded_calls(store, _now),
+                **recorded_calls(store, _now, operations),
                 **letter_calls(DeadLetters(store, _now, lambda _: None)),
                 **PersonalData(store, marking, _now).calls(),
                 "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
@@ -154,9 +155,13 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
     """The store, while no gateway runs; none can start meanwhile.
 
     Raises:
-        AlreadyRunning: one does run.
+        AlreadyRunning: one does run, or another command is at work.
     """
-    with HomeLock(settings.home):
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(HomeLock(settings.home))
+        except AlreadyRunning as running:
+            raise AlreadyRunning(_it_is_silent(running)) from None
         store = await Store.open(settings.database_url)
         try:
             yield store
@@ -184,14 +189,24 @@ async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
     """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
     if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
         return {}
-    with HomeLock(settings.home):
-        try:
-            async with reading(settings.database_url) as store:
-                parts = await store.read(outbox.depths)
-                waiting = await store.read(pairing.pending)
-        except SchemaDiffers as differs:
-            return {"store": str(differs)}
-    return {"outbox": {str(state): count for state, count in parts.items()}, "pairing_requests": len(waiting)}
+    silent: dict[str, JsonValue] = {}
+    try:
+        with HomeLock(settings.home):
+            pass
+    except AlreadyRunning as running:
+        silent = {"needs_you": {"gateway": _it_is_silent(running)}}
+    try:
+        async with reading(settings.database_url) as store:
+            parts = await store.read(outbox.depths)
+            waiting = await store.read(pairing.pending_counts)
+    except SchemaDiffers as differs:
+        return silent | {"store": str(differs)}
+    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
+    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
+
+
+def _it_is_silent(running: AlreadyRunning) -> str:
+    return f"{running}; it does not answer: it starts, stops or hangs, or another command is at work"
 
 
 async def upgrade_store(settings: Settings) -> None:
@@ -202,11 +217,10 @@ async def upgrade_store(settings: Settings) -> None:
             await store.write(partial(bring_up, agent=product.name, tables=product.tables))
 
 
-def _say(connection: Connection, approved: Approved, markdown: str, cause: str) -> None:
+def _say(connection: Connection, person: Person, where: Address, markdown: str, cause: str) -> None:
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
-    locale = approved.person.locale
-    part = OutboxPart(cause, 0, 0, Action.SEND, approved.address, Rendered(text), text, locale=locale)
+    part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(text), text, locale=person.locale)
     outbox.put(connection, DEFAULT_TENANT, [part], _now())
 
 

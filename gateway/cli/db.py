@@ -3,6 +3,8 @@
 import asyncio
 import json
 import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -13,13 +15,18 @@ from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option
 from gateway.config.settings import Settings
-from gateway.errors import GatewayError
-from gateway.ops.home_check import check_database
+from gateway.errors import GatewayError, SettingsError
+from gateway.ops.home_check import check_database, check_secrets
 from gateway.ops.lock import HomeLock
+from gateway.product import load_product
 from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import back_up, file_of
 from gateway.store.backup import restore as put_back
 from gateway.store.backup import vacuum as rewrite
+from gateway.store.engine import engine_for
+from gateway.store.moving import Moved
+from gateway.store.moving import move as carry
 
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -61,6 +68,11 @@ def restore(source: Path, config_path: Path | None) -> None:
         put_back(source, database)
     click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")
     click.echo("What was waiting to be answered or sent at the time of the backup is answered or sent again.")
+    secrets = asyncio.run(check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys))
+    if secrets is not None and secrets.to_do:
+        click.echo(f"Before it starts: {secrets.words}; {secrets.to_do}.")
+    if not (settings.home / KEY).exists():
+        click.echo(f"No {settings.home / KEY}: without theirs, codes and invitations that people hold are void.")
 
 
 @command.command("check")
@@ -86,6 +98,52 @@ def vacuum(config_path: Path | None) -> None:
     with HomeLock(settings.home):
         before, after = rewrite(database)
     click.echo(f"{database} was {before:,} bytes long and is {after:,}.")
+
+
+@command.command("move")
+@click.argument("destination", required=False)
+@config_option
+def move(destination: str | None, config_path: Path | None) -> None:
+    """Carry everything to the empty database DESTINATION, such as postgresql://tenk@host/tenk, while no gateway runs.
+
+    Without DESTINATION it is asked for, or read from the input: what is typed as an argument stands in the shell's
+    history. Every row is read back; killed, it goes on when it is called again. The database here answers no gateway
+    any more afterwards. The way back is the same command, called with the other DATABASE_URL.
+    """
+    settings = prepare(config_path)
+    if destination is None:
+        asks = sys.stdin.isatty()
+        destination = click.prompt("DESTINATION", hide_input=True) if asks else sys.stdin.readline().strip()
+    engine_for(destination)  # whether it means a database
+    moved = asyncio.run(_move(settings, destination))
+    click.echo(f"{moved.target} holds all {moved.rows:,} rows of {moved.tables} tables now; each was read back.")
+    if moved.mended:
+        click.echo(f"In {moved.mended} of them a character that PostgreSQL does not keep (NUL) is U+FFFD now.")
+    click.echo(
+        f"Not in it, and needed as before: the configuration, {settings.home / KEY} and {settings.home / SECRETS_KEY}; "
+        "on another machine put them into the home there first."
+    )
+    click.echo("Next: set DATABASE_URL to it (or: tenk config set gateway.database_url), then start the gateway.")
+    click.echo(
+        f"{moved.source} is the past: no gateway starts on it. Remove it when you are sure; its words stand in it."
+    )
+
+
+async def _move(settings: Settings, destination: str) -> Moved:
+    """With both homes held."""
+    file = file_of(destination)
+    with ExitStack() as held:
+        held.enter_context(HomeLock(settings.home))
+        if file is not None and file.absolute().parent != settings.home.absolute():
+            held.enter_context(HomeLock(file.absolute().parent))
+        return await carry(settings.database_url, destination, _tables_of, datetime.now(UTC), click.echo)
+
+
+def _tables_of(agent: str) -> AgentTables | None:
+    try:
+        return load_product(agent).tables
+    except SettingsError:
+        return None  # it is not installed: what it kept is named when the tables are looked at
 
 
 def _sqlite(config_path: Path | None, instead: str) -> tuple[Settings, Path]:

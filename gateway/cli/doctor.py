@@ -16,8 +16,8 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
-from gateway.ops.doctor import check_models
-from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_socket
+from gateway.ops.doctor import check_models, check_public_url
+from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
 
@@ -93,6 +93,8 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
     for finding in _here(settings, secrets):
         yield finding
     yield await check_database(settings.database_url, settings.home, wall_now)
+    if (found := await check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys)) is not None:
+        yield found
     if not local:
         async for finding in _afar(settings, config_path):
             yield finding
@@ -118,6 +120,8 @@ async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[F
             for finding in await probe(account, asker):
                 where = f" (it stands in {sources.place_of(finding.key)})" if finding.key else ""
                 yield Finding(finding.part, finding.words, finding.to_do + where, finding.key, finding.mend)
+        if settings.http.public_url is not None:
+            yield await check_public_url(settings.http.public_url, asker)
         for finding in await check_models(settings.model):
             yield finding
         yield check_clock(asker.skews_s)

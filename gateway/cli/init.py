@@ -123,6 +123,9 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="offline, openai:NAME or anthropic:NAME.")
 @click.option("--model-key", metavar="KEY", help="Its provider's key.")
 @click.option("--model-url", metavar="URL", help="The root of its API, for a server of your own.")
+@click.option(
+    "--public-url", metavar="URL", envvar="TENK_PUBLIC_URL", help="Where people reach it through a proxy: https://..."
+)
 @click.option("--replace", is_flag=True, help="Replace what is configured already without asking.")
 @click.option("--check/--no-check", "tries", default=True, help="Try each token before it is written.")
 @config_option
@@ -130,6 +133,7 @@ def command(
     model: str | None,
     model_key: str | None,
     model_url: str | None,
+    public_url: str | None,
     replace: bool,
     tries: bool,
     config_path: Path | None,
@@ -147,7 +151,9 @@ def command(
         ("model", "base_url"): model_url,
     }
     given = {key: value.strip() for key, value in model_values.items() if value}
-    answers.values |= given
+    if model_key and not (model or model_url):
+        raise click.UsageError("say which model that is for: --model openai:NAME or --model anthropic:NAME")
+    answers.values |= given | ({("http", "public_url"): public_url.strip()} if public_url else {})
     for platform in PLATFORMS:
         found = [tokens[secret.option] or "" for secret in platform.secrets]
         if any(found):
@@ -171,7 +177,7 @@ class _Talk:
         """The configuration with these values; without what the environment says, which may be gone tomorrow."""
         kept = {name: value for name, value in os.environ.items() if name in ("TENK_HOME", "DATABASE_URL")}
         beginning = EXAMPLE.read_text(encoding="utf-8") if EXAMPLE.is_file() else ""
-        return draft(self._path, kept, values, beginning)
+        return draft(self._path, kept, values, beginning, is_new=True)
 
     def problems(self, values: Mapping[KeyPath, Any], platforms: Sequence[str], *, asks_model: bool) -> list[str]:
         """Why these values cannot be used, a line each; what else is to be done is only printed."""
@@ -277,6 +283,9 @@ def _write(made: Draft, *, replace: bool) -> None:
         click.echo(hint)
     tenk = of_process()
     click.echo(f"Start it:      {tenk.command('run')}")
-    click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")
-    click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
+    if any(made.settings.channels.accounts()):
+        click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")
+        click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
+    else:
+        click.echo("It prints a link; whoever opens it first becomes its owner.")
     click.echo(f"If it is not as it should be: {tenk.command('doctor')}")

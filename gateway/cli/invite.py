@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask
+from gateway.cli.client import ask, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.command_line import of_process
+from gateway.safety.names import minute, short
 
 
 @click.group("invite", invoke_without_command=True)
@@ -43,7 +44,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "used by": "used_by",
         "until (utc)": lambda invite: minute(invite["expires_at"]),
     }
-    print_rows(ask(config_path, "invite.list", {}), columns, "There are no invitations.", as_json=as_json)
+    print_rows(look(config_path, "invite.list", {}), columns, "There are no invitations.", as_json=as_json)
 
 
 @command.command("revoke")

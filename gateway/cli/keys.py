@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, printable
+from gateway.cli.client import ask, look, printable
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import minute
 
 
 @click.group("keys")
@@ -47,7 +48,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "for": "for",
         "state": lambda key: f"revoked {minute(key['revoked_at'])}" if key["revoked_at"] else "holds",
     }
-    print_rows(ask(config_path, "keys.list", {}), columns, "There are no keys.", as_json=as_json)
+    print_rows(look(config_path, "keys.list", {}), columns, "There are no keys.", as_json=as_json)
 
 
 @command.command("revoke")

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, known_as
+from gateway.cli.client import ask, known_as, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import short
 
 
 @click.group("pairing")
@@ -26,7 +27,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "name": "name",
         "minutes ago": lambda request: request["age_s"] // 60,
     }
-    print_rows(ask(config_path, "pairing.list", {}), columns, "Nobody waits.", as_json=as_json)
+    print_rows(look(config_path, "pairing.list", {}), columns, "Nobody waits.", as_json=as_json)
 
 
 @command.command("approve")

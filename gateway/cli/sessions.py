@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import ask, printable
+from gateway.cli.client import look, printable
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, json_text, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, json_text, print_rows
+from gateway.safety.names import minute, short
 
 TITLE_COLUMNS = 44
 NAMES = {
@@ -45,7 +46,7 @@ def command() -> None:
 def list_(limit: int, person: str | None, as_json: bool, config_path: Path | None) -> None:
     """Show the conversations that were used last."""
     arguments = {"most": limit} | ({"person": person} if person else {})
-    rows = ask(config_path, "sessions.list", arguments)
+    rows = look(config_path, "sessions.list", arguments)
     print_rows(rows, COLUMNS, "Nobody has said anything yet.", as_json=as_json)
     if len(rows) == limit and not as_json:
         click.echo(f"The newest {limit} are shown; --limit shows more.")
@@ -58,7 +59,7 @@ def list_(limit: int, person: str | None, as_json: bool, config_path: Path | Non
 @config_option
 def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
     """Show a conversation turn by turn: each hop, its delay, tools, cost, parts, receipts and marks."""
-    found = ask(config_path, "sessions.show", {"id": id_, "turns": turns})
+    found = look(config_path, "sessions.show", {"id": id_, "turns": turns})
     click.echo(json_text(found) if as_json else "\n".join(timeline_lines(found)))
 
 
@@ -67,9 +68,9 @@ def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
 @config_option
 def export(id_: str, config_path: Path | None) -> None:
     """Print all of a conversation as JSON: what was said, what tools were asked and what they gave."""
-    whole = ask(config_path, "sessions.export", {"id": id_, "skip": 0})
+    whole = look(config_path, "sessions.export", {"id": id_, "skip": 0})
     while whole.pop("more"):
-        page = ask(config_path, "sessions.export", {"id": whole["session"]["id"], "skip": len(whole["turns"])})
+        page = look(config_path, "sessions.export", {"id": whole["session"]["id"], "skip": len(whole["turns"])})
         whole = {"session": page["session"], "turns": whole["turns"] + page["turns"], "more": page["more"]}
     click.echo(json.dumps(whole, ensure_ascii=False, indent=1))
 

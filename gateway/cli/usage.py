@@ -12,7 +12,7 @@ from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.prices import TokenPrices
 from agent.transcript import Usage
-from gateway.cli.client import ask
+from gateway.cli.client import look
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
@@ -48,11 +48,11 @@ def command(days: int, routes: bool, light: str | None, as_json: bool, config_pa
     if routes or light:
         click.echo("\n".join(_routes(days, light, config_path)))
         return
-    rows = ask(config_path, "usage", {"days": str(days)})
+    rows = look(config_path, "usage", {"days": str(days)})
     print_rows(rows, COLUMNS, "No model was used.", as_json=as_json)
     if as_json:
         return
-    recent: Rows = ask(config_path, "usage", {"days": str(CHART_DAYS)})
+    recent: Rows = look(config_path, "usage", {"days": str(CHART_DAYS)})
     if recent:
         click.echo(f"\nTokens in and out, and cost, in the last {CHART_DAYS} days (UTC):")
         click.echo("\n".join(chart(recent, datetime.now(UTC).date())))
@@ -65,7 +65,7 @@ def _routes(days: int, light: str | None, config_path: Path | None) -> list[str]
     prices = facts_of(link.name, link).prices
     if prices is None:
         raise GatewayError(f"nobody knows what {link.name} costs: set [model.light.prices]")
-    return route_lines(ask(config_path, "usage.routes", {"days": str(days)}), link.name, prices, days)
+    return route_lines(look(config_path, "usage.routes", {"days": str(days)}), link.name, prices, days)
 
 
 def route_lines(sums: dict[str, Any], name: str, prices: TokenPrices, days: int) -> list[str]:

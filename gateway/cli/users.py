@@ -1,12 +1,17 @@
 """`tenk users`: who is let in, as what, and who changed that."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, export_person, known_as
+from gateway.cli.client import ask, export_person, known_as, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import minute, short
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @click.group("users")
@@ -26,7 +31,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "senders": "senders",
         "accounts": "accounts",
     }
-    print_rows(ask(config_path, "users.list", {}), columns, "Nobody has been let in.", as_json=as_json)
+    print_rows(look(config_path, "users.list", {}), columns, "Nobody has been let in.", as_json=as_json)
 
 
 @command.command("role")
@@ -49,6 +54,15 @@ def revoke(who: str, account: str, config_path: Path | None) -> None:
     click.echo(f"{known_as(person)} is let into {account} no more.")
 
 
+@command.command("unlink")
+@click.argument("who")
+@config_option
+def unlink(who: str, config_path: Path | None) -> None:
+    """Undo the link by which WHO (a sender such as discord:42, or whom it joined) is one person with another."""
+    person = ask(config_path, "users.unlink", {"who": who})
+    click.echo(f"{known_as(person)} is {person['role']}, and nobody else, now.")
+
+
 @command.command("forget")
 @click.argument("who")
 @click.option(
@@ -65,6 +79,8 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
     click.echo(
         f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
     )
+    if what == "everything" and person["role"] == "blocked":
+        click.echo("They were blocked, which is forgotten with them: they may ask to be let in again.")
 
 
 @command.command("export")
@@ -78,15 +94,30 @@ def export(who: str, destination: Path, config_path: Path | None) -> None:
 
 
 @command.command("audit")
+@click.option("--by", default="", metavar="WHO", help="Only what WHO did: cli, a sender, an id or its end.")
+@click.option("--about", default="", metavar="WHAT", help="Only what names WHAT: a sender, an id or its end.")
+@click.option("--action", default="", help="Only these, as the list calls them: role_changed, api_key_created ...")
+@click.option("--days", type=click.IntRange(1, 36_500), help="How far to look back; without it, as far as it is kept.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many, at most.")
 @json_option
 @config_option
-def audit(as_json: bool, config_path: Path | None) -> None:
-    """Show the latest changes of who may do what, newest first."""
+def audit(
+    by: str, about: str, action: str, days: int | None, limit: int, as_json: bool, config_path: Path | None
+) -> None:
+    """Show who changed what, newest first."""
     columns: Columns = {
         "at (utc)": lambda row: minute(row["at"]),
-        "by": "by",
+        "by": lambda row: _shorten(row["by"]),
         "action": "action",
-        "subject": "subject",
+        "subject": lambda row: _shorten(row["subject"]),
         "detail": "detail",
     }
-    print_rows(ask(config_path, "users.audit", {}), columns, "Nothing was changed.", as_json=as_json)
+    since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    wanted = {"by": by, "about": about, "action": action, "since": since, "limit": limit}
+    nothing = "Nothing like that was changed." if by or about or action or days else "Nothing was changed."
+    print_rows(look(config_path, "users.audit", wanted), columns, nothing, as_json=as_json)
+
+
+def _shorten(name: str) -> str:
+    """Ids as every list shows them; whatever else stands there, whole."""
+    return short(name) if _ID.fullmatch(name) else name

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from agent.coach.changes import change_content
-from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
 from agent.coach.plan_wish import asks_for_plan
 from agent.coach.prompt import coach_prompt
@@ -13,6 +12,7 @@ from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
+from agent.models.offline import OfflineRulesOnDemand
 from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
@@ -54,5 +54,5 @@ COACH = AgentProduct(
     tell=tell_result,
     texts=COACH_TEXTS,
     limits=AgentConfig(max_steps=5, deadline_s=150.0),
-    offline=OfflineCoach(),
+    offline=OfflineRulesOnDemand("agent.coach.offline:OfflineCoach"),
 )

@@ -4,7 +4,7 @@ does the first of that.
 Who of a group may command the bot is still decided by the account's rules and by roles.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -39,6 +39,14 @@ WORDS: Mapping[str, Mapping[str, bool]] = {
 Find = Callable[[Connection], Group | None]
 
 
+AnswerKept = Callable[[str], Awaitable[None]]
+"""Takes in what was said in the group of this id before it was allowed."""
+
+
+async def _keep_silent(_group_id: str) -> None:
+    """Nothing is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupDeps:
     """What it works with in a running gateway."""
@@ -56,16 +64,17 @@ def group_command(deps: Callable[[], GroupDeps]) -> Command:
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
-def group_decisions(deps: Callable[[], GroupDeps]) -> Mapping[str, Decision]:
+def group_decisions(deps: Callable[[], GroupDeps], answer_kept: AnswerKept = _keep_silent) -> Mapping[str, Decision]:
     """The button, made for the operator who mentioned the bot."""
-    return {ALLOW: _GroupReplies(deps).allow}
+    return {ALLOW: _GroupReplies(deps, answer_kept).allow}
 
 
 class _GroupReplies:
     """What is done, and said about it."""
 
-    def __init__(self, deps: Callable[[], GroupDeps]) -> None:
+    def __init__(self, deps: Callable[[], GroupDeps], answer_kept: AnswerKept = _keep_silent) -> None:
         self._deps = deps
+        self._answer_kept = answer_kept
 
     async def group(self, asked: Invocation) -> Reply:
         """How it is set here, or set it."""
@@ -86,7 +95,10 @@ class _GroupReplies:
         group_id = long_id(subject)
         if not group_id:
             return Reply(HARNESS.text(principal.locale, VOID))
-        return await self._set(lambda c: groups.get(c, group_id), WORDS["on"], principal)
+        reply = await self._set(lambda c: groups.get(c, group_id), WORDS["on"], principal)
+        if principal.role in (Role.OPERATOR, Role.OWNER):
+            await self._answer_kept(group_id)
+        return reply
 
     async def _set(self, find: Find, wanted: Mapping[str, object], principal: Principal) -> Reply:
         deps = self._deps()

@@ -9,7 +9,9 @@ from datetime import datetime
 from functools import partial
 
 import structlog
+from pydantic import JsonValue
 
+from agent.language import escape
 from agent.ports import Principal
 from channels.base import CommandOption
 from channels.messages import Address, Button, ButtonStyle
@@ -17,8 +19,10 @@ from gateway.access import linking
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Move, Side
+from gateway.access.operations import CANONICAL_SENDER, OperationRefused
+from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.decisions import VOID, Decision
+from gateway.commands.decisions import VOID, Decision, whom
 from gateway.store import links
 from gateway.store.engine import Connection, Store
 from gateway.store.links import Link
@@ -56,9 +60,20 @@ Deps = Callable[[], LinkDeps]
 """There once the gateway serves."""
 
 
-def link_commands(deps: Deps) -> tuple[Command, ...]:
-    """For everybody: it is about oneself."""
-    replies = _LinkReplies(deps)
+UnlinkOf = Callable[[str, str], Awaitable[Mapping[str, JsonValue]]]
+"""Undoes a link of another's: their sender, who wants it; who left.
+
+Raises OperationRefused: it says why.
+"""
+
+
+async def _of_nobody(_who: str, _by: str) -> Mapping[str, JsonValue]:
+    raise OperationRefused("people.not_now")
+
+
+def link_commands(deps: Deps, unlink_of: UnlinkOf = _of_nobody) -> tuple[Command, ...]:
+    """For everybody: it is about oneself; operators may undo those of others."""
+    replies = _LinkReplies(deps, unlink_of)
     code, number = CommandOption("code", "menu.link.code"), CommandOption("number", "menu.unlink.number")
     return (
         Command("link", "menu.link", replies.link, options=(code,)),
@@ -84,8 +99,9 @@ def link_decisions(deps: Deps) -> Mapping[str, Decision]:
 class _LinkReplies:
     """What each step does, and says to who takes it."""
 
-    def __init__(self, deps: Deps) -> None:
+    def __init__(self, deps: Deps, unlink_of: UnlinkOf = _of_nobody) -> None:
         self._deps = deps
+        self._unlink_of = unlink_of
 
     async def link(self, asked: Invocation) -> Reply:
         """Offer a code, take one, or answer what waits."""
@@ -180,20 +196,30 @@ class _LinkReplies:
         if not asked.direct:
             return Reply(HARNESS.text(principal.locale, "linking.only_direct"))
         held = await deps.store.read(partial(linking.list_held, user_id=principal.user_id))
-        wanted = asked.arguments.strip().strip("`").lower()
-        fitting = [link for link in held if not wanted or (len(wanted) > 3 and link.id.endswith(wanted))]
+        who = asked.arguments.strip().strip("`")
+        if CANONICAL_SENDER.fullmatch(who) and Role(principal.role).allows(Role.OPERATOR):
+            return Reply(await self._undo_of(who, principal))
+        by_id = who.lower() if len(who) > 3 else "no id ends like this"
+        fitting = [link for link in held if not who or link.id.endswith(by_id) or who == link.other_sender]
         if len(fitting) != 1:
             lines = "\n".join(f"- `{link.id[-_NUMBER_CHARS:]}` {link.other_sender}" for link in held)
             key = "linking.which" if held else "linking.none"
             return Reply(f"{HARNESS.text(principal.locale, key)}\n\n{lines}".strip())
         return Reply(await self._undo(fitting[0].id, asked))
 
+    async def _undo_of(self, who: str, principal: Principal) -> str:
+        try:
+            done = await self._unlink_of(who, principal.user_id)
+        except OperationRefused as refused:
+            return HARNESS.text(principal.locale, "access.nothing_changed", why=escape(refused.text(principal.locale)))
+        return HARNESS.text(principal.locale, "linking.undone_for", who=whom(done))
+
     async def _undo(self, link_id: str, asked: Invocation) -> str:
         deps, principal = self._deps(), asked.principal
 
         def job(connection: Connection) -> Linked | LinkWhy:
             done = linking.undo(connection, link_id, principal.user_id, deps.clock(), deps.part)
-            for person, place in _places(done):
+            for person, place in linking.places(done):
                 if place != asked.address:  # there it is the answer
                     said = HARNESS.text(person.locale, "linking.undone")
                     deps.tell(connection, person, place, f"unlinked:{link_id}:{person.user_id[-8:]}", said, ())
@@ -239,12 +265,6 @@ def _once(job: Callable[[Connection], Linked | LinkWhy]) -> Callable[[Connection
     return whole
 
 
-def _places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
-    if isinstance(done, LinkWhy) or done.link.other_place is None:
-        return ()
-    return (done.stays, done.link.place), (done.joins, done.link.other_place)
-
-
 def _after(changed: Changed) -> Callable[[Linked | LinkWhy], None]:
     """Tell the gateway of what is committed: a user who joined is known as whom they joined."""
 
@@ -252,7 +272,7 @@ def _after(changed: Changed) -> Callable[[Linked | LinkWhy], None]:
         if isinstance(done, Linked):
             joined = done.joins.user_id in done.stays.joined
             people = (done.stays,) if joined else (done.stays, done.joins)
-            changed(people, [place for _, place in _places(done)], done.unparked)
+            changed(people, [place for _, place in linking.places(done)], done.unparked)
 
     return after
 

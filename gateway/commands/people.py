@@ -62,9 +62,20 @@ class OperatorDesk:
             raise OperationRefused("people.not_now")
         return self.console_link(by)
 
+    async def unlink(self, who: str, by: str) -> Mapping[str, JsonValue]:
+        """Undo a link of another's; who left."""
+        if self.access is None:
+            raise OperationRefused("people.not_now")
+        return await self.access.unlink(who, by)
+
+    async def answer_kept(self, group_id: str) -> None:
+        """Take in what was said in a group before it was allowed."""
+        if self.access is not None:
+            await self.access.answer_kept(group_id)
+
     def decisions(self) -> Mapping[str, Decision]:
         """What the buttons of linking and of groups do."""
-        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps)}
+        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps, self.answer_kept)}
 
 
 def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:

@@ -28,6 +28,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_ROLE": ("gateway", "role"),
     "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
+    "TENK_PUBLIC_URL": ("http", "public_url"),
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
     "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),

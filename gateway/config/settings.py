@@ -1,5 +1,6 @@
 """The whole configuration, composed of each room's own model. How files and variables are read is `sources`' matter."""
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -35,7 +36,7 @@ from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, check_offered
-from gateway.http.config import HttpConfig, is_loopback
+from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
@@ -174,13 +175,15 @@ class Settings(BaseModel):
         found = []
         if not any(self.channels.accounts()):
             page = "the address below" if self.http.listen.endswith(":0") else f"http://{self.http.listen}/"
+            page = f"{self.http.public_url}/" if self.http.public_url else page
             here = f"open {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
             if is_loopback(self.http.host):
-                where = page.rstrip("/") + "/playground" if page.startswith("http") else "`tenk playground`"
+                here_alone = page.startswith("http") and not self.http.public_url
+                where = page.rstrip("/") + "/playground" if here_alone else "`tenk playground`"
                 found.append(f"To try all three without accounts, on simulated platforms, open {where}.")
         if self.model.name == "offline":
             found.append(
@@ -216,6 +219,7 @@ def settings_of(sources: Sources) -> Settings:
         raise explain(model, error, sources) from None
     _check_model(settings.model, sources)
     _check_agent(settings.agent, sources)
+    _check_accounts(settings, sources)
     return settings
 
 
@@ -248,13 +252,13 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
     return sources_of(*read_files(path), environ)
 
 
-def read_files(path: Path | None) -> tuple[ConfigFile, ConfigFile]:
+def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, ConfigFile]:
     """The main file and the secrets beside it; each is empty where there is none.
 
     Raises:
-        SettingsError: the main file was named and is not there, or one cannot be read.
+        SettingsError: the main file was named, is not there, and is not said to be new; or one cannot be read.
     """
-    if path is not None and not path.is_file():
+    if path is not None and not path.is_file() and not (is_new and not path.exists()):
         raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
     return read_file(main), read_file(main.with_name(SECRETS_NAME), private=True)
@@ -280,9 +284,14 @@ def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]
 def _with_product_defaults(tree: Tree) -> Tree:
     """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key.
 
-    A server without a model's name has but one.
+    A server without a model's name has but one. Providers send people back to where the server is reached.
     """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
+    http, connect = tree.get("http"), tree.get("connect")
+    if isinstance(http, dict) and isinstance(http.get("public_url"), str) and isinstance(connect, dict):
+        redirect = {"oauth": {"redirect_url": http["public_url"].rstrip("/") + OAUTH_PATH}}
+        with_oauth = {name for name, table in connect.items() if isinstance(table, dict) and "oauth" in table}
+        defaults["connect"] = dict.fromkeys(with_oauth, redirect)
     if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
         defaults["model"] = {"name": OPENAI_ONLY}
     return merge(defaults, tree)
@@ -296,6 +305,28 @@ def _check_agent(agent: AgentSettings, sources: Sources) -> None:
             check_offered(group, name)
         except SettingsError as unknown:
             raise SettingsError(f"{sources.place_of(('agent', key))}: agent.{key}: {unknown}") from None
+
+
+def _check_accounts(settings: Settings, sources: Sources) -> None:
+    """Whether what is said of accounts by name is said of some that there are.
+
+    Of a platform without any nobody can tell: its token may come from the environment another day.
+    """
+    fields = type(settings.channels).model_fields
+    known = {f"{channel}:{account.name}" for channel, account in settings.channels.accounts()}
+    known |= {f"{name}:main" for name in fields if not isinstance(getattr(settings.channels, name), Mapping)}
+    there = {name.partition(":")[0] for name in known}
+    named: list[KeyPath] = [
+        *(("agent", "personas", name) for name in settings.agent.personas),
+        *(("access", "accounts", name) for name in settings.access.accounts),
+    ]
+    for path in named:
+        channel = path[-1].partition(":")[0]
+        if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
+            continue
+        near = difflib.get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
 
 def _check_model(model: ModelConfig, sources: Sources) -> None:

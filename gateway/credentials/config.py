@@ -22,7 +22,7 @@ class OAuthConfig(BaseModel):
     client_secret: SecretStr | None = None
     """None: a public client."""
     redirect_url: str = Field(pattern=HttpUrl)
-    """Where the provider sends people back: this gateway's `/oauth/callback`, or a page that shows them a code."""
+    """Where the provider sends people back: `/oauth/callback` at http.public_url, or a page that shows them a code."""
     scopes: tuple[str, ...] = ()
     """What is asked for."""
     token_encoding: Literal["form", "json"] = "form"  # noqa: S105  no token

@@ -1,12 +1,18 @@
 """What an operator can set about the gateway's own HTTP server."""
 
 import ipaddress
+import re
 from typing import Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from gateway.http.forwarded import IpNetwork
+
+OAUTH_PATH = "/oauth/callback"
+"""Where providers send people back."""
+
+HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 
 
 class HttpConfig(BaseModel):
@@ -21,6 +27,9 @@ class HttpConfig(BaseModel):
     )
     api_key: SecretStr | None = Field(
         default=None, min_length=16, description="Asked for as `Authorization: Bearer KEY` by /metrics and for details."
+    )
+    public_url: str | None = Field(
+        default=None, description="Where people reach this server: links carry it. Without it, where it listens."
     )
     allowed_hosts: tuple[str, ...] = Field(
         default=(), description="Further names that a request's Host header may carry (DNS rebinding is refused)."
@@ -46,6 +55,11 @@ class HttpConfig(BaseModel):
         default=10.0, gt=0, le=300, description="Seconds in which a request's head has to be whole."
     )
 
+    @field_validator("public_url")
+    @classmethod
+    def _is_a_root(cls, given: str | None) -> str | None:
+        return None if given is None else root_of(given)
+
     @field_validator("trusted_proxies")
     @classmethod
     def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,6 +76,12 @@ class HttpConfig(BaseModel):
             if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
                 raise ValueError(f"{origin!r} is no origin; write it as browsers do, like https://app.example.com")
         return given
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names that a request's Host header may carry."""
+        public = urlsplit(self.public_url or "").hostname or ""
+        return frozenset(map(str.lower, ("localhost", self.host, *self.allowed_hosts, *([public] if public else ()))))
 
     @property
     def trusted(self) -> tuple[IpNetwork, ...]:
@@ -88,6 +108,27 @@ class HttpConfig(BaseModel):
                 "set http.api_key in the secrets file, or listen on 127.0.0.1"
             )
         return self
+
+
+def root_of(text: str) -> str:
+    """A server's address as links begin: scheme, name and port in small letters, nothing behind.
+
+    Raises:
+        ValueError: it is something else, or not https where other machines come by it.
+    """
+    try:
+        parts = urlsplit(text.strip())
+        port, host = parts.port, parts.hostname or ""
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no address ({error}); write it like https://bot.example.com") from None
+    if parts.scheme not in {"http", "https"} or not HOST_NAME.fullmatch(host) or "@" in parts.netloc:
+        raise ValueError(f"{text!r} is no address of a server; write it like https://bot.example.com")
+    if parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise ValueError(f"{text!r} has something behind the name; pages stand at its root: give it a name of its own")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise ValueError(f"{text!r} is not https: links that let somebody in would be read on their way")
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}" + (f":{port}" if port else "")
 
 
 def as_network(text: str) -> IpNetwork:

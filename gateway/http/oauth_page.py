@@ -11,7 +11,6 @@ from aiohttp import web
 from agent.language import NAMES
 from gateway.texts import HARNESS
 
-PATH = "/oauth/callback"
 MAX_CHARS = 4096
 
 HEADERS = {

@@ -28,7 +28,7 @@ from gateway.http import oauth_page, playground
 from gateway.http.api.problems import from_server
 from gateway.http.api.server import BASE as API_BASE
 from gateway.http.api.server import ApiServer
-from gateway.http.config import HttpConfig, is_loopback
+from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
 from gateway.http.door import Door, DoorRules
 from gateway.http.forwarded import as_address, client_of, is_trusted
 from gateway.http.mounts import Mounts
@@ -177,6 +177,11 @@ class HttpServer:
         return f"http://{host}:{self.port}/"
 
     @property
+    def public_url(self) -> str:
+        """What links begin with: where people reach it as its operator says, never as a request does; ends in "/"."""
+        return self.url if self._config.public_url is None else f"{self._config.public_url}/"
+
+    @property
     def on_loopback(self) -> bool:
         """Whether only this machine reaches it."""
         return is_loopback(self._config.host)
@@ -199,7 +204,7 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
-        application.router.add_get(oauth_page.PATH, oauth_page.show_code)
+        application.router.add_get(OAUTH_PATH, oauth_page.show_code)
         for route in self._routes:
             application.router.add_route(route.method, route.path, route.handler)
         if self._playground is not None:
@@ -236,7 +241,7 @@ class HttpServer:
             name = (urlsplit(f"//{host_header}").hostname or "").rstrip(".")
         except ValueError:
             return False
-        if name in {"localhost", self._config.host.lower(), *map(str.lower, self._config.allowed_hosts)}:
+        if name in self._config.hosts:
             return True
         try:
             ipaddress.ip_address(name)

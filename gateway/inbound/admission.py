@@ -6,7 +6,7 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from agent.calendar import is_zone
 from channels.base import Channel, Sign
@@ -22,9 +22,10 @@ from channels.messages import (
     InboundMessage,
     Membership,
     MembershipChanged,
+    MessageDeleted,
     Rejected,
 )
-from gateway.access import invites, words
+from gateway.access import invites, kept, words
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.limits import Bound, Over
 from gateway.access.pasted import hide_secrets
@@ -39,9 +40,6 @@ from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.texts import HARNESS
-
-ASKED_FOR = timedelta(days=1)
-"""How long a group can be allowed by its button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +107,7 @@ class Admission:
             self.done.duplicates += 1
             return
         self._note_reachable(plan.event)
+        self._change_kept(plan.event)
         if row.user_id is not None:
             self._note_chat(plan.event, row.user_id, row.session_key)
         if isinstance(plan.decision, Pair):
@@ -136,13 +135,26 @@ class Admission:
             self._reception.change_kept(plan.event)
 
     def _offer_group(self, event: InboundEvent, person: Person, id_: int) -> None:
-        """Ask the operator who wants the bot here whether it may be; the button is theirs."""
+        """Ask the operator who wants the bot here whether it may be; the button is theirs, and what they said is
+        answered once it was pressed.
+        """
         group = groups.find(self._connection, event.tenant, event.address, self._now)
         account, locale = f"{event.address.channel}:{event.address.account}", person.locale
         seal = SealedButtons(self._doorway.keys.buttons).seal
-        data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + ASKED_FOR)
+        data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + groups.KEPT_FOR)
         button = Button(HARNESS.text(locale, "groups.button"), data, ButtonStyle.PRIMARY)
         self._reply(event, id_, HARNESS.text(locale, "groups.not_yet"), (button,))
+        if (said := _to_keep_for_all(event)) is not None:
+            groups.keep(self._connection, group.id, said, person.user_id, self._now)
+
+    def _change_kept(self, event: InboundEvent) -> None:
+        """An edit or a deletion holds for what is kept of a group that is not allowed yet."""
+        if not (isinstance(event, MessageDeleted) or (isinstance(event, InboundMessage) and event.edited)):
+            return
+        found = groups.kept_in(self._connection, event.tenant, event.address)
+        if found is not None and kept.is_about(found[1], event.message_id):
+            said = _to_keep_for_all(event) if isinstance(event, InboundMessage) else None
+            groups.keep(self._connection, found[0], said, found[2], self._now)
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""
@@ -247,6 +259,20 @@ class Admission:
         old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
         chats.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
+
+
+def _to_keep_for_all(event: InboundEvent) -> str | None:
+    """What was said in a group, to be answered there later; nothing of what its asker alone would be answered, nor of
+    `/group`, which the button answers.
+    """
+    match event:
+        case CommandInvoked(name=name, route=route) if name == "group" or (route is not None and route.private):
+            return None
+        case InboundMessage(text=text) if text.lstrip().lower().startswith("/group"):
+            return None
+        case CommandInvoked() | InboundMessage():
+            return kept.to_keep(event)
+    return None
 
 
 def _meant_for_us(event: InboundEvent) -> bool:

@@ -23,7 +23,7 @@ from channels.messages import (
 from gateway.access import codes, invites, pairing, words
 from gateway.access.flood import NEW_ONE_BY_ONE
 from gateway.access.keys import AccessKeys
-from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
+from gateway.access.pairing import AlreadyIn, Full, TellCode
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.owner_cards import ChannelOf, OwnerCards
@@ -104,7 +104,7 @@ class StrangerReception:
             return False
         self._reply(event, id_, words.welcome_text(invited))
         self._done.people.append(invited.person)
-        row = take_up(self._connection, invited, self._now, self._doorway.agent)
+        row = take_up(self._connection, invited.said, invited.person, self._now, self._doorway.agent)
         self._done.admitted.extend([row] if row is not None else [])
         return True
 
@@ -182,9 +182,10 @@ class StrangerReception:
             self._cards.warn_of_crowd(tenant, account, self._put, self._doorway.tenk)
 
 
-def take_up(connection: Connection, approved: Approved, now: datetime, agent: str) -> InboxRow | None:
+def take_up(
+    connection: Connection, event: InboundEvent | None, person: Person, now: datetime, agent: str
+) -> InboxRow | None:
     """Take in, once, what somebody said while they waited; None where nothing is kept or it was taken in before."""
-    event, person = approved.said, approved.person
     if event is None:
         return None
     row = open_row(event, person, agent)

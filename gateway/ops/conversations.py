@@ -15,7 +15,7 @@ from gateway.ops.control import Handler
 from gateway.safety.names import shown_name
 from gateway.store import people
 from gateway.store.conversations import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Reader
 from gateway.store.journal import events_of_turn
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 
@@ -27,7 +27,7 @@ EXPORTED_AT_ONCE = 50
 """Turns of one answer of an export; what follows is asked for anew."""
 
 
-def conversation_calls(store: Store, tenant: str = DEFAULT_TENANT) -> Mapping[str, Handler]:
+def conversation_calls(store: Reader, tenant: str = DEFAULT_TENANT) -> Mapping[str, Handler]:
     """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
 
     async def names(*shown: ConversationHead | TurnHead) -> dict[str, str]:
@@ -97,7 +97,7 @@ def _only(found: list[ConversationHead]) -> ConversationHead:
     return found[0]
 
 
-async def _person(store: Store, who: str) -> str:
+async def _person(store: Reader, who: str) -> str:
     """The user of a sender, an id or its end."""
     if await store.read(partial(people.person_of, user_id=who)) is not None:
         return who

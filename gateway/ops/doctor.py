@@ -1,4 +1,5 @@
-"""What `tenk doctor` finds of models: each is asked a short question from outside, which costs some sixty tokens.
+"""What `tenk doctor` finds of models: each is asked a short question from outside, which costs some sixty tokens. And
+whether this gateway is reached where its links lead.
 
 This machine is `home_check`'s to look at, and an account on a platform its channel's `probe`'s.
 """
@@ -13,7 +14,7 @@ from agent.models.select import UnknownModel, bare_model
 from agent.models.served import ModelServerFacts
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
-from channels.probing import Finding
+from channels.probing import Asker, Finding, NoAnswer
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
 
 ASKED_S = 60.0
@@ -30,6 +31,19 @@ QUESTION = ModelRequest(
 async def check_models(model: ModelConfig) -> list[Finding]:
     """Every model that may be asked: its server, and how it answers a short question."""
     return [await _check_link(part, link) for part, link in links_of(model).items()]
+
+
+async def check_public_url(url: str, asker: Asker) -> Finding:
+    """Whether a gateway answers where links lead; that it is this one nobody can tell from outside."""
+    part, key = "http.public_url", ("http", "public_url")
+    to_do = "start the gateway, and let the proxy pass this name on to http.listen; .github/running/proxy.md has how"
+    try:
+        answer = await asker.ask("GET", f"{url}/healthz")
+    except NoAnswer as problem:
+        return Finding(part, f"{url} {problem}", to_do, key)
+    if answer.body.get("status") != "alive":
+        return Finding(part, f"something else answers at {url} ({answer.status})", to_do, key)
+    return Finding(part, f"a gateway answers at {url}")
 
 
 _TO_DO = {

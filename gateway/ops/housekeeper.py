@@ -14,6 +14,7 @@ from gateway.ops.retention_config import RetentionConfig
 from gateway.store import retention
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import Outcome
+from gateway.store.usage import total_days
 
 log = structlog.get_logger()
 
@@ -83,8 +84,9 @@ class Housekeeper:
             await self._sleep(EVERY_S)
 
     async def sweep(self) -> None:
-        """Take away everything that is too old now, batch by batch, and give the room back."""
+        """Total days that are over, take away what is too old now, batch by batch, and give the room back."""
         now = self._clock()
+        await self._store.write(partial(total_days, now=now))
         gone = {
             name: await self._repeat(partial(_take, take, now - timedelta(days=days)))
             for name, days, take in _kinds(self._config)

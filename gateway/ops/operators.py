@@ -22,8 +22,7 @@ from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessChange, AccessOperations
-from gateway.access.pairing import Approved
+from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
@@ -42,7 +41,7 @@ from gateway.inbound.reception import Doorway, take_up
 from gateway.ops.control import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
-from gateway.ops.reports import letter_calls, report_calls
+from gateway.ops.reports import letter_calls
 from gateway.ops.status import GatewayStatus, recorded_calls
 from gateway.sessions.parking import Parking
 from gateway.store import chats, erasure, groups, outbox, people
@@ -64,16 +63,12 @@ def access_operations(
     bus: Bus,
     snapshot: AccessSnapshot,
     agent: str,
+    move: Callable[..., None],
 ) -> AccessOperations:
-    """The operations, each of which sessions and lanes hear of after its commit."""
+    """The operations, each of which sessions and lanes hear of after its commit. `move` goes `back`, too."""
 
-    def say(connection: Connection, approved: Approved, text: str, cause: str) -> None:
-        address, locale = approved.address, approved.person.locale
-        channel = manager.now_loaded(address)
-        if channel is None:
-            raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-        parts = to_parts(channel, OutboundMessage(address, cause, text, locale=locale))
-        outbox.put(connection, DEFAULT_TENANT, parts, steady_now())
+    def say(connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+        _put_words(manager, connection, person, where, OutboundMessage(where, cause, text, locale=person.locale))
 
     def on_change(change: AccessChange) -> None:
         if change.person is not None:
@@ -87,7 +82,17 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent), verdict)
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), snapshot.everybody)
+    return AccessOperations(store, key, say, steady_now, on_change, deps)
+
+
+def _put_words(
+    manager: ChannelManager, connection: Connection, person: Person, where: Address, said: OutboundMessage
+) -> None:
+    channel = manager.now_loaded(where)
+    if channel is None:
+        raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
+    outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
 
 
 def _show_verdict(
@@ -110,11 +115,8 @@ def link_deps(
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
     ) -> None:
-        channel = manager.now_loaded(where)
-        if channel is None:
-            raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
-        outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
+        _put_words(manager, connection, person, where, said)
 
     def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
@@ -135,6 +137,7 @@ async def keep_house(store: Store) -> None:
         pairing.forget(connection, steady_now())
         invites.expire(connection, steady_now())
         linking.expire(connection, steady_now())
+        groups.forget_kept(connection, before=steady_now() - groups.KEPT_FOR)
 
     while True:
         await store.write(job)
@@ -175,7 +178,7 @@ class InviteLinks:
         return found
 
     def _absolute(self, link: str) -> str:
-        return self._server.url.rstrip("/") + link if link.startswith("/") else link
+        return self._server.public_url.rstrip("/") + link if link.startswith("/") else link
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +206,8 @@ def calls_as(
         return await standing.status(steady_now())
 
     return {
-        **access_calls(operations, by), **recorded_calls(store, steady_now), **report_calls(store, steady_now),
-        **letter_calls(letters, by), "status": status,
+        **access_calls(operations, by), **recorded_calls(store, steady_now, operations), **letter_calls(letters, by),
+        "status": status,
     }  # fmt: skip
 
 
@@ -246,5 +249,5 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
         return
     terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
     made = await InviteOperations(store, doorway.keys.invites, steady_now).make_for(terms, BY_CLI)
-    link = f"{server.url}?invite={made['code']}"
+    link = f"{server.public_url}?invite={made['code']}"
     doorway.show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

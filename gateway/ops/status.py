@@ -5,28 +5,28 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from channels.base import ChannelState
-from channels.messages import DEFAULT_TENANT
+from gateway.access.calls import list_calls
+from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
-from gateway.errors import GatewayError, StoreUnavailable
+from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.ops.conversations import conversation_calls
 from gateway.ops.instrumentation import REFUSED, ModelWatch
-from gateway.ops.route_report import route_calls
+from gateway.ops.reports import report_calls
+from gateway.ops.usage_report import usage_calls
 from gateway.sessions.router import Router
-from gateway.store import inbox, leases, outbox, pairing, people
-from gateway.store.engine import Connection, Store
+from gateway.store import inbox, leases, outbox, pairing
+from gateway.store.engine import Connection, Reader, Store
 from gateway.store.leases import Member
 from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
-from gateway.store.usage import usage_by_day, usage_sums
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING
 
@@ -38,7 +38,7 @@ class ModelStanding:
     name: str  # provider:name
     board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
     watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
-    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: no cap
+    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: nobody asks
 
     def troubles(self) -> "list[Trouble]":
         """The models that do not get over it by themselves, or failed time and again."""
@@ -184,6 +184,7 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+        caps: dict[str, JsonValue] = {} if self._model.caps is None else dict(await self._model.caps())
         needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
@@ -191,7 +192,7 @@ class GatewayStatus:
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
             "model": self._model.name,
             "models": dict(self._model.states()),
-            **({} if self._model.caps is None else {"budgets": dict(await self._model.caps())}),
+            **({"budgets": caps} if caps else {}),
             "parts": parts,
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),
@@ -228,56 +229,8 @@ async def cluster_report(store: Store, me: Member) -> dict[str, JsonValue]:
     return {"cluster": await store.read(look)}
 
 
-def recorded_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:
     """Whatever an operator may read of what is recorded, for the control socket and CLI."""
-    return {**_usage_calls(store, clock), **route_calls(store, clock), **conversation_calls(store)}
-
-
-class _Within(TypedDict):
-    tenant: str
-    since: datetime
-    until: datetime
-
-
-def _usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
-    """`usage {days}`: tokens and cost by UTC day, person and model, oldest first; for the control socket and CLI.
-
-    `usage.summary {days}`: the sums of each day, and the newest of those rows: what one page shows.
-    """
-
-    async def read(arguments: dict[str, JsonValue], newest: int | None = None) -> list[JsonValue]:
-        found = await store.read(partial(usage_sums, **_within(arguments, clock()), newest=newest))
-        names = await store.read(partial(people.names_of, user_ids={row.user_id for row in found}))
-        return [
-            {
-                "day": row.day.isoformat(), "user": row.user_id, "name": names.get(row.user_id, row.user_id),
-                "model": row.model, "calls": row.calls, "input_tokens": row.input_tokens or 0,
-                "output_tokens": row.output_tokens or 0, "cache_read_tokens": row.cache_read_tokens or 0,
-                "cache_write_tokens": row.cache_write_tokens or 0, "discarded": row.discarded,
-                "estimated": row.estimated, "cost_microusd": row.cost_microusd, "unpriced": row.unpriced,
-            }
-            for row in found
-        ]  # fmt: skip
-
-    async def usage(arguments: dict[str, JsonValue]) -> JsonValue:
-        return await read(arguments)
-
-    async def summary(arguments: dict[str, JsonValue]) -> JsonValue:
-        days = await store.read(partial(usage_by_day, **_within(arguments, clock())))
-        by_day: dict[str, JsonValue] = {
-            day.isoformat(): {"calls": calls, "tokens": tokens, "microusd": microusd or 0}
-            for day, calls, tokens, microusd in days
-        }
-        return {"days": by_day, "rows": await read(arguments, MOST_USAGE_ROWS)}
-
-    return {"usage": usage, "usage.summary": summary}
-
-
-MOST_USAGE_ROWS = 200
-
-
-def _within(arguments: dict[str, JsonValue], now: datetime) -> _Within:
-    days = arguments.get("days")
-    if set(arguments) != {"days"} or not isinstance(days, str) or not days.isdecimal() or not 0 < int(days[:9]) <= 366:
-        raise GatewayError('usage takes "days", a number from 1 to 366 as a text')
-    return {"tenant": DEFAULT_TENANT, "since": now - timedelta(days=int(days[:9])), "until": now}
+    return {
+        **list_calls(lists), **usage_calls(store, clock), **conversation_calls(store), **report_calls(store, clock),
+    }  # fmt: skip

@@ -28,7 +28,7 @@ from channels.messages import CommandInvoked, InboundEvent, InboundMessage
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import CHAT, new_turn
-from gateway.store import journal
+from gateway.store import journal, usage
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 from gateway.store.outbox import files_of
@@ -107,7 +107,7 @@ class AsidePort:
 
     async def note_cost(self, response: Spent) -> None:
         """Count a model call."""
-        note = partial(journal.note_usage, turn=self._turn, response=response, now=self._deps.turns.clock())
+        note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.turns.clock())
         await self._deps.turns.store.write(note)
 
     async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:

@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.base import Sign
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, summaries
+from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, summaries, usage
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -84,7 +84,7 @@ def record(connection: Connection, place: JournalPlace, events: Sequence[Journal
 def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalEvent], now: datetime) -> None:
     for event in events:
         if isinstance(event, ModelResponded | ResponseDiscarded):
-            journal.note_usage(connection, turn, event, now)
+            usage.note_call(connection, turn, event, now)
 
 
 @dataclass(slots=True)
@@ -96,9 +96,9 @@ class CostsBeside:
 
     def note(self, connection: Connection, turn: TurnRow, now: datetime) -> None:
         """Count each under its number."""
-        self.first = self.first or journal.step_beside(connection, turn.id)
+        self.first = self.first or usage.step_beside(connection, turn.id)
         for place, response in enumerate(self.responses):
-            journal.note_usage(connection, turn, replace(response, step=self.first - place), now)
+            usage.note_call(connection, turn, replace(response, step=self.first - place), now)
 
 
 def keep_summary(

@@ -187,10 +187,13 @@ class Router:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
             await self._replace(session, row, original.id)
-        elif original.done_at is None or row.admitted_at < original.done_at:  # too late to join, not to be answered
-            session.offer(row)
+        elif original.done_at is None or row.admitted_at < original.done_at or await self._answers_edits(row):
+            session.offer(row)  # too late to join, not to be answered
         else:
             await self._settle(row.id, Outcome.CONTEXT, "edited after it was answered")
+
+    async def _answers_edits(self, row: InboxRow) -> bool:
+        return (await self._deps.channels.when_loaded(row.event.address)).limits.answers_edits
 
     async def _replace(self, session: Session, edit: InboxRow, original_id: int) -> None:
         """Let what waits read as its sender wants it now; what it is, a message or a command, is decided anew."""

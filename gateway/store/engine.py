@@ -1,8 +1,10 @@
 """The store: ordered writes in group commits and separate reads, over SQLite or PostgreSQL. No query lives here."""
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
@@ -14,6 +16,7 @@ from gateway.errors import SettingsError, StoreUnavailable
 from gateway.store.postgres import PostgresEngine, PostgresLink
 from gateway.store.schema import HEAD, probe
 from gateway.store.sqlite import SqliteEngine
+from gateway.store.tenancy import run_as
 from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer
 
 Connection = sa.Connection
@@ -58,10 +61,23 @@ class Engine(Protocol):
 class Store:
     """Every committed thing of the gateway; made by `open`, ended by `aclose`, used from one event loop."""
 
+    tenant: str | None = None
+    """Whose rows its jobs and queries see; None: everybody's."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._writer = Writer(engine.commit, probe)
         self._task: asyncio.Task[None] | None = None
+        self._whole: Store = self  # not a tenant's part of it
+
+    def of(self, tenant: str | None) -> "Store":
+        """The same store as one tenant sees it: jobs and queries meet its rows alone. None: all of it.
+
+        It is opened and closed as a whole.
+        """
+        part = copy.copy(self._whole)
+        part.tenant = tenant
+        return part
 
     @classmethod
     async def open(cls, url: str) -> Self:
@@ -104,7 +120,7 @@ class Store:
         tried once more. Where it is not `lasting` the future raises StoreUnavailable in an outage (the job may hold
         nevertheless: it must bear repetition). It raises what the job or `then` raised.
         """
-        return self._writer.enqueue(job, then, lasting=lasting)
+        return self._writer.enqueue(partial(run_as, self.tenant, job), then, lasting=lasting)
 
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
         """The query's result over one consistent view of what is committed; a write in it is refused.
@@ -117,9 +133,9 @@ class Store:
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                return await self._engine.read(query)
+                return await self._engine.read(partial(run_as, self.tenant, query))
             except StoreUnavailable:
-                if not lasting or self._task is None:
+                if not lasting or self._whole._task is None:  # noqa: SLF001  its own
                     raise
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

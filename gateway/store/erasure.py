@@ -17,6 +17,7 @@ from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
 from gateway.store.dialect import upsert
+from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id
@@ -35,6 +36,7 @@ from gateway.store.tables.people import (
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, crashes, events, sessions, summaries, turns, usage
+from gateway.store.usage import give_to
 
 TURNS_BATCH = 50
 ROWS_BATCH = 300
@@ -205,6 +207,7 @@ def erase(
         if batch(connection, erasure):
             return Progress.MORE
     _erase_places(connection, erasure)
+    forget_kept(connection, user_id=erasure.user_id)
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
         forget_user(connection, erasure.user_id)
@@ -364,8 +367,7 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     connection.execute(sa.update(audit).where(sa.or_(told, by, of)).values(detail=""))
     connection.execute(sa.update(audit).where(by).values(actor=GONE))
     connection.execute(sa.update(audit).where(of).values(subject=GONE))
-    nobody = {"user_id": GONE, "session_id": GONE}
-    connection.execute(sa.update(usage).where(usage.c.user_id == erasure.user_id).values(nobody))
+    give_to(connection, erasure.user_id, GONE)
     connection.execute(sa.update(budget_use).where(budget_use.c.key == erasure.user_id).values(told=True))  # see go_on
 
 

@@ -1,7 +1,7 @@
 """Groups as their operators set them, as rows. Who may set what is decided in `gateway.access.groups`."""
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -12,6 +12,10 @@ from gateway.store.tables.base import new_id
 from gateway.store.tables.traffic import groups
 
 MOST_CONTEXT = talk.MOST
+KEPT_FOR = timedelta(days=1)
+"""How long a group can be allowed by its button, and what was said there before is kept."""
+
+_NOTHING = {"kept": None, "kept_of": None, "kept_at": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,34 @@ def get(connection: sa.Connection, group_id: str) -> Group | None:
     """The group of this id."""
     row = connection.execute(sa.select(groups).where(groups.c.id == group_id)).first()
     return None if row is None else _read(row)
+
+
+def keep(connection: sa.Connection, group_id: str, said: str | None, user_id: str, now: datetime) -> None:
+    """Keep what somebody said there last, in place of what was kept; None: nothing of it."""
+    values = {"kept": said, "kept_of": user_id, "kept_at": now} if said else _NOTHING
+    connection.execute(sa.update(groups).where(groups.c.id == group_id).values(values))
+
+
+def kept_in(connection: sa.Connection, tenant: str, where: Address) -> tuple[str, str, str] | None:
+    """Of a chat: the group's id, what is kept there, and of whom; None where nothing is."""
+    here = (groups.c.channel == where.channel, groups.c.account == where.account, groups.c.chat == where.chat)
+    said = sa.select(groups.c.id, groups.c.kept, groups.c.kept_of)
+    found = connection.execute(said.where(groups.c.tenant_id == tenant, *here, groups.c.kept.is_not(None))).first()
+    return None if found is None else (found.id, found.kept, found.kept_of)
+
+
+def take(connection: sa.Connection, group_id: str, since: datetime) -> str | None:
+    """What was kept since then, which is kept no more."""
+    of_group = groups.c.id == group_id
+    said = connection.execute(sa.select(groups.c.kept).where(of_group, groups.c.kept_at >= since)).scalar()
+    connection.execute(sa.update(groups).where(of_group).values(_NOTHING))
+    return said
+
+
+def forget_kept(connection: sa.Connection, *, before: datetime | None = None, user_id: str | None = None) -> None:
+    """Keep nothing any more of what was said before then, or by this user."""
+    which = groups.c.kept_of == user_id if before is None else groups.c.kept_at < before
+    connection.execute(sa.update(groups).where(which).values(_NOTHING))
 
 
 def everywhere(connection: sa.Connection) -> list[Group]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from gateway.errors import StoreMoved
 from gateway.store import schema
 from gateway.store.backup import BUSY_S, file_of
 
@@ -22,6 +23,7 @@ class Inspection:
     exists: bool = True  # it holds a schema of ours
     revision: str = ""  # "0023"; "" where nobody knows
     problem: str = ""  # why it cannot be used; "" where it can
+    moved: str = ""  # to where, or from where it was not wholly carried, in words; "" where it lives here
 
     @property
     def is_behind(self) -> bool:
@@ -51,9 +53,30 @@ def _inspect_file(file: Path) -> Inspection:
         with closing(sqlite3.connect(address, uri=True, timeout=BUSY_S)) as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    except sqlite3.Error as error:
+            moved = _look_for_move(file)
+    except (sqlite3.Error, sa.exc.SQLAlchemyError) as error:
         return Inspection(where, problem=str(error))
-    return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0])
+    return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0], moved=moved)
+
+
+def _look_for_move(file: Path) -> str:
+    """The same words that a start would say."""
+    engine = sa.create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    )
+    try:
+        with engine.connect() as connection:
+            return _refusal(connection)
+    finally:
+        engine.dispose()
+
+
+def _refusal(connection: sa.Connection) -> str:
+    try:
+        schema.refuse_moved(connection)
+    except StoreMoved as moved:
+        return str(moved)
+    return ""
 
 
 async def _inspect_server(url: str) -> Inspection:
@@ -65,9 +88,10 @@ async def _inspect_server(url: str) -> Inspection:
     try:
         async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
             revision = await connection.run_sync(schema.current)
+            moved = await connection.run_sync(_refusal)
     except (OSError, sa.exc.SQLAlchemyError, TimeoutError, ImportError) as error:
         cause = getattr(error, "orig", None) or error
         return Inspection(where, problem=f"{type(cause).__name__}: {cause}".strip(": "))
     finally:
         await engine.dispose()
-    return Inspection(where, exists=revision is not None, revision=revision or "")
+    return Inspection(where, exists=revision is not None, revision=revision or "", moved=moved)

@@ -14,12 +14,10 @@ import sqlalchemy as sa
 from agent import journal
 from agent.context.history import PastTurn
 from agent.errors import Fenced
-from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     JOURNAL_EVENT,
     EndReason,
     JournalEvent,
-    ModelResponded,
     Steered,
     ToolResultRewritten,
     ToolReturned,
@@ -27,9 +25,9 @@ from agent.transcript import (
 )
 from channels.messages import Address
 from gateway.store import crashes
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in, put_off
 from gateway.store.tables.base import new_id
-from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns, usage
+from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns
 
 JOURNAL_VERSION = 1
 RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
@@ -72,8 +70,28 @@ _holds = HotStatement(
 )
 
 
+_hold_all = HotStatement(
+    sa.select(shards.c.shard, shards.c.epoch).where(
+        shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
+    )
+)
+
+
 def hold(connection: sa.Connection, fence: Fence) -> None:
-    """Raise Fenced unless this fence still stands."""
+    """Raise Fenced unless this fence still stands; on PostgreSQL for all of a group at once, before it commits."""
+    if not put_off(connection, _check_all, fence):
+        _check(connection, fence)
+
+
+def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
+    found = _hold_all.rows(connection, {"b_shards": sorted({fence.shard for fence in fences})})
+    standing = {Fence(int(shard), int(epoch)) for shard, epoch in found}
+    for fence in fences:
+        if fence not in standing:
+            raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
+
+
+def _check(connection: sa.Connection, fence: Fence) -> None:
     if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):
         raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
@@ -191,7 +209,6 @@ def unpack_address(text: str) -> Address:
 
 _begin_turn = HotStatement(lambda dialect: insert_new_in(dialect, turns))
 _append = HotStatement(lambda dialect: insert_new_in(dialect, events))
-_note_usage = HotStatement(lambda dialect: insert_new_in(dialect, usage))
 
 
 def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
@@ -334,37 +351,3 @@ def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -
     ended = sa.select(events.c.turn_id).where(events.c.session_id == living.id, events.c.kind == "turn_ended")
     last = connection.execute(ended.order_by(events.c.seq.desc()).limit(1)).scalar()
     return events_of_turn(connection, turn_id) if last == turn_id else ()
-
-
-def note_usage(
-    connection: sa.Connection, turn: TurnRow, response: ModelResponded | ResponseDiscarded, now: datetime
-) -> None:
-    """Record what a model call cost, where the provider said so; the same response again changes nothing."""
-    used = response if isinstance(response, ResponseDiscarded) else response.usage
-    if used.input_tokens is None and used.output_tokens is None:
-        return
-    _note_usage.count(
-        connection,
-        {
-            "tenant_id": turn.tenant,
-            "user_id": turn.user_id,
-            "session_id": turn.session_id,
-            "turn_id": turn.id,
-            "model": response.model,
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "cache_read_tokens": used.cache_read_tokens,
-            "cache_write_tokens": used.cache_write_tokens,
-            "at": now,
-            "step": response.step,
-            "discarded": response.number if isinstance(response, ResponseDiscarded) else 0,
-            "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
-            "cost_microusd": used.cost_microusd,
-        },
-    )
-
-
-def step_beside(connection: sa.Connection, turn_id: str) -> int:
-    """The number below 0 for the next cost of a call that is no step of the turn."""
-    lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
-    return min(0, int(lowest or 0)) - 1

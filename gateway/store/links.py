@@ -57,7 +57,7 @@ class Link:
     other_place: Address | None = None
     role_before: str | None = None
     other_role: str | None = None
-    role: str | None = None
+    role: str | None = None  # what both became by it; None: somebody decided otherwise, or the same, since
     ended_at: datetime | None = None
 
 
@@ -96,6 +96,12 @@ def of_user(connection: sa.Connection, user_id: str, *states: LinkState) -> list
     """The links of a user in these states, on either side, oldest first."""
     mine = sa.or_(links.c.user_id == user_id, links.c.other_id == user_id)
     return _select(connection, sa.and_(mine, links.c.state.in_(states)))
+
+
+def settle_roles(connection: sa.Connection, user_id: str) -> None:
+    """Somebody decided what a person is: no link of theirs gives anything back for it when it is undone."""
+    held = (links.c.user_id == user_id, links.c.state == LinkState.LINKED)
+    connection.execute(sa.update(links).where(*held).values(role=None))
 
 
 def expire(connection: sa.Connection, now: datetime, latest_birth: datetime) -> None:

@@ -16,7 +16,9 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 
 from gateway.errors import SchemaTooNew
+from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import SHARDS
+from gateway.store.tenancy import raise_wall
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -40,6 +42,8 @@ def upgrade(connection: sa.Connection, found: str | None, to: str = "head") -> N
             "or restore the backup made before it"
         )
     command.upgrade(config, to)
+    if to == "head":
+        raise_wall(connection, metadata.sorted_tables)
 
 
 def write_revision(message: str) -> Path:

@@ -43,6 +43,9 @@ IS_FAILED = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in FAI
 """As `IS_OPEN`, for the parts that an operator may look into."""
 
 
+IS_DISCARDED = outbox.c.state == sa.literal_column(f"'{PartState.DISCARDED}'")
+
+
 class Action(StrEnum):
     """What the platform is asked to do."""
 

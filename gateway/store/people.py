@@ -132,9 +132,10 @@ def senders_of(connection: Connection, user_id: str) -> list[str]:
 
 
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
-    """Whether the tenant has an owner, not counting the user `beside`."""
+    """Whether the tenant has an owner who can be reached, not counting the user `beside`."""
     owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.joined.is_(None))
-    return connection.execute(sa.select(users.c.id).where(*owner).limit(1)).first() is not None
+    somebody = sa.exists().where(identities.c.user_id == users.c.id)  # who is being forgotten is nobody
+    return connection.execute(sa.select(users.c.id).where(*owner, somebody).limit(1)).first() is not None
 
 
 def is_only_owner(connection: Connection, person: Person) -> bool:
@@ -277,13 +278,6 @@ def record(connection: Connection, tenant: str, row: AuditRow) -> None:
         "detail": escape_controls(row.detail),
     }
     connection.execute(sa.insert(audit), values)
-
-
-def audit_log(connection: Connection, limit: int = 100) -> list[AuditRow]:
-    """The latest changes of every tenant, newest first. A system query."""
-    columns = (audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
-    rows = connection.execute(sa.select(*columns).order_by(audit.c.id.desc()).limit(limit))
-    return [AuditRow(*row) for row in rows]
 
 
 def shown_name(name: str) -> str:

@@ -4,15 +4,18 @@ Where several processes share it each has one more, for leases and notices.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import URL, Connection
+from sqlalchemy import URL, Connection, event
 
-from gateway.errors import StoreUnavailable
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
+from gateway.store.dialect import do_put_off
+from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
 if TYPE_CHECKING:
@@ -51,7 +54,11 @@ def _refused_write(error: Exception) -> bool:
 
 
 class PostgresEngine:
-    """A PostgreSQL database, written over one connection that is opened anew whenever it is lost."""
+    """A PostgreSQL database, written over one connection that is opened anew whenever it is lost.
+
+    All of it runs in the event loop of a thread of its own: a group of jobs asks the server a dozen times, and would
+    wait as often for everything else that the gateway's loop has to do.
+    """
 
     dialect: Literal["sqlite", "postgresql"] = "postgresql"
 
@@ -59,10 +66,51 @@ class PostgresEngine:
         self._url = url
         self._engine: AsyncEngine | None = None
         self._connection: AsyncConnection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
 
     async def open(self) -> str | None:
         """Connect and migrate; the revision found."""
-        self._engine = _engine(self._url)
+        return await self._in_thread(self._open())
+
+    async def open_for_reading(self) -> None:
+        """As the port says."""
+        await self._in_thread(self._open_for_reading())
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group in one transaction on the writing connection."""
+        return await self._in_thread(self._commit(jobs))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+        return await self._in_thread(self._read(query))
+
+    async def checkpoint(self) -> bool:
+        """Nothing to do: its own vacuum takes what was deleted, its log goes with the operator's archive."""
+        return True
+
+    async def aclose(self) -> None:
+        """Close the writing connection and the readers, and end the thread."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        try:
+            await self._in_thread(self._close())
+        finally:
+            self._loop = self._thread = None
+            loop.call_soon_threadsafe(loop.stop)
+            await asyncio.to_thread(thread.join)
+            loop.close()
+
+    async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(target=self._loop.run_forever, name="store-postgres", daemon=True)
+            self._thread.start()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _open(self) -> str | None:
+        self._engine = make_engine(self._url)
         try:
             self._connection = await self._engine.connect()
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
@@ -74,16 +122,14 @@ class PostgresEngine:
                 raise unavailable(error) from error
             raise
 
-    async def open_for_reading(self) -> None:
-        """As the port says."""
-        self._engine = _engine(self._url)
+    async def _open_for_reading(self) -> None:
+        self._engine = make_engine(self._url)
         try:
-            await self.read(schema.check)
+            await self._read(schema.check)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             raise unavailable(error) from error
 
-    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """One group in one transaction on the writing connection."""
+    async def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         assert self._engine is not None, "open first"
         try:
             if self._connection is None:
@@ -95,31 +141,30 @@ class PostgresEngine:
             await self._drop()
         return outcomes
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+    async def _read(self, query: Callable[[Connection], T]) -> T:
         try:
-            return await self._read(query)
+            return await self._read_once(query)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             if not is_outage(error) or _refused_write(error):
                 raise
         try:
-            return await self._read(query)
+            return await self._read_once(query)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             if isinstance(error, sa.exc.TimeoutError) or (is_outage(error) and not _refused_write(error)):
                 raise unavailable(error) from error
             raise
 
-    async def checkpoint(self) -> bool:
-        """Nothing to do: its own vacuum takes what was deleted, its log goes with the operator's archive."""
-        return True
-
-    async def aclose(self) -> None:
-        """Close the writing connection and the readers."""
+    async def _close(self) -> None:
+        reading = asyncio.all_tasks() - {asyncio.current_task()}  # of somebody who does not wait any more
+        for task in reading:
+            task.cancel()
+        if reading:
+            await asyncio.wait(reading)
         await self._drop()
         if self._engine is not None:
             await self._engine.dispose()
 
-    async def _read(self, query: Callable[[Connection], T]) -> T:
+    async def _read_once(self, query: Callable[[Connection], T]) -> T:
         assert self._engine is not None, "open first"
         readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         async with readers.begin() as connection:
@@ -144,7 +189,7 @@ class PostgresLink:
 
     def __init__(self, url: URL, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
         """`hear` is given every notice; `on_connected` is called when some may have been missed."""
-        self._engine = _engine(url, connections=1, synchronous_commit="off")
+        self._engine = make_engine(url, connections=1, synchronous_commit="off")
         self._hear = hear
         self._on_connected = on_connected
         self._connection: AsyncConnection | None = None
@@ -203,8 +248,38 @@ def _transact(connection: Connection, job: Job[T]) -> T:
         return job(connection)
 
 
-def _engine(url: URL, connections: int = READERS + 1, synchronous_commit: str = "on") -> "AsyncEngine":
-    """By default one for the writer, which keeps it."""
+_CLIENTS = sa.text(
+    "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
+)
+_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
+
+
+def users_of(connection: Connection) -> str:
+    """Where other connections of gateways to this database come from; "" where there are none."""
+    found = list(connection.execute(_CLIENTS).scalars())
+    return f"{len(found)} connections, from {', '.join(sorted(set(found)))}" if found else ""
+
+
+def refuse_replica(connection: Connection) -> None:
+    """Nothing can be kept in a copy that its server writes itself.
+
+    Raises:
+        GatewayError: it takes no writes.
+    """
+    if connection.execute(_READ_ONLY).scalar_one():
+        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        raise GatewayError(f"{where} takes no writes: it is a replica, or set to read-only; name the primary")
+
+
+def make_engine(
+    url: URL,
+    *,
+    command_timeout_s: float = STATEMENT_TIMEOUT_S,
+    connections: int = READERS + 1,
+    synchronous_commit: str = "on",
+) -> "AsyncEngine":
+    """Connections that are known as ours, and whose commits are on the disk; of a store's the writer keeps one."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     engine = create_async_engine(
@@ -214,9 +289,9 @@ def _engine(url: URL, connections: int = READERS + 1, synchronous_commit: str = 
         pool_timeout=READER_WAIT_S,
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
-            "command_timeout": STATEMENT_TIMEOUT_S,
+            "command_timeout": command_timeout_s,
             "server_settings": {
-                "application_name": "tenk", "synchronous_commit": synchronous_commit, "jit": "off",
+                "application_name": "tenk", "synchronous_commit": synchronous_commit, "jit": "off", SETTING: EVERYBODY,
                 # One that was paused within a commit, or cut off, keeps its locks no longer than this.
                 "idle_in_transaction_session_timeout": PAUSED_MS,
                 "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
@@ -224,4 +299,5 @@ def _engine(url: URL, connections: int = READERS + 1, synchronous_commit: str = 
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: do_put_off(connection))
     return engine

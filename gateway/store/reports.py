@@ -10,8 +10,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from gateway.store import people
-from gateway.store.outbox import IS_FAILED, IS_OPEN, Action, PartState
-from gateway.store.tables.people import pairing_requests
+from gateway.store.outbox import IS_DISCARDED, IS_FAILED, IS_OPEN, Action, PartState
+from gateway.store.tables.people import audit, pairing_requests
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
 
@@ -114,6 +114,8 @@ def outbox_lines(
     if wanted <= set(NEED_SOMEBODY):  # few among many: found by their indexes, which serve each condition alone
         few = sa.union_all(*(sa.select(outbox.c.id).where(which) for which in (IS_OPEN, IS_FAILED)))
         where.append(outbox.c.id.in_(few))
+    if wanted == {PartState.DISCARDED}:
+        where.append(IS_DISCARDED)
     return read_outbox(connection, where, limit)
 
 
@@ -278,3 +280,53 @@ def failed_letters(connection: sa.Connection) -> FailedLetters:
     error = connection.execute(sa.select(outbox.c.error).where(outbox.c.id == newest)).scalar() if newest else None
     dead, unknown = (found.get(state, (0, 0))[0] for state in (PartState.DEAD, PartState.UNKNOWN))
     return FailedLetters(dead, unknown, newest, (error or "nobody noted why")[:200])
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which changes are asked for; "" and None: whichever."""
+
+    by: str = ""  # who did it: an id or its end, a sender, "cli"
+    about: str = ""  # whom or what it is about, likewise
+    action: str = ""
+    since: datetime | None = None
+    limit: int = 100
+
+
+ALL_CHANGES = AuditFilter()
+LEAST_END_CHARS = 4  # of an id
+
+
+def audit_log(connection: sa.Connection, wanted: AuditFilter = ALL_CHANGES) -> list[people.AuditRow]:
+    """The latest changes of every tenant, newest first. A system query."""
+    columns = (audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
+    query = sa.select(*columns).order_by(audit.c.id.desc()).limit(wanted.limit)
+    if wanted.action:
+        query = query.where(audit.c.action == wanted.action)
+    if wanted.since is not None:
+        query = query.where(audit.c.at >= wanted.since)
+    if wanted.by:
+        query = query.where(_names_of(connection, wanted.by, audit.c.actor))
+    if wanted.about:
+        words = sa.literal(" ") + audit.c.detail + " "  # in details, ids and senders stand between blanks
+        query = query.where(_names_of(connection, wanted.about, audit.c.subject, words))
+    return [people.AuditRow(*row) for row in connection.execute(query)]
+
+
+def _names_of(
+    connection: sa.Connection, who: str, column: sa.Column[str], words: sa.ColumnElement[str] | None = None
+) -> sa.ColumnElement[bool]:
+    """Rows that name this: an id or its end, a sender; of somebody known every id and sender of theirs."""
+    is_end = len(who) >= LEAST_END_CHARS
+    known = [
+        {person.user_id, *person.joined, *person.identities}
+        for person in people.everybody(connection)
+        if who in person.identities or person.user_id == who or (is_end and person.user_id.endswith(who.lower()))
+    ]
+    every = sorted({who}.union(*known))
+    ways: list[sa.ColumnElement[bool]] = [column.in_(every)]
+    if is_end:
+        ways.append(column.endswith(who.lower(), autoescape=True))
+    if words is not None:
+        ways += [words.contains(f" {name} ", autoescape=True) for name in every]
+    return sa.or_(*ways)

@@ -14,6 +14,7 @@ from gateway.store.outbox import CAME, IS_OPEN
 from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, summaries, turns, usage
+from gateway.store.usage import forget_days
 
 NOTHING = ""
 """The payload of a row of which nothing is kept."""
@@ -89,7 +90,8 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_usage(connection: sa.Connection, before: datetime) -> int:
-    """What models were used for before then."""
+    """What models were used for before then; the sums of a day that was over then go whole."""
+    forget_days(connection, before)
     ids = _oldest(connection, usage, usage.c.at < before, usage.c.at)
     connection.execute(sa.delete(usage).where(usage.c.id.in_(ids)))
     return len(ids)

@@ -1,13 +1,15 @@
 """The schema's version: a fresh database is created whole, an old one migrated, a newer one refused."""
 
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from gateway.errors import SchemaDiffers
+from gateway.errors import SchemaDiffers, StoreMoved
 from gateway.store.tables import people, traffic, turns
-from gateway.store.tables.base import metadata
+from gateway.store.tables.base import Id, Instant, metadata
+from gateway.store.tenancy import raise_wall
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
@@ -47,6 +49,15 @@ version = sa.Table(
     sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 
+relocations = sa.Table(  # made by the first move: where this store went, or came from; the newest row is in force
+    "relocations",
+    sa.MetaData(),
+    sa.Column("id", Id, primary_key=True),  # the same at both ends
+    sa.Column("state", sa.String(8), nullable=False),  # leaving | left | filling | filled
+    sa.Column("other", sa.Text, nullable=False),  # the database at the other end, without a password
+    sa.Column("at", Instant, nullable=False),
+)
+
 
 def current(connection: Connection) -> str | None:
     """The database's revision; None where nothing was created yet."""
@@ -62,15 +73,22 @@ def ensure(connection: Connection) -> str | None:
 
     Raises:
         SchemaTooNew: the database is ahead of this code; nothing was changed.
+        StoreMoved: it lives elsewhere, or not yet here; nothing was changed.
     """
     with connection.begin():
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
-        found = current(connection)
-        if found is None:
-            create(connection)
-        elif found != HEAD:
-            _migrate(connection, found)
+        refuse_moved(connection)
+        return bring_up(connection)
+
+
+def bring_up(connection: Connection) -> str | None:
+    """The same within the caller's transaction, whatever became of the store."""
+    found = current(connection)
+    if found is None:
+        create(connection)
+    elif found != HEAD:
+        _migrate(connection, found)
     return found
 
 
@@ -78,17 +96,43 @@ def check(connection: Connection) -> None:
     """Refuse to read a database of another version: the start of a gateway migrates it, a look at it does not.
 
     Raises:
-        SchemaDiffers: the message says what to do.
+        SchemaDiffers, StoreMoved: the message says what to do.
     """
+    refuse_moved(connection)
     found = current(connection)
     if found != HEAD:
         which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
         raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")
 
 
+def newest_move(connection: Connection) -> sa.Row[Any] | None:
+    """What became of this store last; None where it was never moved."""
+    if not sa.inspect(connection).has_table(relocations.name):
+        return None
+    return connection.execute(sa.select(relocations).order_by(relocations.c.id.desc()).limit(1)).first()
+
+
+def refuse_moved(connection: Connection) -> None:
+    """Two stores that go on from one are two histories: only the newer one is used.
+
+    Raises:
+        StoreMoved: the message says where it is.
+    """
+    move = newest_move(connection)
+    if move is None or move.state in ("leaving", "filled"):
+        return
+    if move.state == "left":
+        raise StoreMoved(
+            f"this database was moved to {move.other} on {move.at:%Y-%m-%d %H:%M} UTC and is the past: set "
+            "DATABASE_URL to that one; `tenk db move`, called with that, brings it back"
+        )
+    raise StoreMoved(f"this is an unfinished copy of {move.other}: call `tenk db move` there again, it goes on")
+
+
 def create(connection: Connection) -> None:
     """Everything at once; a house test shows that the migrations lead to the same."""
     whole.create_all(connection)
+    raise_wall(connection, whole.sorted_tables)
     version.create(connection)
     connection.execute(version.insert().values(version_num=HEAD))
     connection.execute(turns.shards.insert(), [{"shard": n, "epoch": 0} for n in range(turns.SHARDS)])

@@ -68,10 +68,7 @@ class SqliteEngine:
         self._path = path
         self._busy_timeout_ms = busy_timeout_ms
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
-        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
-        event.listen(self._engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
-        event.listen(self._engine, "begin", _begin_immediate)
-        mark_errors(self._engine)
+        self._engine = writing_engine(path, synchronous, busy_timeout_ms)
         self._connection: Connection | None = None  # touched by the writer's thread only
         self._readers = _reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
@@ -132,10 +129,7 @@ class SqliteEngine:
 
     def _open(self) -> str | None:
         try:
-            _make_directory(self._path.parent)
-            check_database(self._path)
-            if not self._path.exists():  # to close a file drops every lock this process has on it
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
+            make_file(self._path)
             with self._engine.connect() as connection:
                 _run(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # a migration rebuilds tables
                 found = schema.ensure(connection)
@@ -175,6 +169,27 @@ class SqliteEngine:
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+
+def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
+    """Connections that write: each holds the file for as long as a transaction of it lasts."""
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
+    event.listen(engine, "begin", _begin_immediate)
+    mark_errors(engine)
+    return engine
+
+
+def make_file(path: Path) -> None:
+    """An empty file of mode 0600, where there is none; where there is one, it is nobody else's.
+
+    Raises:
+        LaxFile: others could write it.
+    """
+    _make_directory(path.parent)
+    check_database(path)
+    if not path.exists():  # to close a file drops every lock this process has on it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
 
 
 def _make_directory(directory: Path) -> None:

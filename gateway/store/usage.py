@@ -1,22 +1,30 @@
-"""What models were used for, summed; a sum of cost is of the calls whose cost is known, and says how many are not."""
+"""What models were used for: each call once, and its day's sums in the same commit; a sum of cost is of the calls whose
+cost is known, and says how many are not.
+
+Plain functions over a connection. What may be used is `gateway.store.budgets`'.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from agent.transcript import JournalEvent, Usage
-from gateway.store.journal import events_of_turn
+from agent.rungs import ResponseDiscarded
+from agent.transcript import JournalEvent, ModelResponded, Usage
+from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in, put_off
+from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.tables.base import EPOCH
-from gateway.store.tables.turns import turns, usage
-
-DAY_MICROSECONDS = 86_400_000_000
+from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+_MAY_BE_UNKNOWN = (*_COUNTED, "cost_microusd")
+_SUMMED = ("calls", *_COUNTED, "discarded", "estimated", "cost_microusd", "unpriced")
 _COST = sa.cast(sa.func.sum(usage.c.cost_microusd), sa.BigInteger)
 _UNPRICED = sa.func.count() - sa.func.count(usage.c.cost_microusd)
+_FIRST_DAY = EPOCH.date().toordinal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,53 +45,116 @@ class UsageSum:
     unpriced: int = 0  # calls among them whose cost is unknown
 
 
+def _added_to_day(insert: Any) -> Any:
+    """The insert of day sums that, where the day has some, adds to them; what is unknown adds nothing."""
+    old, new = usage_days.c, insert.excluded
+    sums = {name: old[name] + new[name] for name in _SUMMED}
+    sums |= {name: sa.func.coalesce(sums[name], old[name], new[name]) for name in _MAY_BE_UNKNOWN}
+    return insert.on_conflict_do_update(index_elements=list(usage_days.primary_key.columns), set_=sums)
+
+
+_note_call = HotStatement(lambda dialect: insert_new_in(dialect, usage))
+_note_day = HotStatement(lambda dialect: _added_to_day(insert_in(dialect, usage_days)))
+
+
+def note_call(
+    connection: sa.Connection, turn: TurnRow, response: ModelResponded | ResponseDiscarded, now: datetime
+) -> None:
+    """Record what a model call cost, where the provider said so; the same response again changes nothing."""
+    used = response if isinstance(response, ResponseDiscarded) else response.usage
+    if used.input_tokens is None and used.output_tokens is None:
+        return
+    number = response.number if isinstance(response, ResponseDiscarded) else 0
+    estimated = isinstance(response, ResponseDiscarded) and response.estimated
+    whose = {"tenant_id": turn.tenant, "user_id": turn.user_id, "model": response.model}
+    counted = {name: getattr(used, name) for name in _MAY_BE_UNKNOWN}
+    place = {"session_id": turn.session_id, "turn_id": turn.id, "step": response.step, "discarded": number}
+    if not _note_call.count(connection, {**whose, **counted, **place, "estimated": estimated, "at": now}):
+        return
+    flags = {"discarded": int(number > 0), "estimated": int(estimated), "unpriced": int(used.cost_microusd is None)}
+    sums = {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)}
+    if not put_off(connection, _note_days, sums):
+        _note_day.count(connection, sums)
+
+
+def _note_days(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
+    """In one order everywhere, so that no two commits wait for each other."""
+    _note_day.write_all(connection, sorted(rows, key=itemgetter("tenant_id", "day", "user_id", "model")))
+
+
+def _number_of(at: datetime) -> int:
+    """The UTC day of an instant as its rows have it."""
+    return (at - EPOCH).days
+
+
+def step_beside(connection: sa.Connection, turn_id: str) -> int:
+    """The number below 0 for the next cost of a call that is no step of the turn."""
+    lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
+    return min(0, int(lowest or 0)) - 1
+
+
+def give_to(connection: sa.Connection, user_id: str, nobody: str) -> None:
+    """What this person used is `nobody`'s from now on; the sums of each day stay what they were."""
+    mine = usage_days.c.user_id == user_id
+    columns = [sa.literal(nobody) if column is usage_days.c.user_id else column for column in usage_days.c]
+    given = insert_into(connection, usage_days).from_select(usage_days.c.keys(), sa.select(*columns).where(mine))
+    connection.execute(_added_to_day(given))
+    connection.execute(sa.delete(usage_days).where(mine))
+    connection.execute(sa.update(usage).where(usage.c.user_id == user_id).values(user_id=nobody, session_id=nobody))
+
+
+def forget_days(connection: sa.Connection, before: datetime) -> None:
+    """The sums of days that were over then go."""
+    for table in (usage_days, usage_totals):
+        connection.execute(sa.delete(table).where(table.c.day < _number_of(before)))
+
+
 def usage_sums(
-    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None,
-    newest: int | None = None,
-) -> list[UsageSum]:  # fmt: skip
-    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first.
+    connection: sa.Connection, tenant: str, since: datetime, user_id: str | None = None, newest: int | None = None
+) -> list[UsageSum]:
+    """The sums of a tenant, or of one person, from the UTC day of this instant on; oldest day first.
 
     `newest`: only so many of them, of the newest days.
     """
-    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
+    key = usage_days.c.day, usage_days.c.user_id, usage_days.c.model
     query = (
-        sa.select(
-            day,
-            usage.c.user_id,
-            usage.c.model,
-            sa.func.count(),
-            *(sa.func.sum(usage.c[name]) for name in _COUNTED),
-            sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)),
-            sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)),
-            _COST,
-            _UNPRICED,
-        )
-        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
-        .group_by(day, usage.c.user_id, usage.c.model)
-        .order_by(day.desc(), usage.c.user_id.desc(), usage.c.model.desc())
+        sa.select(*key, *(usage_days.c[name] for name in _SUMMED))
+        .where(usage_days.c.tenant_id == tenant, usage_days.c.day >= _number_of(since))
+        .order_by(*(column.desc() for column in key))
         .limit(newest)
     )
     if user_id is not None:
-        query = query.where(usage.c.user_id == user_id)
-    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)][::-1]
+        query = query.where(usage_days.c.user_id == user_id)
+    rows = connection.execute(query).all()
+    return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
 
 
-def usage_by_day(
-    connection: sa.Connection, tenant: str, since: datetime, until: datetime
-) -> list[tuple[date, int, int, int | None]]:
-    """Of each day its calls, their tokens, and what those of known cost cost; oldest day first."""
-    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
-    tokens = (sa.func.coalesce(sa.func.sum(usage.c[name]), 0) for name in _COUNTED[:2])
-    query = (
-        sa.select(day, sa.func.count(), sa.cast(sum(tokens, sa.literal(0)), sa.BigInteger), _COST)
-        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
-        .group_by(day)
-        .order_by(day)
-    )
-    return [
-        ((EPOCH + timedelta(days=days)).date(), calls, used, cost)
-        for days, calls, used, cost in connection.execute(query)
+_TOTALS = (
+    sa.func.sum(usage_days.c.calls),
+    sum((sa.func.coalesce(sa.func.sum(usage_days.c[name]), 0) for name in _COUNTED[:2]), sa.literal(0)),
+    sa.func.sum(usage_days.c.cost_microusd),
+)
+_totals = sa.select(usage_days.c.tenant_id, usage_days.c.day, *(sa.cast(each, sa.BigInteger) for each in _TOTALS))
+_last_total = sa.select(sa.func.coalesce(sa.func.max(usage_totals.c.day), -1)).scalar_subquery()
+
+
+def total_days(connection: sa.Connection, now: datetime) -> None:
+    """Keep the totals of the days that were over an hour ago; days that have theirs keep them."""
+    over = usage_days.c.day > _last_total, usage_days.c.day < _number_of(now - timedelta(hours=1))
+    sums = _totals.where(*over).group_by(usage_days.c.tenant_id, usage_days.c.day)
+    connection.execute(insert_new(connection, usage_totals).from_select(usage_totals.c.keys(), sums))
+
+
+def usage_by_day(connection: sa.Connection, tenant: str, since: datetime) -> list[tuple[date, int, int, int | None]]:
+    """Of each UTC day from that of this instant on: its calls, their tokens, what those of known cost cost."""
+    first, last = _number_of(since), int(connection.execute(sa.select(_last_total)).scalar_one())
+    kept = sa.select(usage_totals).where(usage_totals.c.tenant_id == tenant, usage_totals.c.day >= first)
+    live = _totals.where(usage_days.c.tenant_id == tenant, usage_days.c.day >= max(first, last + 1))
+    rows = [
+        *connection.execute(kept.order_by(usage_totals.c.day)),
+        *connection.execute(live.group_by(usage_days.c.tenant_id, usage_days.c.day).order_by(usage_days.c.day)),
     ]
+    return [(date.fromordinal(_FIRST_DAY + row.day), *row[2:]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

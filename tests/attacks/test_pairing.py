@@ -12,13 +12,14 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from channels.messages import Address
 from gateway.access import linking, pairing, words
 from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import AlreadyTold, Approved, Full, NotApproved, TellCode, Why
 from gateway.store import pairing as rows
 from gateway.store.engine import Store
-from gateway.store.people import Connection
+from gateway.store.people import Connection, Person
 from tests.fakes.people import KEY, NOON, crowd, database, message, minutes
 
 
@@ -268,8 +269,8 @@ class Outbox:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def say(self, _: Connection, approved: Approved, text: str, cause: str) -> None:
-        self.texts.append(f"{approved.address.chat} {cause.partition(':')[0]} {text}")
+    def say(self, _: Connection, __: Person, where: Address, text: str, cause: str) -> None:
+        self.texts.append(f"{where.chat} {cause.partition(':')[0]} {text}")
 
 
 @pytest.fixture

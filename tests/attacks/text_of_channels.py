@@ -287,6 +287,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
     "channels.viewers.viewer_hub": "loops over the views of one chat, eight at most",
     "channels.web.open_pages:Seats._free_one": "loops over the pages that are open, of which there is a bounded number",
+    "channels.web.open_pages:OpenPages.show_sign": "loops over the answers that grow in one chat",
     "channels.web.open_pages:Seats.touch": "loops over the pages that are open, of which there is a bounded number",
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",

@@ -4,16 +4,20 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from gateway.store.engine import Store
 from tests.contract.channel_rig import Rig
 from tests.contract.channel_rigs import RIGS
+from tests.contract.statements import watch
 from tests.contract.stores import PostgresCase, SqliteCase, StoreCase
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.spine import quick_store
 
 EXAMPLE = Path(__file__).with_name("example_channel")
+
+sa.event.listen(sa.Engine, "before_execute", watch)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gateway.store.schema import HEAD, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.traffic import chats
 from gateway.store.tables.turns import shards, usage
+from gateway.store.usage import UsageSum, usage_by_day, usage_sums
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
@@ -127,6 +129,27 @@ class TestSchema:
         found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
         await store.aclose()
         assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
+
+    async def test_what_was_used_before_is_summed_by_the_upgrade(self, case: StoreCase) -> None:
+        """0035, 0039: by UTC day, person and model, as a call's commit does it; what nobody counted is unknown."""
+        day = 86_400_000_000
+        same = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "step": 0, "output_tokens": None}
+        new = {"discarded": 0, "estimated": False, "cost_microusd": 7}
+        rows = [
+            same | new | {"turn_id": "a", "at": 3 * day - 1, "input_tokens": 2_000_000_000},
+            same | new | {"turn_id": "b", "at": 2 * day, "input_tokens": 2_000_000_000, "estimated": True},
+            same | new | {"turn_id": "c", "at": 3 * day, "input_tokens": 1, "cost_microusd": None, "discarded": 2},
+        ]
+        old = sa.table("usage", *map(sa.column, rows[0]))
+        await make_at_revision(case.url, "0031", sa.insert(old), rows)
+        store = await case.open()
+        found = await store.read(lambda c: usage_sums(c, "t", EPOCH))
+        by_day = await store.read(lambda c: usage_by_day(c, "t", EPOCH))
+        await store.aclose()
+        days = [date(1970, 1, 3), date(1970, 1, 4)]
+        first = UsageSum(days[0], "u", "m", 2, 4_000_000_000, None, None, None, 0, 1, 14, 0)
+        assert [(days[0], 2, 4_000_000_000, 14), (days[1], 1, 1, None)] == by_day
+        assert [first, UsageSum(days[1], "u", "m", 1, 1, None, None, None, 1, 0, None, 1)] == found
 
     async def test_who_runs_while_a_column_goes_is_fenced(self, case: StoreCase) -> None:
         """0008: another host's gateway of the version before would write it; its message stays open for the new one."""

@@ -1,64 +1,98 @@
 """Sums of tokens are the same on every store."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import sqlalchemy as sa
 
 from agent.rungs import ResponseDiscarded
 from agent.transcript import ModelResponded, Usage
 from channels.messages import Address
-from gateway.store import journal
 from gateway.store.engine import Store
 from gateway.store.journal import TurnRow
+from gateway.store.retention import take_usage
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
-from gateway.store.usage import UsageSum, UsageTotal, usage_by_day, usage_since, usage_sums
+from gateway.store.usage import (
+    UsageSum,
+    UsageTotal,
+    give_to,
+    note_call,
+    total_days,
+    usage_by_day,
+    usage_since,
+    usage_sums,
+)
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
-def used(
+def call_of(
     at: datetime, user: str = "ada", model: str = "m", tokens: int | None = 10, tenant: str = "t"
-) -> dict[str, object]:
-    """A call's row; a provider that does not count gives None."""
-    ids = {"tenant_id": tenant, "user_id": user, "session_id": "s", "turn_id": new_id(), "step": 0, "model": model}
-    counted = {"input_tokens": tokens, "output_tokens": tokens, "cache_read_tokens": None, "cache_write_tokens": 1}
-    return ids | counted | {"at": at}
+) -> Callable[[sa.Connection], None]:
+    """A call's commit; a provider that does not count gives None."""
+    turn = TurnRow(new_id(), tenant, "s", user, "chat", Address("sim", "main", "1"), None, at)
+    response = ModelResponded(0, "hi", model=model, usage=Usage(tokens, tokens or 1, None, 1))
+    return partial(note_call, turn=turn, response=response, now=at)
 
 
 async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> None:
     """A call one microsecond before midnight is the day before's; another tenant's calls are nobody's business."""
-    rows = [
-        used(MIDNIGHT - timedelta(microseconds=1)),
-        used(MIDNIGHT),
-        used(MIDNIGHT + timedelta(hours=23), tokens=None),
-        used(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
-        used(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
-        used(MIDNIGHT, tenant="other"),
-        used(MIDNIGHT + timedelta(days=1)),
-    ]
-    await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
-
-    def query(connection: sa.Connection) -> list[UsageSum]:
-        return usage_sums(connection, "t", MIDNIGHT - timedelta(days=1), MIDNIGHT + timedelta(days=1))
-
+    for job in (
+        call_of(MIDNIGHT - timedelta(microseconds=1)),
+        call_of(MIDNIGHT),
+        call_of(MIDNIGHT + timedelta(hours=23), tokens=None),
+        call_of(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
+        call_of(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
+        call_of(MIDNIGHT, tenant="other"),
+        call_of(MIDNIGHT - timedelta(days=1, microseconds=1)),
+    ):
+        await store.write(job)
+    since = MIDNIGHT - timedelta(hours=1)
     assert [
         UsageSum(date(2026, 11, 19), "ada", "m", 1, 10, 10, None, 1, unpriced=1),
-        UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 10, None, 2, unpriced=2),
+        UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 11, None, 2, unpriced=2),
         UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2, unpriced=2),
-    ] == await store.read(query)
-    newest = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT - timedelta(1), MIDNIGHT + timedelta(1), newest=1))
-    assert [("bob", 2)] == [(row.user_id, row.calls) for row in newest]
-    assert [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_020, None)] == await store.read(
-        lambda c: usage_by_day(c, "t", MIDNIGHT - timedelta(1), MIDNIGHT + timedelta(1))
-    )
+    ] == await store.read(lambda c: usage_sums(c, "t", since))
+    assert [("bob", 2)] == [
+        (row.user_id, row.calls) for row in await store.read(lambda c: usage_sums(c, "t", since, newest=1))
+    ]
+    days = [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_021, None)]
+    assert days == await store.read(lambda c: usage_by_day(c, "t", since))
+    for hours in (24, 25, 49, 49):  # of days that are over totals are kept; of none twice, and of none too soon
+        await store.write(lambda c, hours=hours: total_days(c, MIDNIGHT + timedelta(hours=hours)))
+        assert days == await store.read(lambda c: usage_by_day(c, "t", since))
+    await store.write(call_of(MIDNIGHT + timedelta(days=2)))
+    later = await store.read(lambda c: usage_by_day(c, "t", MIDNIGHT))
+    assert [days[1], (date(2026, 11, 22), 1, 20, None)] == later
+
+
+async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:
+    """Their sums are added to nobody's of the same day and model, day by day; the same again changes nothing."""
+    for user in ("ada", "bob", "ada", "cat"):
+        await store.write(call_of(MIDNIGHT, user))
+    for user in ("ada", "bob", "ada"):
+        await store.write(lambda c, user=user: give_to(c, user, "forgotten"))
+    sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
+    assert [("cat", 1, 10), ("forgotten", 3, 30)] == [(row.user_id, row.calls, row.input_tokens) for row in sums]
+    assert {"cat", "forgotten"} == await store.read(lambda c: {*c.execute(sa.select(usage.c.user_id)).scalars()})
+
+
+async def test_sums_go_with_the_days_they_are_of(store: Store) -> None:
+    """What is kept of usage ends within a day: its calls go by the instant, its sums when the whole day is over."""
+    for at in (MIDNIGHT - timedelta(days=1), MIDNIGHT, MIDNIGHT + timedelta(hours=20)):
+        await store.write(call_of(at))
+    assert 2 == await store.write(lambda c: take_usage(c, MIDNIGHT + timedelta(hours=19)))
+    sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT - timedelta(days=9)))
+    assert [(MIDNIGHT.date(), 2)] == [(row.day, row.calls) for row in sums]
 
 
 async def test_one_person_sees_their_own(store: Store) -> None:
     """With a user id nobody else's calls are counted."""
-    rows = [used(MIDNIGHT), used(MIDNIGHT, user="bob")]
-    await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
-    sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1), user_id="bob"))
+    for user in ("ada", "bob"):
+        await store.write(call_of(MIDNIGHT, user))
+    sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, user_id="bob"))
     assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1, unpriced=1)] == sums
 
 
@@ -68,8 +102,8 @@ async def test_a_response_counts_once_however_often_its_commit_is_repeated(store
     turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT)
     for step in (0, 0, 1):
         response = ModelResponded(step, "hi", model="m", usage=Usage(10, 5))
-        await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))
-    (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1)))
+        await store.write(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
+    (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
     assert (2, 20, 10) == (counted.calls, counted.input_tokens, counted.output_tokens)
 
 
@@ -83,8 +117,8 @@ async def test_what_is_known_of_the_cost_is_summed_and_the_rest_is_counted(store
         ModelResponded(2, "hi", model="free", usage=Usage(10, 5, cost_microusd=0)),
     )
     for response in responses:
-        await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))
-    free, paid = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1)))
+        await store.write(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
+    free, paid = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
     assert (0, 0) == (free.cost_microusd, free.unpriced)
     assert (3_000_000_007, 1, 1) == (paid.cost_microusd, paid.unpriced, paid.discarded)
     beginnings = [MIDNIGHT, MIDNIGHT + timedelta(days=1)]

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -92,18 +93,37 @@ class Page:
         """Put text where the cursor is."""
         await self.call("Input.insertText", text=text)
 
-    async def press(self, key: str) -> None:
+    async def press(self, key: str, *, shift: bool = False) -> None:
         """Press a named key."""
         code = {"Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "Escape": 27, "Tab": 9}[key]
         text = {"text": "\r"} if key == "Enter" else {}
-        await self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, **text)
-        await self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
+        named = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **named, **text)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     async def say(self, text: str) -> None:
         """Write a message and send it."""
         await self.value("document.getElementById('text').focus()")
         await self.type(text)
         await self.value("document.getElementById('form').requestSubmit()")
+
+    async def barriers(self) -> list[str]:
+        """What axe finds in the page that shuts somebody out (serious or critical): rule and elements."""
+        if not await self.value("typeof axe !== 'undefined'"):
+            await self.value((files("axe_core_python") / "axe.min.js").read_text("utf-8") + ";0")
+        found = await self.value("axe.run().then((run) => JSON.stringify(run.violations))")
+        return [
+            f"{one['id']} ({one['impact']}): "
+            + "; ".join(f"{node['html'][:160]} {node['failureSummary']}" for node in one["nodes"])
+            for one in json.loads(found)
+            if one["impact"] in {"serious", "critical"}
+        ]
+
+    async def offline(self, is_off: bool = True) -> None:
+        """Cut the browser's network, or give it back."""
+        await self.call(
+            "Network.emulateNetworkConditions", offline=is_off, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
 
     async def picture(self, path: Path) -> None:
         """Keep what is seen as a PNG."""

@@ -14,7 +14,7 @@ from gateway.access.config import AccessConfig
 from gateway.access.invites import Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway, take_up
@@ -54,7 +54,7 @@ class Door:
             lambda *_: None,
             lambda: self.spine.now,
             self.changed,
-            partial(take_up, agent="coach"),
+            AccessDeps(partial(take_up, agent="coach")),
         )
         self.inviting = InviteOperations(self.spine.store, KEYS.invites, lambda: self.spine.now)
         self.under(self.access)

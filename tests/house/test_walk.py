@@ -54,7 +54,9 @@ BESIDE = {
     "gateway.delivery.live_answer.LiveAnswer._show",
 }
 
-TRANSPARENT = ("gateway.store.writer", "gateway.store.sqlite", "gateway.store.engine", "gateway.supervision")
+TRANSPARENT = (
+    *(f"gateway.store.{machinery}" for machinery in ("writer", "sqlite", "engine", "tenancy")), "gateway.supervision",
+)  # fmt: skip
 INTO_THE_STORE = "gateway.store.engine.Store.write"
 
 

@@ -1,166 +1,28 @@
 """The chat page as a person meets it, in a real Chromium: `make browser`. Says where it keeps its pictures."""
 
-import asyncio
-import os
 import re
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-
-import pytest
-from aiohttp import ClientError, ClientSession
 
 from channels.base import Sign
 from channels.markdown.parse import parse
-from channels.messages import (
-    Address,
-    AttachmentKind,
-    Button,
-    ButtonPressed,
-    ButtonStyle,
-    InboundMessage,
-    OutboundMedia,
-    OutboundPart,
-    Rendered,
-)
-from channels.web.adapter import WebChannel
-from channels.web.config import WebAccount
-from gateway.texts import HARNESS
-from tests.fakes.browser import Page, browser, chromium
-from tests.fakes.http import Loaded, served
-from tests.fakes.sink import RecordingSink
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.timeout(240),
-    pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)"),
-]
-
-ROOT = Path(__file__).parents[2]
-ONLINE = "document.getElementById('state').textContent === 'Online'"
-BOT = "[...document.querySelectorAll('.msg.bot .bubble')].map((one) => one.innerText)"
-LAST = f"{BOT}.at(-1)"
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
-    "0000000d49444154789c6360f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+from channels.messages import AttachmentKind, Button, ButtonPressed, ButtonStyle, OutboundMedia, Rendered
+from tests.fakes.browser import Page
+from tests.journeys.browsing import (
+    ANSWER,
+    BOT,
+    IN_CHROMIUM,
+    LAST,
+    ONLINE,
+    PNG,
+    GatewayProcess,
+    alone,
+    chat_of,
+    let_in,
+    part,
 )
 
-ANSWER = """## This week
-
-You practised **3 h 20 min**, on *five* of seven days. See [the method](https://example.com/).
-
-| day | minutes | what |
-|---|---|---|
-| Monday | 45 | scales |
-| Tuesday | 30 | `C major`, slowly |
-
-1. Warm up
-2. One hard passage
-   - without errors
-   - then faster
-
-> Slow is smooth, smooth is fast.
-
-```python
-def next_tempo(bpm: int) -> int:
-    return bpm + 4
-```"""
-
-
-class GatewayProcess:
-    """`tenk run` on a home and a port of its own; can be killed and started again."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        (home / "mine.toml").write_text("[model]\nwords_per_s = 25.0\n")
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        self._environment = kept | {
-            "PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{self.port}",
-        }  # fmt: skip
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        """The page."""
-        return f"http://127.0.0.1:{self.port}/"
-
-    def tenk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another command on the same home."""
-        return subprocess.run(
-            [sys.executable, "-m", "gateway", *arguments],
-            cwd=self.home, env=self._environment, capture_output=True, text=True, check=True, timeout=50,
-        )  # fmt: skip
-
-    def start(self) -> None:
-        """Start it; the page waits until it is there."""
-        with (self.home / "gateway.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "run", "--config", "mine.toml"],
-                cwd=self.home, env=self._environment, stdout=log, stderr=log,
-            )  # fmt: skip
-
-    def end(self, signum: int = signal.SIGTERM) -> None:
-        """End it so."""
-        if self._process is not None:
-            self._process.send_signal(signum)
-            self._process.wait(30)
-            self._process = None
-
-
-async def _serves(http: ClientSession, url: str) -> bool:
-    """Whether the page is there; before, it says 503 and asks again, which a browser complains of."""
-    try:
-        async with http.get(url) as answer:
-            return answer.status == 200
-    except ClientError:
-        return False
-
-
-@pytest.fixture
-async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
-    """A gateway with nothing configured but how fast its offline coach speaks."""
-    made = GatewayProcess(tmp_path)
-    made.start()
-    async with asyncio.timeout(60), ClientSession() as http:
-        while not await _serves(http, made.url):
-            await asyncio.sleep(0.05)
-    yield made
-    made.end()
-
-
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Page]:
-    """A browser that nobody has used."""
-    async with browser(tmp_path / "profile") as tab:
-        await tab.look(1200, 800)
-        yield tab
-
-
-@pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    """Where this test keeps what it saw."""
-    directory = tmp_path / "pictures"
-    directory.mkdir()
-    sys.stdout.write(f"\npictures: {directory}\n")
-    return directory
-
-
-async def let_in(page: Page, gateway: GatewayProcess) -> None:
-    """Say hello, get a code, have it approved."""
-    await page.go(gateway.url)
-    await page.until(ONLINE)
-    await page.say("hello there")
-    code = await page.until("document.querySelector('.bot code.alone')?.textContent")
-    await asyncio.to_thread(gateway.tenk, "pairing", "approve", code)
-    await page.until("document.body.textContent.includes('You are in')")
-    await page.until(f"{LAST}.includes('offline coach')")  # the answer to what they had said
+pytestmark = IN_CHROMIUM
 
 
 async def test_person_is_let_in_logs_asks_and_sees_answers_grow(page: Page, gateway: GatewayProcess, pictures: Path):
@@ -221,32 +83,6 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
     await page.go(gateway.url)
     await page.until(ONLINE)
     assert count == await page.value("document.querySelectorAll('.msg').length")
-
-
-@asynccontextmanager
-async def alone(**more: object) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
-    """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
-    config = WebAccount.model_validate({"title": "TenK Coach"} | more)
-    channel, sink = WebChannel(config, texts=HARNESS), RecordingSink()
-    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(channel.run(sink))
-        yield channel, sink, url
-        await channel.aclose()
-        running.cancel()
-
-
-def part(chat: str, rendered: Rendered, key: str, **more: object) -> OutboundPart:
-    """Something to show."""
-    return OutboundPart(address=Address("web", "main", chat), rendered=rendered, idem_key=key, **more)
-
-
-async def chat_of(page: Page, sink: RecordingSink, url: str) -> Address:
-    """Open the page and say hello; where to answer."""
-    await page.go(url)
-    await page.until(ONLINE)
-    await page.say("hello")
-    await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
-    return sink.events[-1].address
 
 
 async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
@@ -351,12 +187,12 @@ async def test_everything_is_reached_by_keyboard_and_said_by_name(page: Page):
         await channel.send(part(address.chat, Rendered("Let them in?"), "k2", buttons=buttons))
         await page.value("document.activeElement.blur()")
         reached = []
-        for _ in range(7):
+        what = "((one) => one.id || one.title || one.className || one.tagName)(document.activeElement)"
+        for _ in range(15):
             await page.press("Tab")
-            reached.append(await page.value("document.activeElement.id || document.activeElement.tagName"))
-        assert ["scroller", "A", "PRE", "BUTTON", "slash", "text"] == [
-            one for one in reached if one not in {"TABLE", "BODY"}
-        ][:6]
+            reached.append(await page.value(what))
+        expected = ["new", "past", "scroller", "Copy", "Edit", "A", "wide", "Copy code", "PRE", "Copy", "primary"]
+        assert [*expected, "Copy", "Try again", "slash"] == [one for one in reached if one != "BODY"][:14]
         who = await page.value("[...document.querySelectorAll('.msg > .unseen')].map((one) => one.textContent)")
         assert ["You:", "TenK Coach:", "TenK Coach:"] == who
 

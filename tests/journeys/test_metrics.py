@@ -1,7 +1,10 @@
 """What an operator's Prometheus reads while people talk."""
 
+import asyncio
 import json
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
@@ -36,6 +39,22 @@ OF_LONG_CONVERSATIONS = {"tenk_context_summaries"}
 """They move when one outgrows its window: `tests/journeys/test_long_conversations.py`."""
 
 
+def break_a_journal(here: House) -> None:
+    """A turn whose journal nobody can read, as a damaged disk leaves it: a fault of whatever reads it."""
+    turn = (
+        "INSERT INTO turns (id, tenant_id, session_id, user_id, kind, address, started_at, attempts, end_reason, "
+        "ended_at) SELECT 'broken', tenant_id, 'broken', user_id, kind, address, started_at, 1, end_reason, ended_at "
+        "FROM turns WHERE end_reason IS NOT NULL LIMIT 1"
+    )
+    event = (
+        "INSERT INTO events (session_id, seq, tenant_id, turn_id, step, kind, version, payload, at) "
+        "VALUES ('broken', 0, 'default', 'broken', 0, 'turn_started', 1, '{', 1)"
+    )
+    with closing(sqlite3.connect(here.home / "tenk.db", timeout=30)) as database, database:
+        database.execute(turn)
+        database.execute(event)
+
+
 async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     """A turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
     with socket.socket() as free:
@@ -48,7 +67,10 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         during = await a_turn_in_flight(here, address)
         waiting = await a_send_that_waits(here, address)
         here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
+        break_a_journal(here)
         with pytest.raises(GatewayError, match="failed at this"):
+            await here.operator("usage.routes", {"days": "1"})
+        with pytest.raises(GatewayError, match="from 1 to 366"):
             await here.operator("usage.routes", {"days": "9" * 5_000})
         here.sim.say(1, "and now?")
         await here.told(1, "refuses this request")
@@ -90,11 +112,21 @@ def declared() -> set[str]:
 
 
 async def figures(address: str) -> Figures:
-    """What GET /metrics says."""
-    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/metrics") as response:
-        families = text_string_to_metric_families(await response.text())
+    """What GET /metrics says, as soon as it is served."""
+    async with aiohttp.ClientSession() as session, asyncio.timeout(30):
+        while (told := await _read(session, f"http://{address}/metrics")) is None:
+            await asyncio.sleep(0.01)
+        families = text_string_to_metric_families(told)
         samples = [sample for family in families for sample in family.samples if family.name.startswith("tenk_")]
     return {as_written(one): one.value for one in samples if not one.name.endswith(("_bucket", "_created", "_sum"))}
+
+
+async def _read(session: aiohttp.ClientSession, url: str) -> str | None:
+    try:
+        async with session.get(url) as response:
+            return await response.text()
+    except aiohttp.ClientConnectorError:
+        return None
 
 
 def as_written(sample: Sample) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import Call, Reply
@@ -137,24 +138,24 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await here.here.until(lambda: any(words in one.text for one in told()), f"{words!r} in the room")
             return next(one for one in told() if words in one.text)
 
+        async def asks(person: int, words: str, answer: str) -> None:
+            side.say(room, words, person=person)
+            await reads(answer)
+
         side.say(room, f"{side.mention} may I?", person=2)
+        model.script(Reply("Hello Ana."), Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} hello", person=1)
         asked = await reads("not allowed yet")
         assert 1 == len(told())
         for presser in (2, 1):
             side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
-        model.script(Reply("Hello Bea."), Reply("To all."))
-        side.say(room, f"{side.mention} and now?", person=2)
-        await reads("Hello Bea.")
-        side.say(room, f"{group} all", person=2)
-        await reads("/group is for operators")
-        side.say(room, f"{group} all", person=1)
-        await reads("All that is said here")
-        side.say(room, "nobody in particular", person=2)
-        await reads("To all.")
-        side.say(room, f"{group} mention", person=1)
-        await reads("I answer where I am mentioned")
+        await reads("Hello Ana.")
+        await asks(2, f"{side.mention} and now?", "Hello Bea.")
+        await asks(2, f"{group} all", "/group is for operators")
+        await asks(1, f"{group} all", "All that is said here")
+        await asks(2, "nobody in particular", "To all.")
+        await asks(1, f"{group} mention", "I answer where I am mentioned")
         for most, heard in ((0, False), (1, True)):
             side.say(room, f"{group} context {most}", person=1)
             await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
@@ -165,8 +166,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await reads(f"Noted {most}.")
             asked = said(model.requests[-1].body)[-1]
             assert (heard, False) == (f"cake at {most}" in asked, f"tea at {most}" in asked)
-        side.say(room, f"{group} off", person=1)
-        await reads("answer nobody in this channel")
+        await asks(1, f"{group} off", "answer nobody in this channel")
         before = len(told())
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()
@@ -221,3 +221,30 @@ async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp
         (turn,) = await here.rows("SELECT end_reason FROM turns")
         assert "stopped" == turn["end_reason"]
         assert 1 == len(here.model.requests)
+
+
+@pytest.mark.gate
+async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_no_more(tmp_path: Path) -> None:
+    """A33: the gateway was down when it was taken back, or lived no longer than that."""
+    for undo in ("DELETE FROM grants WHERE user_id = :who", "UPDATE users SET role = 'member' WHERE id = :who"):
+        home = tmp_path / undo[:6]
+        home.mkdir()
+        async with house(home, access="pairing") as here:
+            await let_in(here, 1)
+            await let_in(here, 2)
+            (user,) = [u["user"] for u in await here.operator("users.list") if u["senders"] == ["telegram:2"]]
+            if undo.startswith("UPDATE"):  # let in by a role alone
+                await here.operator("users.role", {"who": "telegram:2", "role": "operator"})
+                await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
+            here.model.script(slow("Let me look at your skills, one by one.", 30.0))
+            here.sim.say(2, "how do I do?")
+            await here.asked()
+        engine = sa.create_engine(f"sqlite:///{home / 'home' / 'tenk.db'}")
+        with engine.begin() as connection:
+            connection.execute(sa.text(undo), {"who": user})
+        engine.dispose()
+        async with house(home, access="pairing") as here:
+            await here.settled()
+            (turn,) = await here.rows("SELECT end_reason FROM turns")
+            assert "stopped" == turn["end_reason"]
+            assert not here.model.requests

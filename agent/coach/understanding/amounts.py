@@ -349,4 +349,6 @@ def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, in
         return True
     short = len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS
     of = len(words[at].text) == 2 and words[at - 1].plain in _HOURS and behind in _OF and number[0] >= 5
-    return not joined and words[at].is_number and ((short and bare) or of)  # "1 h 30", "1 hour 20 of salsa"
+    figures = not joined and words[at].is_number and len(words[at].text) == 2
+    ends = words[at - 1].plain in _HOURS and behind in _BEHIND_BARE_MINUTES  # "1 hour 20, wow"
+    return figures and ((short and bare) or of or ends)  # "1 h 30", "1 hour 20 of salsa"

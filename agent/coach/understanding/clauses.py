@@ -31,6 +31,7 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_INSTEAD = frozenset({"instead"})
 _USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
 _WITH = frozenset({"with", "w", "con"})
@@ -43,6 +44,12 @@ _PLACES = frozenset([
     "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
     "vuelo", "viaje", "pausa", "descanso", "clase"
 ])  # fmt: skip
+_BEGINS_SENTENCE = frozenset(["my", "the", "it", "that", "this", "mi", "mis", "el", "la", "los", "las", "eso", "esto"])
+_IS = frozenset(["is", "are", "was", "were", "feel", "feels", "hurt", "hurts", "es", "son", "esta", "estan", "estaba"])
+MAX_SUBJECT = 5
+"""Chunks in which a sentence of its own shows: "my left hand is ..."."""
+
+_GROUPS = frozenset(["choir", "band", "orchestra", "class", "group", "coro", "banda", "orquesta", "clase", "grupo"])
 _TURNS_BACK = frozenset({"fewer", "less", "than", "under", "among", "when", "cuando", "was", "were", "lasted", "lasts"})
 _TOLD = frozenset({Twist.WISH, Twist.GOAL, Twist.UNCLEAR, Twist.QUESTION, Twist.OTHERS, Twist.LASTS})
 _BESIDE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
@@ -158,9 +165,12 @@ class Clause:
 
     def _is_told(self, at: int, last: int) -> bool:
         """Whether it is only told behind a whole statement: "I did 40 minutes of guitar nothing fancy"."""
-        if not (self.has_subject and 0 <= (self.verb or 0) < last < at and self.amounts and self.skills):
-            return False
         chunk, rest = self.chunks[at], self.chunks[at + 1 :]
+        said = self.has_subject or (self.verb is not None and chunk.plain in _INSTEAD)
+        if not (said and 0 <= (self.verb or 0) < last < at and self.amounts and self.skills):
+            return False
+        if chunk.plain in _INSTEAD and not rest:
+            return True  # "skipped the swim, did 20 minutes of stretching instead"
         if chunk.twist is Twist.NEGATED:
             return any(each.role not in (WordRole.ADVERB, WordRole.OPENING) for each in rest)
         apart = at > last + 1 or self.chunks[last].role not in SKILLS  # "guitar lessons" are none
@@ -177,9 +187,9 @@ class Clause:
         verb = self.verb
         if verb is None or verb > at or not before:
             return False
-        if self.chunks[at].twist is Twist.OTHERS:
+        if self.chunks[at].twist is Twist.OTHERS and not (self.chunks[at].plain in _GROUPS and self.has_subject):
             return before[0].plain in _WITH
-        if self.chunks[at].plain not in _PLACES:
+        if self.chunks[at].plain not in _PLACES | _GROUPS:
             return False
         return before[0].plain in _WHERE and self.chunks[verb].plain not in _WAS_THERE
 
@@ -252,7 +262,7 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
     sentence, aside = 0, False
     inside: list[Chunk] = []
     ended = False  # the last chunk ended a sentence: "!!" ends one
-    for chunk in chunks:
+    for at, chunk in enumerate(chunks):
         pause = chunk.role in _PAUSES
         begins_aside = chunk.role is WordRole.WHILE
         ends_aside = aside and bool(inside) and (chunk.role in _SUBJECTS or _is_own(chunk)) and not pause
@@ -265,7 +275,7 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
             and any(each.role in AMOUNTS for each in inside)
             and not pause
         )
-        ends_line = ends_line or (chunk.plain == "it" and _is_complete(inside))
+        ends_line = ends_line or (_is_complete(inside) and _says_more(chunks[at : at + MAX_SUBJECT]))
         ends_line = ends_line or _begins_day(chunk, inside)
         complete = _is_complete(inside)
         if pause or begins_aside or ends_aside or ends_line:
@@ -280,6 +290,13 @@ def _stretches(chunks: Sequence[Chunk]) -> Iterator[tuple[WordRole | None, int, 
             inside.append(chunk)
     if inside:
         yield mark, sentence, aside, inside
+
+
+def _says_more(ahead: Sequence[Chunk]) -> bool:
+    """As "... it hurt", "... my fingers are dead": a sentence of its own behind a whole one, without a pause."""
+    if not ahead or ahead[0].plain not in _BEGINS_SENTENCE:
+        return ahead[:1] != [] and ahead[0].plain == "it"
+    return any(chunk.plain in _IS for chunk in ahead[1:-1])
 
 
 def _begins_day(chunk: Chunk, inside: Sequence[Chunk]) -> bool:

@@ -1,23 +1,17 @@
 """Reads chunks again beside their neighbours: what some words mean only these make clear. Pure."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
+from agent.coach.understanding.bare_numbers import letters_of, read_bare_numbers
 from agent.coach.understanding.clocks import LONGEST
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.skills import is_acting
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 
-MOST_BARE_HOURS = 4
-"""A greater number without a unit, behind hours, may as well be minutes."""
-
-LEAST_BARE = 5
-_MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
-_MINUTES = frozenset({"minutes", "minutos", "mins"})
-_HALF = frozenset({"half", "media"})
 _WAKING = frozenset({"woke", "desperte", "me"})
 _STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
 _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
@@ -27,6 +21,7 @@ _IRREGULAR = frozenset([
     "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
     "bent", "taught", "kept"
 ])  # fmt: skip
+EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada vez", "both days", "ambos dias", "los dos dias"])
 _ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
@@ -64,40 +59,29 @@ def _head(chunk: Chunk) -> str:
     return chunk.plain.partition(" ")[0]
 
 
-def _letters(chunks: Sequence[Chunk], first: int, last: int) -> str:
-    return "".join(chunk.role for chunk in chunks[first:last])
-
-
-def _bare_numbers(chunks: list[Chunk]) -> None:
-    """As "35 of piano" behind "20 minutes of guitar"."""
-    unit = int(any(chunk.plain in _MINUTES for chunk in chunks))  # "45 of guitar, minutes I mean"
-    said = False
+def _each_day(chunks: list[Chunk]) -> None:
+    """As "monday and tuesday, 30 min each": so much on each of these days, no habit."""
+    days = [chunk for chunk in chunks if chunk.role in (WordRole.DAY, WordRole.DAY_EITHER)]
     for at, chunk in enumerate(chunks):
-        if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
-            unit, said = chunk.unit, True
-        elif unit == 60 and _head(chunk) in _HALF and re.match("PT?S", _letters(chunks, at + 1, at + 4)):
-            chunks[at] = Chunk(WordRole.AMOUNT, chunk.start, chunk.end, minutes=30, unit=unit)
-        elif chunk.role is WordRole.NUMBER:
-            counted = _unit_of(chunks, at, unit, said=said)
-            if counted and 0 < chunk.minutes <= _MOST_BARE.get(counted, 0):
-                chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * counted, unit=counted)
+        led = chunks[at + 1 : at + 2] and chunks[at + 1].role in (WordRole.DAY, WordRole.DAY_EITHER)  # "each monday"
+        if chunk.twist is Twist.HABIT and chunk.plain in EACH and len(days) > 1 and not led:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
-def _unit_of(chunks: Sequence[Chunk], at: int, unit: int, *, said: bool) -> int:
-    """How many minutes a number counts of which no unit is said; 0 where it counts something else."""
-    before, behind = _letters(chunks, max(0, at - 2), at), _letters(chunks, at + 1, at + 8)
-    if chunks[at].minutes >= LEAST_BARE and re.search("[Yy]F?$", before) and re.match("[,c][Yy]F?D", behind):
-        return 1  # "oboe: yesterday 30, today 40 minutes"
-    later = said or (re.match("c[TP]*SF?P?D", behind) is not None and _counts_minutes(chunks[at + 1 : at + 8]))
-    trails = chunks[at].start > 0 and re.search("S[FP]?$", before) and behind[:1] in ("", *",.cCB")
-    goes_on = said and before.endswith("c")  # "and 10 of vibrato"
-    of = re.match("PT?[Swp]" if goes_on else "PT?S", behind)
-    return (unit or int(later)) if of or (trails and later) else 0
-
-
-def _counts_minutes(chunks: Sequence[Chunk]) -> bool:
-    """As behind "piano 20": "and guitar 25 minutes", where the unit is said once."""
-    return any(chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks)
+def _doing_a_skill(chunks: list[Chunk]) -> None:
+    """As "estuve programando en rust", "spoke Italian"; but "a nadar 30 min" is still to come."""
+    for at, chunk in enumerate(chunks[:-1]):
+        behind = letters_of(chunks, at + 1, at + 4)
+        if chunk.role is WordRole.CONTENT and at and is_acting(chunk.plain) and re.match("P?T?S", behind):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+        begins = at == 0 or chunks[at - 1].role.value in PAUSES + "OJ"
+        if (
+            begins
+            and chunk.plain == "a"
+            and chunks[at + 1].role is WordRole.ACTING
+            and _is_infinitive(chunks[at + 1].plain)
+        ):
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
 
 
 def _from_start_to_stop(chunks: list[Chunk]) -> None:
@@ -127,7 +111,7 @@ def _instead(chunks: list[Chunk]) -> None:
     """As "instead of guitar", "without the guitar"; "instead of eating" is none of that."""
     for at, chunk in enumerate(chunks):
         if chunk.role is WordRole.INSTEAD:
-            negates = re.match("[GTfP]*S", _letters(chunks, at + 1, at + 4)) is not None
+            negates = re.match("[GTfP]*S", letters_of(chunks, at + 1, at + 4)) is not None
             role, twist = (WordRole.OTHER, Twist.NEGATED) if negates else (WordRole.WHILE, None)
             chunks[at] = replace(chunk, role=role, twist=twist)
 
@@ -154,7 +138,7 @@ def _other_speakers(chunks: list[Chunk]) -> None:
     for at in range(1, len(chunks)):
         verb, before = chunks[at], chunks[at - 1]
         acts = verb.role in (WordRole.DID, WordRole.PRACTISED, WordRole.ACT) and not verb.is_first_person
-        if acts and before.role is WordRole.CONTENT and not re.search("[IA]", _letters(chunks, max(0, at - 3), at)):
+        if acts and before.role is WordRole.CONTENT and not re.search("[IA]", letters_of(chunks, max(0, at - 3), at)):
             chunks[at - 1] = replace(before, role=WordRole.OTHER, twist=Twist.OTHERS)
 
 
@@ -220,8 +204,8 @@ def _read_again(chunks: list[Chunk]) -> None:
         rule = READ_AGAIN.get(chunk.plain)
         if (
             rule is not None
-            and rule[0].search(_letters(chunks, 0, at))
-            and rule[1].match(_letters(chunks, at + 1, at + 8))
+            and rule[0].search(letters_of(chunks, 0, at))
+            and rule[1].match(letters_of(chunks, at + 1, at + 8))
         ):
             chunks[at] = replace(chunk, role=rule[2], twist=None)
 
@@ -264,7 +248,7 @@ def _asides(chunks: list[Chunk]) -> None:
 def _time_that_is_there(chunks: list[Chunk]) -> None:
     """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
     for at, chunk in enumerate(chunks[:-1]):
-        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", _letters(chunks, at + 1, at + 7)):
+        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", letters_of(chunks, at + 1, at + 7)):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
         if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and chunks[at + 1].role.value in "Dd":
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
@@ -274,7 +258,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
     """As "yesterday's guitar was 35 minutes", "hoy el dibujo me llevó 55 minutos": so long was it."""
     if not any(chunk.role is WordRole.DAY for chunk in chunks):
         return
-    said = _letters(chunks, 0, len(chunks))
+    said = letters_of(chunks, 0, len(chunks))
     for at, chunk in enumerate(chunks):
         if (
             chunk.plain in _CAME_TO
@@ -307,7 +291,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
             continue
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
-        behind = _letters(chunks, at + 1, at + 8)
+        behind = letters_of(chunks, at + 1, at + 8)
         if chunks[at + 1 : at + 2] and chunks[at + 1].twist is Twist.SELF:
             behind = behind[1:]  # "quizzed myself on geography"
         if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
@@ -347,7 +331,7 @@ def _requests(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[:-1]):
         if chunk.plain == "4" and chunks[at + 1].role.value in "dD":
             chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
-        logs = "L" in _letters(chunks, at + 1, at + 4)
+        logs = "L" in letters_of(chunks, at + 1, at + 4)
         if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):
             chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
             if chunks[at + 1].plain in _YOU:
@@ -361,7 +345,9 @@ _READINGS = (
     _requests,
     _asides,
     _all_but,
-    _bare_numbers,
+    read_bare_numbers,
+    _each_day,
+    _doing_a_skill,
     _from_start_to_stop,
     _instead,
     _awake,

@@ -6,13 +6,14 @@ looked at; so a sentence needs no shape that somebody foresaw.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, VERBS, Clause
+from agent.coach.understanding.contexts import EACH
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.entry_days import give_days
-from agent.coach.understanding.reaches import find_reach
+from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.tables import Twist, WordRole
 
 _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIVE})
@@ -20,6 +21,7 @@ _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIV
 
 _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
 _MORE = frozenset({"more", "another", "otro", "otra", "otros", "otras"})
+_DOING = ("ing", "ando", "iendo")
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
 
 
@@ -56,7 +58,17 @@ def weigh(clauses: Sequence[Clause], now: datetime) -> Evidence:
         direct = all(_is_direct(clause, entry) and clause.block is None for clause in said)
         entry.is_sure = entry.is_sure and direct
     give_days(clauses, entries, now)
-    return Evidence(tuple(entries), clear)
+    return Evidence(tuple(_each_day(clauses, entries)), clear)
+
+
+def _each_day(clauses: Sequence[Clause], entries: list[Candidate]) -> list[Candidate]:
+    """As "monday and tuesday, 30 min each": the one entry on each of the days that are named."""
+    each = any(chunk.plain in EACH and chunk.twist is None for clause in clauses for chunk in clause.chunks)
+    named = [chunk.day.day for clause in clauses for chunk in clause.days if chunk.day is not None]
+    days = [day for day in dict.fromkeys(named) if day is not None]
+    if not each or len(entries) != 1 or len(days) != len(named) or len(days) < 2:
+        return entries
+    return [replace(entries[0], day=day, is_sure=True) for day in days]
 
 
 def _is_direct(clause: Clause, entry: Candidate) -> bool:
@@ -78,7 +90,13 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     places = all(map(clause.is_place, between)) and core[-1] == at.get(
         entry.amount.start
     )  # "ballet barre at home 25 min"
-    return not _is_begun(clause, core, entry) and (places or not between)
+    first = clause.chunks[core[0]]
+    only_more = (
+        first.role in AMOUNTS
+        and _is_of(clause, core)
+        and not any(clause.chunks[at].plain.endswith(_DOING) for at in between)
+    )  # "50 minutes of slow practice on the violin"
+    return not _is_begun(clause, core, entry) and (places or not between or only_more)
 
 
 def _is_taken_up(clause: Clause, skill: int) -> bool:
@@ -321,6 +339,9 @@ def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[C
     """Whether a skill is named beside the entries of which nobody knows how long."""
     known = {entry.skill.skill for entry in entries}
     for at, clause in enumerate(clauses):
+        counted = clause.has(WordRole.NUMBER) and clause.skills and clause.block is None and not clause.amounts
+        if counted and any(chunk.minutes >= LEAST for chunk in clause.chunks if chunk.role is WordRole.NUMBER):
+            return True  # "and this evening guitar 25"
         if at in used or clause.is_aside or clause.block is not None or not clause.skills or clause.amounts:
             continue
         says = clause.is_bare or clause.verb is not None or clause.has(WordRole.NUMBER)

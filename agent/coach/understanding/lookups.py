@@ -15,7 +15,7 @@ from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.words import plain_of, words_of
+from agent.coach.understanding.words import NOT_ASKED, plain_of, words_of
 from agent.wellformed import clean
 
 MAX_CHARS = 300
@@ -55,15 +55,6 @@ _OF_ONESELF = re.compile(
     r"|^\W*total\b.{1,30}\b(?:time|hours)\b|\bensename\b|\bmuestrame\b"
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
-NOT_ASKED = re.compile(
-    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
-    r"|much)\b"
-    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
-    r"|\bcuanto antes\b"
-    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
-)
-"""Where "how long" stands and nothing is asked of us."""
-
 _ABOUT_OTHERS = re.compile(
     r"\b(?:takes?|person|people|hacen? falta|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
     r"|hay que|necesito|a day|al dia|per day|por dia|every|cada|enough|if|si)\b"
@@ -77,9 +68,37 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
         ),
         Number.LEVEL,
     ),
+    (
+        re.compile(
+            r"\b(?:what|which) (?:day|weekday)s?\b(?:.{0,60}\b(?:most|best|least|more)\b)"
+            r"|\bwhen do i (?:usually )?practi[sc]e (?:the )?most\b"
+            r"|\bque dias?\b.{0,60}\b(?:mas|menos|mejor)\b|\bcuando practico mas\b"
+            r"|\b(?:best|strongest|weakest|worst) (?:day of the week|weekday)\b|\b(?:mejor|peor) dia de la semana\b"
+        ),
+        Number.WEEKDAY,
+    ),
     (re.compile(r"\bbest day\b|\bmejor dia\b"), Number.BEST_DAY),
     (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
+    (
+        re.compile(
+            r"\b(?:what(?:'s| is| was)|how (?:far|much|close)|am i|cual es|cual era|cuanto|que tal voy|como voy"
+            r"|voy bien)\b[^.!]{0,50}\b(?:goals?|targets?|metas?|objetivos?)\b|\bon track\b[^.!]{0,40}\?"
+            r"|^\W*(?:my|mi) (?:weekly )?(?:goal|target|meta|objetivo)(?: semanal)?\W*$"
+        ),
+        Number.GOAL,
+    ),
 )
+_REACH = re.compile(
+    r"\b(?:when|how (?:long|soon|many (?:days|weeks|months|years))|how far|cuando|cuant[oa]s?(?: \w+)?)\b.{0,60}?"
+    r"\b(?:reach|hit|get to|make it to|be at|have done|away from|until|till|before|off|llegare|llego|llegar|alcanzare"
+    r"|alcanzar|alcanzo|cumplire|cumplo|completare|completar|tendre|hare|falta[n]?|queda[n]?|para)\b.{0,30}?"
+    r"\b(?:(?P<number>\d[\d.,]{0,7}|mil|diez mil|cien|cincuenta|a hundred|fifty|a thousand|one thousand|ten thousand)"
+    r"\s?(?:h|hrs?|hours?|horas?)\b)"
+)
+_SPELLED = {
+    "mil": 1_000, "a thousand": 1_000, "one thousand": 1_000, "diez mil": 10_000, "ten thousand": 10_000, "cien": 100,
+    "a hundred": 100, "cincuenta": 50, "fifty": 50,
+}  # fmt: skip
 _HOW_MUCH_WHEN: tuple[tuple[re.Pattern[str], Number], ...] = (
     (
         re.compile(r"\b(?:a|per|each|every) week\b|\b(?:a la|por) semana\b|\bon average\b|\bde media\b|\bpromedio\b"),
@@ -152,9 +171,9 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
         return Lookup(
             Wanted.ENTRIES, text=next(group for group in search.groups() if group is not None).strip("\"“”«» '")
         )
-    for pattern, number in _NUMBERS:
-        if pattern.search(plain) and not re.search(r"\d", plain):
-            return Lookup(Wanted.NUMBER, number=number)
+    number = _number_asked(plain)
+    if number is not None:
+        return number
     if NOT_ASKED.search(plain) or (_SKILL_LIST.search(plain) and not _DELETE.search(plain)):
         return None
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
@@ -165,6 +184,17 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
         return Lookup(Wanted.DELETE)
     edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain))
     return Lookup(Wanted.EDIT) if edits else None
+
+
+def _number_asked(plain: str) -> Lookup | None:
+    """One number that is asked for by name: the streak, the goal, when so many hours are reached."""
+    reach = _REACH.search(plain)
+    if reach is not None:
+        hours = _SPELLED.get(reach["number"]) or int(re.sub(r"\D", "", reach["number"]) or 0)
+        return Lookup(Wanted.NUMBER, number=Number.REACH, minutes=60 * hours)
+    found = (number for pattern, number in _NUMBERS if pattern.search(plain))
+    number = None if re.search(r"\d", plain) else next(found, None)
+    return None if number is None else Lookup(Wanted.NUMBER, number=number)
 
 
 def _number_of(plain: str) -> Number:

@@ -26,6 +26,7 @@ _HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
 _APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
 _TOMORROW = frozenset({"tomorrow", "tmrw", "tmr", "manana"})
 _BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
+_TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total", "esto", "eso", "esta", "es"])
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
@@ -62,7 +63,11 @@ def _is_apart(clause: Clause, entry: Candidate) -> bool:
     """As "20 minutes from the piano", "45 minutes until guitar": a distance."""
     between = [chunk for chunk in clause.chunks if entry.amount.end <= chunk.start < entry.skill.start]
     put = clause.verb is not None and clause.chunks[clause.verb].role is WordRole.FITTED
-    return any(chunk.plain in _APART and not (put and chunk.plain == "into") for chunk in between)
+    logged = clause.chunks[0].role is WordRole.LOG  # "add 1 hour to rust"
+    return any(
+        chunk.plain in _APART and not (put and chunk.plain == "into") and not (logged and chunk.plain == "to")
+        for chunk in between
+    )
 
 
 def _commands(clause: Clause) -> bool:
@@ -172,7 +177,7 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     if clause.sentence == own.sentence and soft and doubts and not _is_of_others(clause):
         return _first(soft)
     regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
-    if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets:
+    if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets and not _is_of_its_own(clause):
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
         put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
@@ -184,6 +189,12 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     if denied and entry.skill.skill in {chunk.skill for chunk in clause.skills}:
         return Twist.NEGATED
     return Twist.DOUBT if _is_odd(clause, own, entry, is_next=at == entry.last + 1) else None
+
+
+def _is_of_its_own(clause: Clause) -> bool:
+    """As "theory nothing today": what is denied is named before."""
+    about = clause.chunks[0].twist in (Twist.UNCLEAR, Twist.LASTS) and clause.chunks[0].plain not in _TOTALS
+    return about and len(clause.chunks) > 1 and clause.chunks[1].twist is Twist.NEGATED
 
 
 def _is_of_others(clause: Clause) -> bool:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from agent.coach.practice import DAY_MINUTES
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
-from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
+from agent.coach.understanding.clauses import AMOUNTS, SKILLS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
 from agent.coach.understanding.reaches import LEAST, find_reach
@@ -47,6 +47,7 @@ class Heard:
     practised: tuple[Practised, ...] = ()
     notes: str = ""
     twist: Twist | None = None  # what it says instead, of a duration or a skill: a wish, a goal, a denial
+    meant: Practised | None = None  # what is wished for, or still to come, where it is one thing
 
 
 _NO_QUESTION_BACK = (
@@ -56,11 +57,14 @@ _NO_QUESTION_BACK = (
 """What a message can say instead of practice that was done; of several the first is answered."""
 
 MAX_ANSWER_WORDS = 6
+MOST_COUNTED = 300
+"""Minutes; a greater number without a unit is hardly a session's."""
+
 MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY}
+_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY, WordRole.NUMBER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,21 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     if standing and found.is_clear and not cut and all(entry.is_sure for entry in standing):
         return _sure(message, found)
     if found.entries and not standing:
-        return Heard(Certainty.NOTHING, twist=_twist_of(chunks))
+        return _untold(message)
     return (
         _ask(found.to_practised(now.date()), _find_names(message, clauses))
         or _lacking(message, clauses)
-        or Heard(Certainty.NOTHING, twist=_twist_of(chunks))
+        or _untold(message)
     )
+
+
+def _untold(message: _Message) -> Heard:
+    """What a message says instead of practice that was done."""
+    amounts = [chunk.minutes for chunk in message.chunks if chunk.role in AMOUNTS]
+    skills = {chunk.skill for chunk in message.chunks if chunk.role in SKILLS and not chunk.is_new}
+    is_one = len(amounts) == 1 and 0 < amounts[0] <= DAY_MINUTES and len(skills) == 1
+    meant = Practised(amounts[0], skills.pop(), message.now.date()) if is_one else None
+    return Heard(Certainty.NOTHING, twist=_twist_of(message.chunks), meant=meant)
 
 
 _SAYS_NOTHING = frozenset({
@@ -196,6 +209,8 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
             and (says or (vague and not clause.has(WordRole.CONTENT)) or _is_session(clause) or _is_counted(clause))
         ):
             skill = clause.skills[0]
+            if (spoken := _counted_minutes(clause)) and not clause.is_cut:
+                return Heard(Certainty.ASK, (Practised(spoken, skill.skill, _day(message), skill.is_new),))
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
         practice = clause.is_bare and clause.has(WordRole.PRACTICE) and not any(each.twists for each in clauses)
         bare = practice or (clause.is_bare and len(clauses) == 1)
@@ -203,6 +218,13 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if amounts and not clause.skills and not more and (says or bare):
             return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
     return None
+
+
+def _counted_minutes(clause: Clause) -> int:
+    """As "rust 45": minutes that were hardly anything else; 0 where that cannot be told."""
+    numbers = [chunk for chunk in clause.chunks if chunk.role is WordRole.NUMBER]
+    fits = _is_counted(clause) and LEAST <= numbers[0].minutes <= MOST_COUNTED
+    return numbers[0].minutes if fits and not clause.skills[0].is_new else 0
 
 
 def _is_counted(clause: Clause) -> bool:

@@ -91,6 +91,13 @@ READ_AGAIN = {
     "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
     "was": _again(_STARTS, "[iP]TSp", WordRole.DID),  # "was at the pottery studio"
     "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
+    "spoke": _again("", "T?S", WordRole.DID),  # "spoke Italian"
+    "spoken": _again("", "T?S", WordRole.DID),
+    "hable": _again("", "S", WordRole.DID),
+    "hablado": _again("", "S", WordRole.DID),
+    "lei": _again("", "P?S", WordRole.DID),
+    "read": _again("", "S", WordRole.DID),
+    "dado": _again("H$", "PT?S", WordRole.DID),  # "le he dado a la batería"
     "happened": _again("S$", "", WordRole.ADVERB),
     "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"
     "put down": _again("", "T", WordRole.CONTENT),  # "put down the violin"
@@ -129,5 +136,4 @@ class LanguageTable:
     twisted_phrases: Mapping[str, str]  # by twist
     roles: Mapping[str, str]  # by role: words, separated by spaces
     twists: Mapping[str, str]  # by twist: words, separated by spaces
-    acts: Mapping[str, str]  # by any name of the skill: the past forms that mean doing it
-    acting: Mapping[str, str]  # the same for gerunds
+    acts: Mapping[str, str]  # by any name of the skill: the verbs that mean doing it, as a dictionary has them

@@ -26,7 +26,7 @@ EARLIEST_HOUR = 7
 
 _ASKED = (
     r"\b(?:remind me|(?:ping|nudge|poke|alert|notify) me|(?:send|give|set) me an? (?:reminder|nudge|ping|alert)"
-    r"|set an? reminder"
+    r"|set an? reminder|me (?:recuerdas|avisas|record[aá]s|avis[aá]s)"
     r"|recu[eé]rd[ae]me|rec[oó]rdame|recordarme|recordar|record[aá]me|av[ií]s[ae]me|avisarme"
     r"|m[aá]nd[ae]me un (?:aviso|recordatorio)"
     r"|pon(?:me)? un recordatorio|crea un recordatorio)\b"

@@ -16,6 +16,15 @@ _SHORTHAND = {
 _WORD = re.compile(r"(?i:2(?:day|nite|night|moro|mrw|morrow))\b|[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S")
 _PLAIN = str.maketrans("áàâäéèêëíìîïóòôöúùûüñç", "aaaaeeeeiiiioooouuuunc")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
+NOT_ASKED = re.compile(
+    r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
+    r"|much)\b"
+    r"|\b(?:ni idea|no se|no recuerdo|no me acuerdo|no conte|no medi|no me fije)(?: de)? cuant|\ben cuanto\b"
+    r"|\bcuanto antes\b"
+    r"|\b(?:asked|asks|wants? to know|pregunt\w+|quiere saber)\b"
+)
+"""Where "how long" stands and nothing is asked of us."""
+
 _UNSEEN = "\ufe0f\u200d🏻🏼🏽🏾🏿♀♂"
 
 
@@ -174,7 +183,7 @@ def _said_in(table: LanguageTable) -> Iterator[str]:
     texts = (*table.phrases.values(), *table.twisted_phrases.values(), *table.roles.values(), *table.twists.values())
     words = (*table.numbers, *table.hours, *table.minutes, *table.half, *table.quarter, *table.weekdays, *table.months)
     named = (*table.days, *table.open_days, table.parts, table.times, table.periods, table.vague, *texts, *words)
-    acts = (*table.acts, *table.acts.values(), *table.acting, *table.acting.values())
+    acts = (*table.acts, *table.acts.values())
     for text in (*named, *acts):
         yield from plain_of(text).replace(";", " ").split()
 
@@ -218,7 +227,8 @@ def _mend(word: Word, own: frozenset[str]) -> Word:
     right = [each for each in meant if each[0] == said[0] and letters_between(said, each) == 1]
     if not right and len(said) >= LEAST_TWICE:  # "practicara" is no slip: it ends otherwise
         right = [each for each in _BY_ENDS.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
-    return replace(word, text=right[0], plain=right[0]) if len(right) == 1 else word
+    longest = max(right, key=len, default="")  # "minutso" may be minuto and minutos: the same
+    return replace(word, text=longest, plain=longest) if right and all(map(longest.startswith, right)) else word
 
 
 def letters_between(word: str, other: str) -> int:

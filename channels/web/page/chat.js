@@ -2,7 +2,7 @@
 
 import { Link } from "/web/link.js";
 import { Store, newId } from "/web/store.js";
-import { View, textOf } from "/web/view.js";
+import { View, tell, textOf } from "/web/view.js";
 
 const form = document.getElementById("form");
 const text = document.getElementById("text");
@@ -10,8 +10,17 @@ const send = document.getElementById("send");
 const slash = document.getElementById("slash");
 const menu = document.getElementById("menu");
 const state = document.getElementById("state");
+const stop = document.getElementById("stop");
+const away = document.getElementById("away");
+const editing = document.getElementById("editing");
+
+const AWAY_AFTER_MS = 1500; // a connection that comes back sooner is not worth a word
 
 let store, link, view, commands = [], chosen = 0;
+let edited = null; // the message that is being changed
+const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
+let draft = ""; // what was being written before
+let awayTimer = null;
 let held = null; // the timer after which everything that was not taken is offered again
 
 // Who this browser is; the gateway tells, and waits with it where too many come at once.
@@ -28,13 +37,18 @@ async function begin() {
   text.maxLength = session.max_chars;
   text.placeholder = textOf("page.message_to", { title: session.title });
   store = new Store(session.chat);
-  view = new View({ onPress: press, title: session.title });
-  for (const message of store.messages.values()) view.show(message);
+  for (const frame of store.unsent) offered.add(frame.id);
+  view = new View({ onPress: press, onEdit: edit, onRetry: () => act("retry"), title: session.title });
+  view.onTyping = showStop;
+  for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
+  for (const message of store.messages.values()) view.show(message, true);
   view.nothingYet();
+  settled();
   view.toEnd();
   text.value = store.draft;
   fit();
   if (!matchMedia("(pointer: coarse)").matches) text.focus();
+  onState("off");
   link = new Link({ hello, onFrame, onState, known });
   link.start();
   acceptInvite();
@@ -63,9 +77,27 @@ function hello() {
 }
 
 function onState(now) {
-  state.textContent = textOf(now === "on" ? "page.online" : "page.connecting");
-  state.classList.toggle("on", now === "on");
-  if (now === "on") offer();
+  const on = now === "on";
+  state.textContent = textOf(on ? "page.online" : "page.connecting");
+  state.classList.toggle("on", on);
+  clearTimeout(awayTimer);
+  awayTimer = on ? null : setTimeout(showAway, AWAY_AFTER_MS);
+  if (on) {
+    if (!away.hidden) tell(textOf("page.online"));
+    away.hidden = true;
+    document.body.classList.remove("off");
+    offer();
+  }
+}
+
+// Not reachable: says what becomes of what is written meanwhile.
+function showAway() {
+  const words = textOf(navigator.onLine ? "page.not_reachable" : "page.no_network", { title: document.title });
+  if (away.hidden || away.textContent !== words) tell(words);
+  state.textContent = textOf("page.away");
+  away.textContent = words;
+  away.hidden = false;
+  document.body.classList.add("off");
 }
 
 // Everything that was not taken yet goes again, in its order; the gateway knows it by its id.
@@ -73,7 +105,11 @@ function offer() {
   clearTimeout(held);
   held = null;
   if (link.open) state.textContent = textOf("page.online");
-  if (store.unsent.length) link.send(store.unsent);
+  if (store.unsent.length) give(store.unsent);
+}
+
+function give(frames) {
+  if (link.send(frames)) for (const frame of frames) offered.add(frame.id);
 }
 
 // What is said meanwhile waits behind it, or it would overtake.
@@ -84,21 +120,22 @@ function offerLater(seconds, why) {
 }
 
 function submitFrame(frame) {
-  store.unsent.push(frame);
+  store.queue(frame);
   store.save();
-  if (held === null) link.send([frame]);
+  if (held === null) give([frame]);
 }
 
 // ---------------------------------------------------------------- frames
 
 const HANDLERS = {
   history(frame) {
-    for (const message of frame.messages) keep(message);
+    const silent = store.epoch !== frame.epoch; // else it is what was said while this page was away
+    for (const message of frame.messages) keep(message, silent);
     store.saw(frame.epoch, frame.seq);
   },
-  message: keep,
-  said: keep,
-  deleted: keep,
+  message: (frame) => keep(frame),
+  said: (frame) => keep(frame),
+  deleted: (frame) => keep(frame),
   reaction: (frame) => change(frame.message, { sign: frame.sign }),
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
@@ -117,13 +154,31 @@ function onFrame(frame) {
   if (frame.seq !== undefined && frame.type !== "history") store.saw(undefined, frame.seq);
   store.save();
   if (frame.n !== undefined) link.send([{ type: "shown", n: frame.n }]);
+  settled();
 }
 
-function keep(frame) {
+function keep(frame, silent = false) {
   const { n, seq, ...message } = frame;
   if (frame.type === "deleted" && !store.messages.has(frame.id)) return;
   if (frame.type === "said") message.unsent = false;
-  view.show(store.put(message));
+  view.show(store.put(message), silent);
+}
+
+// What can be done now: change the last that was said, ask again for what it came to, stop what runs.
+function settled() {
+  const all = [...store.messages.values()];
+  const said = all.findLast((message) => message.type === "said");
+  const last = all.at(-1);
+  const done = last?.type === "message" && !last.live && !last.waiting;
+  view.markLast(said?.id, done ? last.id : null);
+  showStop();
+}
+
+function showStop() {
+  const typed = !document.getElementById("typing").hidden;
+  const runs = typed || [...store.messages.values()].slice(-8).some((message) => message.live || message.waiting);
+  stop.hidden = !runs;
+  send.hidden = runs && text.value.trim() === "";
 }
 
 function change(id, fields) {
@@ -136,8 +191,58 @@ function say(words) {
   words = words.trim();
   if (!words) return;
   const frame = { type: "say", id: newId(), text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "" };
-  view.show(store.put({ type: "said", id: frame.id, text: words, at: new Date().toISOString(), unsent: true }));
+  view.show(put(frame));
   submitFrame(frame);
+  settled();
+}
+
+function put(frame) {
+  const { id, text, type } = frame;
+  return store.put({ type: "said", id, text, at: new Date().toISOString(), unsent: true, edited: type === "edit" });
+}
+
+// A control that stands for a command; nothing of it is shown as said.
+function act(name, words = "") {
+  submitFrame({ type: "do", id: newId(), name, arguments: words });
+}
+
+function edit(id) {
+  edited = id;
+  draft = text.value;
+  text.value = store.messages.get(id).text;
+  editing.hidden = false;
+  fit();
+  text.focus();
+  text.setSelectionRange(text.value.length, text.value.length);
+}
+
+function endEdit() {
+  edited = null;
+  editing.hidden = true;
+  text.value = draft;
+  draft = "";
+  fit();
+}
+
+// What was not sent yet is changed where it waits; what was answered already is asked anew, below its answer.
+function changeSaid(words) {
+  const [id, before] = [edited, store.messages.get(edited)];
+  endEdit();
+  words = words.trim();
+  if (!words || !before || words === before.text) return;
+  const waits = store.unsent.find((frame) => frame.id === id);
+  if (waits && !offered.has(id)) {
+    waits.text = words;
+    store.rewrite(waits);
+    view.show(store.put({ id, text: words }));
+    return;
+  }
+  const order = [...store.messages.values()];
+  const again = order.slice(order.findIndex((message) => message.id === id)).some((message) => message.type === "message" && !message.live && !message.waiting);
+  const frame = { type: "edit", id: newId(), message: id, text: words, again };
+  view.show(again ? put(frame) : store.put({ id, text: words, edited: true }));
+  submitFrame(frame);
+  settled();
 }
 
 function press(message, data) {
@@ -148,13 +253,17 @@ function fit() {
   text.style.height = "auto";
   text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
   send.disabled = text.value.trim() === "";
+  if (view) showStop();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (!link) return;
-  say(text.value);
-  text.value = "";
+  if (edited !== null) changeSaid(text.value);
+  else {
+    say(text.value);
+    text.value = "";
+  }
   fit();
   closeMenu();
   text.focus();
@@ -176,10 +285,35 @@ text.addEventListener("keydown", (event) => {
     else if (event.key === "ArrowDown") choose(chosen + 1);
     else if (event.key === "ArrowUp") choose(chosen - 1);
     else take(menu.children[chosen]?.dataset.name);
-  } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches) {
-    submit(event);
+  } else if (event.key === "Escape" && edited !== null) {
+    endEdit();
+  } else if (event.key === "ArrowUp" && text.value === "" && edited === null) {
+    const said = [...store.messages.values()].findLast((message) => message.type === "said");
+    if (said) {
+      event.preventDefault();
+      edit(said.id);
+    }
   }
+  shifted = event.shiftKey || event.ctrlKey || event.altKey;
 });
+
+// Enter sends, on a phone's keyboard too, whose key says so; with Shift it begins a new line. Keyboards of phones tell
+// which key it was by what they are about to write alone; who picks a word of an input method sends nothing.
+let shifted = false;
+text.addEventListener("beforeinput", (event) => {
+  if (["insertLineBreak", "insertParagraph"].includes(event.inputType) && !event.isComposing && !shifted) submit(event);
+});
+
+stop.addEventListener("click", () => {
+  act("stop");
+  text.focus();
+});
+document.getElementById("unedit").addEventListener("click", () => {
+  endEdit();
+  text.focus();
+});
+document.getElementById("past").addEventListener("click", () => link && act("sessions"));
+document.getElementById("new").addEventListener("click", () => link && act("new"));
 
 function submit(event) {
   event.preventDefault();
@@ -208,6 +342,7 @@ function openMenu(prefix) {
     item.id = `command-${index}`;
     item.dataset.name = name;
     item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", "false");
     const title = document.createElement("b");
     title.textContent = `/${name}`;
     const words = document.createElement("span");
@@ -243,7 +378,7 @@ function take(name) {
   text.focus();
 }
 
-addEventListener("pagehide", () => store?.saveDraft(text.value));
+addEventListener("pagehide", () => store?.saveDraft(edited === null ? text.value : draft));
 
 function start() {
   begin().catch((error) => {

@@ -1,5 +1,5 @@
-// What this tab keeps across a reload: the conversation as shown, and what has not been taken by the gateway yet.
-// Nothing is shown or sent here.
+// What this browser keeps across a reload: the conversation as this tab shows it, and, for all its tabs, what the gateway
+// has not taken yet. Nothing is shown or sent here.
 
 const KEY = "tenk-chat-1";
 const MOST = 200;
@@ -8,16 +8,23 @@ export class Store {
   constructor(chat) {
     this.chat = chat;
     this.key = `${KEY}:${chat}`;
-    const kept = read(this.key);
+    const kept = read("sessionStorage", this.key);
     this.epoch = kept.epoch || "";
     this.seen = kept.seen || 0;
     this.messages = new Map((kept.messages || []).map((message) => [message.id, message]));
-    this.unsent = kept.unsent || []; // frames, in order, each with an id of its own
-    this.draft = read(`${this.key}:draft`).text || "";
+    this.unsent = [...(kept.unsent || []), ...(read("localStorage", this.waiting).frames || [])]; // each with its own id
+    this.unsent = [...new Map(this.unsent.map((frame) => [frame.id, frame])).values()];
+    this.draft = read("sessionStorage", `${this.key}:draft`).text || "";
+  }
+
+  get waiting() {
+    return `${this.key}:unsent`;
   }
 
   put(message) {
-    this.messages.set(message.id, { ...this.messages.get(message.id), ...message });
+    const before = this.messages.get(message.id);
+    if (message.below && before?.below !== message.below) this.messages = placedBelow(this.messages, message);
+    this.messages.set(message.id, { ...before, ...message });
     if (this.messages.size > MOST) this.messages.delete(this.messages.keys().next().value);
     return this.messages.get(message.id);
   }
@@ -30,36 +37,71 @@ export class Store {
     if (seq > this.seen) this.seen = seq;
   }
 
+  // What is to be sent: kept beside the tab, which may be closed before the gateway can be reached.
+  queue(frame) {
+    this.unsent.push(frame);
+    this.change((frames) => [...frames, frame]);
+  }
+
+  // What waits is to say something else.
+  rewrite(frame) {
+    this.change((frames) => frames.map((one) => (one.id === frame.id ? frame : one)));
+    this.save();
+  }
+
   taken(ids) {
     this.unsent = this.unsent.filter((frame) => !ids.includes(frame.id));
+    this.change((frames) => frames.filter((frame) => !ids.includes(frame.id)));
+  }
+
+  change(how) {
+    const frames = read("localStorage", this.waiting).frames || [];
+    const changed = how(frames);
+    if (changed.length) write("localStorage", this.waiting, { frames: changed });
+    else if (frames.length) forget("localStorage", this.waiting);
   }
 
   saveDraft(text) {
-    write(`${this.key}:draft`, { text });
+    write("sessionStorage", `${this.key}:draft`, { text });
   }
 
   save() {
     const { epoch, seen, unsent } = this;
     for (let most = MOST; most >= 10; most = Math.floor(most / 2)) {
       const messages = [...this.messages.values()].slice(-most);
-      if (write(this.key, { epoch, seen, unsent, messages })) return;
+      if (write("sessionStorage", this.key, { epoch, seen, unsent, messages })) return;
     }
   }
 }
 
+function placedBelow(messages, { id, below }) {
+  if (!messages.has(below)) return messages;
+  const others = [...messages].filter(([one]) => one !== id);
+  const place = others.findIndex(([one]) => one === below) + 1;
+  return new Map([...others.slice(0, place), [id, messages.get(id) || {}], ...others.slice(place)]);
+}
+
 // Whether it is kept: the browser may have no room for so much, or for anything.
-function write(key, value) {
+function write(place, key, value) {
   try {
-    sessionStorage.setItem(key, JSON.stringify(value));
+    window[place].setItem(key, JSON.stringify(value));
     return true;
   } catch {
     return false;
   }
 }
 
-function read(key) {
+function forget(place, key) {
   try {
-    return JSON.parse(sessionStorage.getItem(key)) || {};
+    window[place].removeItem(key);
+  } catch {
+    // nothing is kept there either
+  }
+}
+
+function read(place, key) {
+  try {
+    return JSON.parse(window[place].getItem(key)) || {};
   } catch {
     return {};
   }

@@ -15,8 +15,18 @@ const SIGNS = {
   refused: ["🤷", textOf("page.sign_refused")],
 };
 
+const ICONS = {
+  copy: "M9 9h10v11H9zM15 9V5H5v11h4",
+  done: "M5 12.5 10 17.5 19.5 7",
+  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+  retry: "M19 12a7 7 0 1 1-2.2-5.1M19 4v4h-4",
+};
+
+const TOLD_AT_ONCE = 5; // lines that a screen reader's region keeps
+
 const scroller = document.getElementById("scroller");
 const log = document.getElementById("log");
+const told = document.getElementById("told");
 const empty = document.getElementById("empty");
 const typing = document.getElementById("typing");
 const busy = document.getElementById("busy");
@@ -30,28 +40,106 @@ function leftText(seconds) {
   return [...parts, String(seconds % 60).padStart(2, "0")].join(":");
 }
 
-function fileShown(file) {
-  const link = document.createElement("a");
-  link.className = file.picture ? "picture" : "file";
-  link.href = file.url;
-  link.download = file.name;
-  if (file.picture) {
-    const image = document.createElement("img");
-    image.src = file.url;
-    image.alt = file.description || file.name;
-    link.append(image);
-  } else {
-    const size = file.bytes < 1000 ? `${file.bytes} B` : `${Math.round(file.bytes / 1000)} kB`;
-    link.textContent = `${file.name} (${size})`;
+export function made(tag, fields = {}, ...inside) {
+  const element = Object.assign(document.createElement(tag), fields);
+  element.append(...inside);
+  return element;
+}
+
+function icon(name) {
+  const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+function action(name, label, does) {
+  const button = made("button", { type: "button", className: `act ${name}`, title: label }, icon(name));
+  button.setAttribute("aria-label", label);
+  button.addEventListener("click", () => does(button));
+  return button;
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    if (!copyBySelection(text)) return;
   }
+  const label = button.title;
+  button.replaceChildren(icon("done"));
+  button.setAttribute("aria-label", textOf("page.copied"));
+  tell(textOf("page.copied"));
+  setTimeout(() => {
+    button.replaceChildren(icon("copy"));
+    button.setAttribute("aria-label", label);
+  }, 2000);
+}
+
+// Where there is no clipboard: over plain http from another machine.
+function copyBySelection(text) {
+  const area = made("textarea", { value: text, className: "unseen" });
+  const before = document.activeElement;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  before?.focus();
+  return done;
+}
+
+// Says something to who listens to the page, once.
+export function tell(words) {
+  told.append(made("p", { textContent: words }));
+  while (told.children.length > TOLD_AT_ONCE) told.firstChild.remove();
+}
+
+export function fileShown(file) {
+  const link = made("a", { className: file.picture ? "picture" : "file", href: file.url, download: file.name });
+  if (file.picture) {
+    const image = made("img", { src: file.url, alt: file.description || file.name });
+    image.addEventListener("error", () => link.replaceWith(made("span", { className: "file lost", textContent: `${file.name}: ${textOf("page.file_gone")}` })));
+    link.append(image);
+  } else link.textContent = `${file.name} (${sizeText(file.bytes)})`;
   return link;
 }
 
+export function sizeText(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+// A table wider than its message scrolls by itself; a code block says its language and can be copied.
+function decorate(bubble) {
+  for (const table of bubble.querySelectorAll("table")) {
+    const around = made("div", { className: "wide", tabIndex: 0 });
+    around.setAttribute("role", "region");
+    around.setAttribute("aria-label", textOf("page.table"));
+    table.replaceWith(around);
+    around.append(table);
+  }
+  for (const pre of bubble.querySelectorAll("pre")) {
+    const language = made("span", { className: "language" });
+    language.dataset.name = pre.dataset.language || "";
+    const head = made("div", { className: "head" }, language, action("copy", textOf("page.copy_code"), (button) => copy(pre.textContent, button)));
+    const around = made("div", { className: "code" });
+    pre.replaceWith(around);
+    pre.setAttribute("role", "region");
+    pre.setAttribute("aria-label", pre.dataset.language ? `${textOf("page.code")}: ${pre.dataset.language}` : textOf("page.code"));
+    around.append(head, pre);
+  }
+}
+
 export class View {
-  constructor({ onPress, title }) {
+  constructor({ onPress, onEdit, onRetry, title }) {
     this.onPress = onPress;
+    this.onEdit = onEdit;
+    this.onRetry = onRetry;
     this.title = title;
     this.items = new Map();
+    this.said = new Map(); // what was told of each finished message
     this.lastDay = "";
     this.typingTimer = null;
     this.waitTimer = null;
@@ -71,16 +159,19 @@ export class View {
     newer.hidden = true;
   }
 
-  show(message) {
+  // `silent`: nobody who listens is told of it, for it is no news.
+  show(message, silent = false) {
     const follow = this.atEnd() || message.type === "said";
     let item = this.items.get(message.id);
     if (!item) {
       item = this.make(message);
       this.items.set(message.id, item);
     }
+    const above = message.below && this.items.get(message.below);
+    if (above && above.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_PRECEDING) above.after(item);
     if (message.type === "deleted") this.fillDeleted(item);
     else if (message.type === "said") this.fillSaid(item, message);
-    else this.fillMessage(item, message);
+    else this.fillMessage(item, message, silent);
     empty.hidden = true;
     if (follow) this.toEnd();
     else newer.hidden = false;
@@ -90,75 +181,97 @@ export class View {
     const at = new Date(message.at || Date.now());
     if (day.format(at) !== this.lastDay) {
       this.lastDay = day.format(at);
-      const line = document.createElement("li");
-      line.className = "day";
-      line.textContent = this.lastDay === day.format(new Date()) ? textOf("page.today") : this.lastDay;
-      log.append(line);
+      const words = this.lastDay === day.format(new Date()) ? textOf("page.today") : this.lastDay;
+      log.append(made("li", { className: "day", textContent: words }));
     }
-    const item = document.createElement("li");
-    item.className = `msg ${message.type === "said" ? "me" : "bot"}`;
+    const item = made("li", { className: `msg ${message.type === "said" ? "me" : "bot"}` });
     item.innerHTML =
       '<span class="unseen"></span><div class="bubble"></div><div class="presses" hidden></div>' +
-      '<div class="meta"><time></time><span class="sign"></span><span class="way"></span></div>';
+      '<div class="meta"><time></time><span class="edited"></span><span class="sign"></span><span class="way"></span><span class="why"></span><span class="acts"></span></div>';
     item.querySelector(".unseen").textContent = message.type === "said" ? `${textOf("page.you")}:` : `${this.title}:`;
     item.querySelector("time").dateTime = at.toISOString();
     item.querySelector("time").textContent = time.format(at);
+    item.querySelector(".acts").append(...this.acts(message));
     log.append(item);
     return item;
   }
 
-  fillSaid(item, message) {
-    item.querySelector(".bubble").textContent = message.text;
-    const [sign, means] = SIGNS[message.sign] || ["", ""];
-    const shown = item.querySelector(".sign");
-    shown.textContent = sign;
-    shown.title = means;
-    shown.setAttribute("role", "img");
-    shown.setAttribute("aria-label", means);
-    const way = item.querySelector(".way");
-    const [mark, words] = message.unsent ? ["◌", textOf("page.way_unsent")] : ["✓", textOf("page.way_sent")];
-    way.textContent = mark;
-    way.title = words;
-    way.setAttribute("role", "img");
-    way.setAttribute("aria-label", words);
+  acts(message) {
+    const { id } = message;
+    const bubble = () => this.items.get(id).querySelector(".bubble");
+    const copying = action("copy", textOf("page.copy"), (button) => copy(bubble().innerText.trim(), button));
+    if (message.type === "said") return [copying, action("edit", textOf("page.edit"), () => this.onEdit(id))];
+    return [copying, action("retry", textOf("page.retry"), () => this.onRetry(id))];
   }
 
-  fillMessage(item, message) {
+  fillSaid(item, message) {
+    item.querySelector(".bubble").textContent = message.text;
+    if (message.files?.length) item.querySelector(".bubble").append(...message.files.map(fileShown));
+    const [sign, means] = SIGNS[message.sign] || ["", ""];
+    named(item.querySelector(".sign"), sign, means);
+    const [mark, words] = message.unsent ? ["◌", textOf("page.way_unsent")] : ["✓", textOf("page.way_sent")];
+    named(item.querySelector(".way"), mark, words);
+    item.querySelector(".why").dataset.words = words;
+    item.classList.toggle("waits", Boolean(message.unsent));
+    item.querySelector(".edited").textContent = message.edited ? textOf("page.edited") : "";
+  }
+
+  fillMessage(item, message, silent) {
     const bubble = item.querySelector(".bubble");
+    const grows = Boolean(message.live || message.waiting);
     if (message.waiting) {
       bubble.innerHTML = '<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span><span class="unseen">…</span>';
     } else {
       bubble.innerHTML = message.html;
+      decorate(bubble);
     }
+    item.classList.toggle("grows", grows);
+    item.classList.toggle("works", Boolean(message.status));
     if (message.files?.length) bubble.append(...message.files.map(fileShown));
-    bubble.setAttribute("aria-busy", String(Boolean(message.live || message.waiting)));
+    bubble.setAttribute("aria-busy", String(grows));
     this.fillButtons(item, message);
     this.type(0);
+    if (!grows) this.tellOnce(message.id, bubble, silent);
+  }
+
+  // An answer is told when it is done, and again only when it says something else: not with each word.
+  tellOnce(id, bubble, silent) {
+    const words = bubble.innerText;
+    if (this.said.get(id) === words) return;
+    this.said.set(id, words);
+    if (!silent) tell(`${this.title}: ${words}`);
   }
 
   fillButtons(item, message) {
     const presses = item.querySelector(".presses");
+    const focused = [...presses.children].indexOf(document.activeElement);
     const buttons = (message.buttons || []).map((button) => {
-      const made = document.createElement("button");
-      made.type = "button";
-      made.className = button.style;
-      made.textContent = button.label;
-      made.addEventListener("click", () => {
-        if (made.getAttribute("aria-disabled") === "true") return;
+      const pressed = made("button", { type: "button", className: button.style, textContent: button.label });
+      pressed.addEventListener("click", () => {
+        if (pressed.getAttribute("aria-disabled") === "true") return;
         for (const one of presses.children) one.setAttribute("aria-disabled", "true");
         setTimeout(() => [...presses.children].forEach((one) => one.removeAttribute("aria-disabled")), 4000);
         this.onPress(message.id, button.data);
       });
-      return made;
+      return pressed;
     });
     presses.replaceChildren(...buttons);
     presses.hidden = buttons.length === 0;
+    if (focused >= 0) (buttons[focused] || scroller).focus();
   }
 
   fillDeleted(item) {
     item.classList.add("gone");
     item.querySelector(".bubble").textContent = textOf("page.deleted");
     item.querySelector(".presses").replaceChildren();
+    item.querySelector(".acts").replaceChildren();
+  }
+
+  // Which of the messages are the last ones: those that can be changed, or asked again.
+  markLast(editable, retryable) {
+    for (const one of log.querySelectorAll(".last")) one.classList.remove("last");
+    this.items.get(editable)?.classList.add("last");
+    this.items.get(retryable)?.classList.add("last");
   }
 
   type(seconds) {
@@ -169,6 +282,7 @@ export class View {
       this.typingTimer = setTimeout(() => this.type(0), seconds * 1000);
       if (follow) this.toEnd();
     }
+    this.onTyping?.(seconds > 0);
   }
 
   // Says once how long to wait, and then counts down in silence: who listens is not told each second.
@@ -177,7 +291,7 @@ export class View {
     busy.hidden = seconds <= 0;
     if (seconds <= 0) return busy.replaceChildren();
     const until = Date.now() + seconds * 1000;
-    const left = document.createElement("b");
+    const left = made("b");
     left.setAttribute("role", "timer");
     left.setAttribute("aria-live", "off");
     const tick = () => {
@@ -193,5 +307,17 @@ export class View {
 
   nothingYet() {
     empty.hidden = this.items.size > 0;
+  }
+}
+
+function named(element, shown, means) {
+  element.textContent = shown;
+  element.title = means;
+  if (shown) {
+    element.setAttribute("role", "img");
+    element.setAttribute("aria-label", means);
+  } else {
+    element.removeAttribute("role");
+    element.removeAttribute("aria-label");
   }
 }

@@ -4,6 +4,7 @@ import os
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
@@ -41,6 +42,20 @@ class Instant(sa.types.TypeDecorator[datetime]):
             return EPOCH + timedelta(microseconds=value)
         except OverflowError:
             return datetime(9999, 12, 31, tzinfo=UTC) if value > 0 else datetime(1, 1, 1, tzinfo=UTC)
+
+
+def partial_index(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:
+    """An index of the rows for which `where` holds, in both databases.
+
+    What PostgreSQL is to know is said when the index is made there: to name it here would import its dialect, 3 MiB
+    and 60 ms, for everybody.
+    """
+    sa.event.listen(sa.Index(name, *columns, sqlite_where=where), "before_create", _say_to_postgresql)
+
+
+def _say_to_postgresql(index: sa.Index, connection: sa.Connection, **_: object) -> None:
+    if connection.dialect.name == "postgresql":
+        index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
 
 
 Sequence64 = sa.BigInteger().with_variant(sa.Integer, "sqlite")

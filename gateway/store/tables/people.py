@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 users = sa.Table(
     "users",
@@ -67,11 +67,10 @@ pairing_requests = sa.Table(
     sa.Index(None, "channel", "account", "sender"),
     sa.Index(None, "channel", "account", "created_at"),
 )
-sa.Index(
+partial_index(
     "ix_pairing_requests_pending",
     pairing_requests.c.expires_at,
-    sqlite_where=pairing_requests.c.state == sa.literal_column("'pending'"),
-    postgresql_where=pairing_requests.c.state == sa.literal_column("'pending'"),
+    where=pairing_requests.c.state == sa.literal_column("'pending'"),
 )
 
 pairing_guesses = sa.Table(

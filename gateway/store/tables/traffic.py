@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 channel_accounts = sa.Table(
     "channel_accounts",
@@ -12,7 +12,7 @@ channel_accounts = sa.Table(
     sa.Column("account", sa.String(64), nullable=False),
     sa.Column("cursor", sa.Text),  # the adapter's own resume point
     sa.Column("last_heard_at", Instant),
-    sa.PrimaryKeyConstraint("channel", "account"),
+    sa.PrimaryKeyConstraint("channel", "account", "tenant_id"),
 )
 
 chats = sa.Table(  # where people who are let in talk to the bot: what a channel reads back after a gap
@@ -26,7 +26,7 @@ chats = sa.Table(  # where people who are let in talk to the bot: what a channel
     sa.Column("direct", sa.Boolean, nullable=False),
     sa.Column("user_id", Id, nullable=False),  # who was heard there last
     sa.Column("heard_at", Instant, nullable=False),  # within an hour: it is not written with every message
-    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread"),
+    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread", "tenant_id"),
     sa.Index(None, "channel", "account", "heard_at"),
 )
 
@@ -42,6 +42,9 @@ groups = sa.Table(  # as operators set them from the chat itself; others are as 
     sa.Column("every_message", sa.Boolean, nullable=False),  # the bot is meant by all that is said
     sa.Column("context", sa.SmallInteger, nullable=False),  # messages said before that it reads
     sa.Column("changed_at", Instant, nullable=False),
+    sa.Column("kept", sa.Text),  # what was said last by who asked for the bot there in vain, the event as JSON
+    sa.Column("kept_of", Id),  # the user who said it
+    sa.Column("kept_at", Instant),
     sa.UniqueConstraint("tenant_id", "channel", "account", "chat"),
 )
 
@@ -69,27 +72,21 @@ inbox = sa.Table(
     sa.Column("done_at", Instant),
     sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
     sa.Column("shard", sa.SmallInteger),  # the session's, see gateway.store.journal.shard_of; None without a session
-    sa.UniqueConstraint("channel", "account", "event_id"),
+    sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
-sa.Index(
-    "ix_inbox_open",
-    inbox.c.session_key,
-    inbox.c.id,
-    sqlite_where=inbox.c.outcome.is_(None),
-    postgresql_where=inbox.c.outcome.is_(None),
-)
+partial_index("ix_inbox_open", inbox.c.session_key, inbox.c.id, where=inbox.c.outcome.is_(None))
 _is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
-sa.Index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, sqlite_where=_is_waiting, postgresql_where=_is_waiting)
+partial_index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, where=_is_waiting)
 _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a turn takes this index
-sa.Index("ix_inbox_claimed", inbox.c.turn_id, sqlite_where=_is_claimed, postgresql_where=_is_claimed)
+partial_index("ix_inbox_claimed", inbox.c.turn_id, where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)
-sa.Index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, sqlite_where=_is_settled, postgresql_where=_is_settled)
+partial_index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, where=_is_settled)
 _is_signed = inbox.c.sign.is_not(None)
-sa.Index("ix_inbox_signed", inbox.c.sign, inbox.c.id, sqlite_where=_is_signed, postgresql_where=_is_signed)
+partial_index("ix_inbox_signed", inbox.c.sign, inbox.c.id, where=_is_signed)
 _is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
-sa.Index(
+partial_index(
     "ix_inbox_read_along", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.outcome, inbox.c.id,
-    sqlite_where=_is_read_along, postgresql_where=_is_read_along,
+    where=_is_read_along,
 )  # fmt: skip
 sa.Index("ix_inbox_message", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.message_id)
 
@@ -128,25 +125,22 @@ outbox = sa.Table(
     sa.Column("locale", sa.String(35)),  # of whoever reads it, for what is said about it
     sa.UniqueConstraint("cause", "part", "op"),
 )
-sa.Index(
-    "ix_outbox_open",
-    outbox.c.lane,
-    outbox.c.id,
-    sqlite_where=outbox.c.state.in_(["ready", "sending"]),
-    postgresql_where=outbox.c.state.in_(["ready", "sending"]),
-)
+partial_index("ix_outbox_open", outbox.c.lane, outbox.c.id, where=outbox.c.state.in_(["ready", "sending"]))
 _is_failed = outbox.c.state.in_(["unknown", "dead"])
-sa.Index("ix_outbox_failed", outbox.c.state, sqlite_where=_is_failed, postgresql_where=_is_failed)
+partial_index("ix_outbox_failed", outbox.c.state, where=_is_failed)
+_is_discarded = outbox.c.state == "discarded"  # few among the many that were sent
+partial_index("ix_outbox_discarded", outbox.c.id, where=_is_discarded)
 _is_over = outbox.c.done_at.is_not(None)
-sa.Index("ix_outbox_over", outbox.c.done_at, sqlite_where=_is_over, postgresql_where=_is_over)
+partial_index("ix_outbox_over", outbox.c.done_at, where=_is_over)
 
 parked_lanes = sa.Table(
     "parked_lanes",
     metadata,
     tenant_column(),
-    sa.Column("lane", sa.String(256), primary_key=True),
+    sa.Column("lane", sa.String(256), nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("parked_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("lane", "tenant_id"),
 )
 
 moved_chats = sa.Table(
@@ -158,7 +152,7 @@ moved_chats = sa.Table(
     sa.Column("old_chat", sa.String(128), nullable=False),
     sa.Column("new_chat", sa.String(128), nullable=False),
     sa.Column("moved_at", Instant, nullable=False),
-    sa.PrimaryKeyConstraint("channel", "account", "old_chat"),
+    sa.PrimaryKeyConstraint("channel", "account", "old_chat", "tenant_id"),
 )
 
 reply_routes = sa.Table(

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 SHARDS = 256
 """Sessions hash to this many shards; it can never change in a living store."""
@@ -70,20 +70,10 @@ turns = sa.Table(
     sa.Column("ended_at", Instant),
     sa.Column("parked_at", Instant),  # None unless it waits for its person's word: nothing of it runs then
 )
-sa.Index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
-    "ix_turns_open",
-    turns.c.end_reason,
-    turns.c.session_id,
-    turns.c.id,
-    sqlite_where=turns.c.end_reason.is_(None),
-    postgresql_where=turns.c.end_reason.is_(None),
+partial_index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
+    "ix_turns_open", turns.c.end_reason, turns.c.session_id, turns.c.id, where=turns.c.end_reason.is_(None)
 )
-sa.Index(
-    "ix_turns_ended",
-    turns.c.ended_at,
-    sqlite_where=turns.c.ended_at.is_not(None),
-    postgresql_where=turns.c.ended_at.is_not(None),
-)
+partial_index("ix_turns_ended", turns.c.ended_at, where=turns.c.ended_at.is_not(None))
 
 model_rests = sa.Table(
     "model_rests",
@@ -159,6 +149,36 @@ usage = sa.Table(
     sa.Column("cost_microusd", sa.BigInteger),  # as it was when it was recorded; NULL: unknown, which is not 0
     sa.UniqueConstraint("turn_id", "step", "discarded"),
     sa.Index(None, "user_id", "at"),
+)
+
+usage_days = sa.Table(  # `usage` summed by UTC day, person and model, in the commit of each call
+    "usage_days",
+    metadata,
+    tenant_column(),
+    sa.Column("day", sa.Integer, nullable=False, index=True),  # days since 1970-01-01 UTC
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("model", sa.String(128), nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger),  # these four NULL: nobody ever counted them
+    sa.Column("output_tokens", sa.BigInteger),
+    sa.Column("cache_read_tokens", sa.BigInteger),
+    sa.Column("cache_write_tokens", sa.BigInteger),
+    sa.Column("discarded", sa.BigInteger, nullable=False),  # calls among them, as are the next and the last
+    sa.Column("estimated", sa.BigInteger, nullable=False),
+    sa.Column("cost_microusd", sa.BigInteger),  # of those whose cost is known; NULL: of none
+    sa.Column("unpriced", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "day", "user_id", "model"),
+)
+
+usage_totals = sa.Table(  # `usage_days` of everybody, of days that are over: kept in batches, so that no row is shared
+    "usage_totals",
+    metadata,
+    tenant_column(),
+    sa.Column("day", sa.Integer, nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),  # in and out
+    sa.Column("cost_microusd", sa.BigInteger),
+    sa.PrimaryKeyConstraint("tenant_id", "day"),
 )
 
 budget_use = sa.Table(  # what is used of each cap, with what is set aside for calls under way

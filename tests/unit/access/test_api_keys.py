@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gateway.access.api_keys import KeyOperations, digest_of, id_of, make_key, opens
+from gateway.access.listing import AccessLists
 from gateway.access.operations import OperationRefused
 from gateway.safety.redaction import REDACTED, Redactor
-from gateway.store import api_keys, people
+from gateway.store import api_keys, people, reports
 from gateway.store.people import Newcomer
 from tests.fakes.spine import quick_store
 
@@ -57,13 +58,13 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     try:
         operations = KeyOperations(store, lambda: NOW)
         made = await operations.create(" my\x1b program ", "chat read", "", "cli")
-        (listed,) = await operations.list_keys()
+        (listed,) = await AccessLists(store, lambda: NOW).list_keys()
         await operations.revoke(str(made["id"]), "cli")
         with pytest.raises(OperationRefused, match="already"):
             await operations.revoke(str(made["id"]), "cli")
-        (revoked,) = await operations.list_keys()
+        (revoked,) = await AccessLists(store, lambda: NOW).list_keys()
         found = await store.read(lambda connection: api_keys.find(connection, str(made["id"])))
-        audit = [row.action for row in await store.read(people.audit_log)]
+        audit = [row.action for row in await store.read(reports.audit_log)]
     finally:
         await store.aclose()
     assert isinstance(listed, dict)
@@ -95,7 +96,7 @@ async def test_a_key_that_makes_no_sense_is_not_made(
         operations = KeyOperations(store, lambda: NOW)
         with pytest.raises(OperationRefused, match=why):
             await operations.create(name, scopes, who, "cli")
-        assert [] == await operations.list_keys()
+        assert [] == await AccessLists(store, lambda: NOW).list_keys()
     finally:
         await store.aclose()
 

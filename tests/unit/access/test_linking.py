@@ -13,8 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gateway.access import linking
 from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
-from gateway.access.operations import block_known, give_role
-from gateway.access.ranks import rank_of
+from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
 from gateway.coach.joining import join_practice, part_practice
 from gateway.coach.tables import PRACTICE_TABLES

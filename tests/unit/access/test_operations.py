@@ -8,14 +8,14 @@ from pydantic import JsonValue
 
 from channels.messages import Address
 from gateway.access import pairing, words
-from gateway.access.calls import access_calls
+from gateway.access.calls import Call, access_calls, list_calls
 from gateway.access.codes import code_of
 from gateway.access.operations import AccessChange, AccessOperations, OperationRefused
-from gateway.access.pairing import Approved, TellCode
+from gateway.access.pairing import TellCode
 from gateway.access.policy import AccessSnapshot
-from gateway.store import people
+from gateway.store import people, reports
 from gateway.store.engine import Store
-from gateway.store.people import Connection, Newcomer
+from gateway.store.people import Connection, Newcomer, Person
 from tests.fakes.people import KEY, NOON, message, minutes
 
 
@@ -30,8 +30,8 @@ class Gateway:
         self.changes: list[AccessChange] = []
         self.operations = AccessOperations(store, KEY, self.say, lambda: self.now, self.changed)
 
-    def say(self, _: Connection, approved: Approved, text: str, cause: str) -> None:
-        self.said.append((approved.address, text, cause))
+    def say(self, _: Connection, __: Person, where: Address, text: str, cause: str) -> None:
+        self.said.append((where, text, cause))
 
     def changed(self, change: AccessChange) -> None:
         self.changes.append(change)
@@ -150,7 +150,7 @@ async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
     owner = str((await gateway.operations.approve_request(first, "cli"))["user"])
     await gateway.operations.deny(second, owner)
     await gateway.operations.block(third, owner)
-    log = await gateway.store.read(people.audit_log)
+    log = await gateway.store.read(reports.audit_log)
     assert [
         ("telegram:1", "pairing_requested"),
         ("telegram:2", "pairing_requested"),
@@ -173,7 +173,7 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
         return [first, pairing.approve_code(connection, KEY, key, "cli", NOON, repeated=True)]
 
     outcomes = await gateway.store.write(twice)
-    assert [True, True] == [isinstance(one, Approved) and one.became_owner for one in outcomes]
+    assert [True, True] == [isinstance(one, pairing.Approved) and one.became_owner for one in outcomes]
 
 
 async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
@@ -210,12 +210,12 @@ async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
 )
 async def test_calls_take_exactly_their_arguments(gateway: Gateway, name: str, arguments: dict[str, JsonValue]) -> None:
     """A22: nobody says over the socket who they are."""
-    assert "the arguments" in await refusal(access_calls(gateway.operations)[name](arguments))
+    assert "the arguments" in await refusal(calls_of(gateway)[name](arguments))
 
 
 async def test_calls_reach_every_operation(gateway: Gateway) -> None:
     """By the names the socket and the CLI use."""
-    calls = access_calls(gateway.operations)
+    calls = calls_of(gateway)
     first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
     waiting = await calls["pairing.list"]({})
     assert isinstance(waiting, list)
@@ -235,3 +235,7 @@ def test_a_person_over_their_bound_is_told_when_to_come_back() -> None:
     """In whole seconds, at least one."""
     assert "about 1 s" in words.too_fast_text("en", 0.2)
     assert "20 mensajes" in words.too_many_text("es", 20)
+
+
+def calls_of(gateway: Gateway) -> dict[str, Call]:
+    return {**list_calls(gateway.operations), **access_calls(gateway.operations)}

@@ -263,7 +263,9 @@ def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> 
     snapshot = AccessSnapshot([replace(ANA, grants=frozenset({"telegram:main", "slack:main"}))])
     snapshot.put(replace(ANA, grants=frozenset({"slack:main"})))
     may = [snapshot.may_command("u-ana", account) for account in ("telegram:main", "slack:main", "api:main")]
-    assert [False, True, True] == may
+    assert [False, True, False] == may
+    restarted = AccessSnapshot([replace(ANA, grants=frozenset({"slack:main"}))])
+    assert [False, True] == [restarted.may_command("u-ana", account) for account in ("telegram:main", "slack:main")]
     snapshot.put(replace(ANA, role="operator", grants=frozenset({"slack:main"})))
     assert snapshot.may_command("u-ana", "telegram:main")
     snapshot.put(ANA)
@@ -271,6 +273,14 @@ def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> 
     snapshot.put(replace(ANA, role="blocked"))
     assert not snapshot.may_command("u-ana", "telegram:main")
     assert not snapshot.may_command("nobody", "telegram:main")
+
+
+def test_whom_the_configuration_let_in_it_lets_in_as_it_is_now() -> None:
+    """By a list, or as an open account; what a person granted holds beside it (A33)."""
+    snapshot = AccessSnapshot([BY_NOBODY, replace(ANA, user_id="u-bea", identities=frozenset({"telegram:7"}))])
+    for rules, expected in ((LISTED, True), (OPEN, True), (groups("open"), True), (AccessConfig(), False)):
+        snapshot.rules = rules
+        assert [expected, True] == [snapshot.may_command(user, "telegram:main") for user in ("u-ana", "u-bea")]
 
 
 def test_who_joined_somebody_is_known_as_them_and_again_as_themselves() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.messages import INBOUND_EVENT, Address, ButtonPressed, InboundMessage, Membership, Sender
+from channels.messages import INBOUND_EVENT, Address, ButtonPressed, CommandInvoked, InboundMessage, Membership, Sender
 from channels.viewers.viewer_frames import (
     MAX_SAID_CHARS,
     BadFrame,
@@ -46,6 +46,27 @@ def test_press_is_a_press():
     event = to_event(read_frame('{"type":"press","id":"12345678","message":"b-1","data":"deny:7"}'), ADA, NOW)
     assert isinstance(event, ButtonPressed)
     assert ("press:abc:12345678", "b-1", "deny:7") == (event.event_id, event.message_id, event.data)
+
+
+def test_change_of_a_message_names_it_until_it_was_answered():
+    """Then it is a message of its own that says what it changes."""
+    raw = '{"type":"edit","id":"12345678","message":"87654321","text":" hi "'
+    change, again = (to_event(read_frame(raw + end), ADA, NOW) for end in ("}", ',"again":true}'))
+    assert isinstance(change, InboundMessage) and isinstance(again, InboundMessage)
+    assert ("edit:abc:12345678", "87654321", "hi", True) == (
+        change.event_id, change.message_id, change.text, change.edited,
+    )  # fmt: skip
+    assert ("12345678", True) == (again.message_id, again.edited)
+
+
+def test_control_is_a_command_of_a_short_list():
+    """No other one, and no words in it but an id."""
+    event = to_event(read_frame('{"type":"do","id":"12345678","name":"sessions","arguments":"0a1b"}'), ADA, NOW)
+    assert isinstance(event, CommandInvoked)
+    assert ("do:abc:12345678", "sessions", "0a1b") == (event.event_id, event.name, event.arguments)
+    for name, words in (("approve", ""), ("stop", "a b")):
+        with pytest.raises(BadFrame):
+            read_frame(json.dumps({"type": "do", "id": "12345678", "name": name, "arguments": words}))
 
 
 def test_other_frames_are_told_apart():

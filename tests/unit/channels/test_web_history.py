@@ -37,6 +37,19 @@ def test_page_that_comes_back_gets_what_changed():
     assert ["id-0", "id-1"] == ids(history.since("c", "another epoch", latest))
 
 
+def test_what_grows_can_be_lowered_below_what_was_said_to_it():
+    """Not behind what was said later still; and nothing is ever lifted."""
+    history = History()
+    history.put("c", said(0))
+    history.put("c", {**said(1), "live": True})
+    history.put("c", said(2))
+    history.put("c", said(3))
+    assert ["id-1"] == history.growing("c")
+    assert "id-2" == history.lower("c", "id-1", "id-2")["below"]
+    assert ["id-0", "id-2", "id-1", "id-3"] == ids(history.since("c", "", 0))
+    assert (None, None) == (history.lower("c", "id-1", "id-0"), history.lower("nobody", "id-1", "id-0"))
+
+
 def test_chats_are_apart():
     """Nobody is shown another's words."""
     history = History()

@@ -76,8 +76,6 @@ def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
 
 def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:
     """The store is opened by the command itself; a wrong code is an error and no traceback."""
-    listed = tenk("pairing", "list", home=tmp_path)
-    assert (0, "Nobody waits.\n") == (listed.returncode, listed.stdout)
     refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr.splitlines()[-1][:7])
     assert "Traceback" not in refused.stderr
@@ -120,16 +118,37 @@ def test_people_are_shown_and_changed_without_a_gateway(tmp_path: Path) -> None:
 def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
     """`tenk users audit` says what was done; what cannot be done is told in a line."""
     tenk("pairing", "block", "telegram:42", home=tmp_path)
-    assert "person_blocked" in tenk("users", "audit", home=tmp_path).stdout
+    tenk("pairing", "block", "telegram:4", home=tmp_path)
+    (changed,) = json.loads(
+        tenk("audit", "--action", "person_blocked", "--about", "telegram:4", "--json", home=tmp_path).stdout
+    )
+    assert ("cli", "telegram:4") == (changed["by"], changed["detail"])
+    assert "Nothing like that was changed.\n" == tenk("audit", "--by", "telegram:4", home=tmp_path).stdout
     refused = tenk("users", "revoke", "telegram:42", "telegram:main", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr[:7])
 
 
-def test_usage_of_nothing_is_said(tmp_path: Path) -> None:
-    """A number of days that makes no sense is a wrong use."""
-    assert "No model was used.\n" == tenk("usage", home=tmp_path).stdout
+LISTS = {
+    "users list": "Nobody has been let in.", "keys list": "There are no keys.", "usage": "No model was used.",
+    "usage --light openai:gpt-5-nano": "No turn was recorded.", "sessions list": "Nobody has said anything yet.",
+}  # fmt: skip
+
+
+def test_lists_are_read_beside_whoever_has_the_home(tmp_path: Path) -> None:
+    """A gateway that hangs, or another command; where nothing ever ran, that is said and nothing is made."""
     assert 2 == tenk("usage", "--days", "0", home=tmp_path).returncode
-    assert "No turn was recorded.\n" == tenk("usage", "--light", "openai:gpt-5-nano", home=tmp_path).stdout
+    before = tenk("users", "list", home=tmp_path)
+    assert (1, True) == (before.returncode, "no gateway has run on this home" in before.stderr)
+    assert not (tmp_path / "var").exists()
+    tenk("db", "upgrade", home=tmp_path)
+    with HomeLock(tmp_path / "var"):
+        shown = {words: tenk(*words.split(), home=tmp_path).stdout for words in LISTS}
+        refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)
+        status = tenk("status", home=tmp_path)
+    assert {words: f"{nothing}\n" for words, nothing in LISTS.items()} == shown
+    assert (1, True) == (refused.returncode, "it does not answer: it starts, stops or hangs" in refused.stderr)
+    assert (3, True) == (status.returncode, "does not answer" in status.stdout)
+    assert not list((tmp_path / "var").glob("*.key"))
 
 
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
@@ -161,7 +180,7 @@ def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:
     for _ in range(2):
         done = tenk("db", "upgrade", home=tmp_path)
         assert (0, "The database is up to date.\n") == (done.returncode, done.stdout)
-    assert '"pairing_requests": 0' in tenk("status", "--json", home=tmp_path).stdout
+    assert '"pairing_requests": {}' in tenk("status", "--json", home=tmp_path).stdout
 
 
 def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ _INTENTS = {
     Act.ASK_DELETE: "delete",
     Act.ASK_EDIT: "edit",
     Intent.HISTORY: "stats",
+    Intent.CHART: "stats",
     Intent.STATS: "stats",
     Intent.SKILLS: "skills",
     Intent.PLAN: "plan",
@@ -127,7 +128,7 @@ def is_right(message: Message, understood: Understood) -> bool:
     if message.kind == "no_write":
         pair = {message.intent, understood.intent}
         return len(pair) == 1 or pair <= _LOOSE or pair <= _TAKING_BACK
-    return not message.entries or message.entries == understood.entries
+    return not message.entries or _sums(message.entries) == _sums(understood.entries)
 
 
 def is_wrong_write(message: Message, understood: Understood) -> bool:
@@ -136,8 +137,16 @@ def is_wrong_write(message: Message, understood: Understood) -> bool:
     if message.intent == "delete" and re.search("last|[uú]ltim", message.text):
         allowed = "undo_last_log"  # the last entry: the one word is as good as the other
     if message.kind == "log" and understood.kind == "log":
-        return message.entries != understood.entries
+        return _sums(message.entries) != _sums(understood.entries)
     return any(name != allowed for name in understood.writes)
+
+
+def _sums(entries: Entries) -> dict[tuple[str, str], int]:
+    """Minutes of each skill on each day: ten in the morning and twenty at night are thirty."""
+    found: dict[tuple[str, str], int] = {}
+    for skill, minutes, day in entries:
+        found[skill, day] = found.get((skill, day), 0) + minutes
+    return found
 
 
 def _intent(task: Task) -> str:

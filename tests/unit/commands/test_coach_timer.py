@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from agent.coach.changes import LogPractice, SaveWeeklyPlan, SetWeeklyGoal
 from gateway.coach.tables import metadata
-from gateway.store.people import audit_log
+from gateway.store.reports import audit_log
 from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
 from tests.unit.commands.test_coach import answer
 

@@ -7,7 +7,7 @@ import pytest
 
 from channels.messages import Address, Rendered
 from gateway.delivery.dead_letters import DeadLetters, NoSuchPart, PartNotFailed
-from gateway.store import outbox, people, reports
+from gateway.store import outbox, reports
 from gateway.store.engine import Connection, reading
 from gateway.store.outbox import Action, OutboxPart
 from tests.fakes.fresh_database import QuickStore
@@ -44,7 +44,7 @@ async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickSt
     lines = {line.id: line for line in await store.read(lambda c: reports.outbox_lines(c, "default", 10))}
     assert [("ready", False), ("ready", True)] == [(lines[id_].state, lines[id_].maybe_doubled) for id_ in (1, 2)]
     assert [CHAT, CHAT] == woken
-    audit = await store.read(people.audit_log)
+    audit = await store.read(reports.audit_log)
     assert [("outbox_retried", "outbox:2"), ("outbox_retried", "outbox:1")] == [
         (row.action, row.subject) for row in audit
     ]
@@ -67,7 +67,7 @@ async def test_what_did_not_fail_stays_as_it_is(store: QuickStore, id_: int, why
         with pytest.raises(PartNotFailed, match=r"part") as refused:
             await change("default", id_, "cli")
         assert why in str(refused.value)
-    assert [] == await store.read(people.audit_log)
+    assert [] == await store.read(reports.audit_log)
 
 
 @pytest.mark.parametrize(("tenant", "id_"), [("default", 99), ("default", 2**70), ("another", 1)])

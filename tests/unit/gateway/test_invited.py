@@ -44,7 +44,7 @@ async def test_an_invitation_holds_once(door: Door) -> None:
     (told,) = await door.told("8")
     assert told.startswith("That invitation does not hold")
     assert codes.BULLETS in told
-    assert ["used"] == [one["state"] for one in await door.inviting.list_invites()]
+    assert ["used"] == [one["state"] for one in await door.operator.list_invites()]
 
 
 async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: Door) -> None:
@@ -58,9 +58,9 @@ async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: D
 async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     """A37, A47: to the moment, and no clock set back revives it."""
     first, second = [await door.invite(Terms(valid=minutes(60))) for _ in range(2)]
-    earlier = {invite["invite"] for invite in await door.inviting.list_invites()}
+    earlier = {invite["invite"] for invite in await door.operator.list_invites()}
     third = await door.invite(Terms(valid=minutes(60)))
-    (newest,) = {invite["invite"] for invite in await door.inviting.list_invites()} - earlier
+    (newest,) = {invite["invite"] for invite in await door.operator.list_invites()} - earlier
     await door.inviting.revoke(str(newest)[-8:], "cli")
     await door.say(third, "7")
     door.spine.later(minutes=59.9)
@@ -71,7 +71,7 @@ async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     door.spine.later(minutes=-30)
     await door.say(second, "10")
     assert ["sim:8"] == [sender for n in (7, 8, 9, 10) if door.snapshot.find("default", sender := f"sim:{n}")]
-    assert {"revoked", "expired", "used"} == {invite["state"] for invite in await door.inviting.list_invites()}
+    assert {"revoked", "expired", "used"} == {invite["state"] for invite in await door.operator.list_invites()}
 
 
 async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:

@@ -111,12 +111,51 @@ async def test_a_foreign_host_header_is_refused(host: str) -> None:
         assert 403 == (await get(f"{url}/healthz", Host=host))[0]
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8080", "bot.internal"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8080", "bot.internal", "bot.example.com"]
+)
 async def test_our_own_names_are_served(host: str) -> None:
     """Addresses, localhost and the configured names are ours."""
-    config = HttpConfig(listen="127.0.0.1:0", allowed_hosts=("Bot.internal",))
+    config = HttpConfig(listen="127.0.0.1:0", allowed_hosts=("Bot.internal",), public_url="https://BOT.example.com/")
     async with serving(config, Parts()) as url:
         assert 200 == (await get(f"{url}/healthz", Host=host))[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("http://bot.example.com", "is not https"),
+        ("https://bot.example.com/tenk", "behind the name"),
+        ("https://bot.example.com?x=1", "behind the name"),
+        ("https://me:pw@bot.example.com", "is no address of a server"),
+        ("https://bot.example.com:http", "is no address"),
+        ("https://[::1", "is no address"),
+        ("https://bot example.com", "is no address of a server"),
+        ("bot.example.com", "is no address of a server"),
+        ("javascript:alert(1)", "is no address of a server"),
+        ("", "is no address of a server"),
+    ],
+)
+def test_a_public_address_that_links_cannot_begin_with_is_refused(given: str, why: str) -> None:
+    """A name without a path, by https unless only this machine comes by it."""
+    with pytest.raises(ValidationError, match=why):
+        HttpConfig(public_url=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "root"),
+    [
+        ("https://Bot.Example.com/", "https://bot.example.com"),
+        (" https://bot.example.com:8443 ", "https://bot.example.com:8443"),
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+    ],
+)
+def test_links_begin_with_the_public_address(given: str, root: str) -> None:
+    """Whatever the port that is listened on; without one, with that."""
+    server = HttpServer(HttpConfig(public_url=given), Parts(), Mounts(Loaded()))
+    assert (f"{root}/", "http://127.0.0.1:8080/") == (server.public_url, server.url)
+    assert "http://127.0.0.1:8080/" == HttpServer(HttpConfig(), Parts(), Mounts(Loaded())).public_url
 
 
 async def test_a_port_in_use_is_named_with_its_variable() -> None:

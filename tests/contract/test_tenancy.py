@@ -1,0 +1,195 @@
+"""A tenant's part of a store: no statement in it meets another's rows, whatever it forgot to say (S3)."""
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store import inbox as rows
+from gateway.store.agent_tables import bring_up
+from gateway.store.dialect import HotStatement
+from gateway.store.engine import Store
+from gateway.store.tables.people import audit, users
+from gateway.store.tables.traffic import inbox, parked_lanes
+from gateway.store.tenancy import EVERYBODY, SETTING
+from tests.contract.statements import TABLES, unfiltered
+from tests.fakes.fresh_database import copy_fresh
+from tests.fakes.people import NOON
+from tests.fakes.postgres import PostgresServer
+
+OF_NOBODY = {
+    "shards": "the machine's: who works on what",
+    "model_rests": "the models', which are the installation's; by a mark of the key",
+    "alerts": "troubles of the installation",
+    "pairing_guesses": "bounds whoever approves, over all tenants: more of them give no more guesses",
+    "budget_holds": "what is set aside of the caps that stand in budget_use; a number by a random id",
+}
+"""Tables without a tenant, each with its reason."""
+
+OUR_OWN_IDS = frozenset(
+    {"id", "user_id", "session_id", "turn_id", "link_id", "inbox_id", "call_key", "cause", "work", "effect_key"}
+    | {"state_hash", "code_mac"}
+)
+"""What the gateway makes itself and never twice, or takes from such: a key that begins so can be but one tenant's."""
+
+
+def add(tenant: str, subject: str, connection: sa.Connection) -> None:
+    """A row of a tenant's."""
+    values = {"tenant_id": tenant, "at": NOON, "actor": "cli", "action": "noted", "subject": subject, "detail": ""}
+    connection.execute(audit.insert(), values)
+
+
+def subjects(connection: sa.Connection) -> Sequence[str]:
+    """All of the log, asked without a filter."""
+    return connection.execute(sa.select(audit.c.subject).order_by(audit.c.id)).scalars().all()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """A store with two tenants' rows; on PostgreSQL of a role that policies hold for."""
+    url = f"sqlite:///{tmp_path / 'tenk.db'}"
+    if request.param == "sqlite":
+        await copy_fresh(tmp_path / "tenk.db")
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        url = await server.create_owned()
+    store = await Store.open(url)
+    for tenant in ("acme", "bell"):
+        await store.of(tenant).write(lambda connection, tenant=tenant: add(tenant, tenant, connection))
+    yield store
+    await store.aclose()
+
+
+async def test_what_is_asked_without_a_filter_is_answered_with_ones_own(shared: Store) -> None:
+    """Reads and writes alike; the whole store sees both, and one part does not change the other's sight."""
+    acme, bell = shared.of("acme"), shared.of("bell")
+    assert (["acme"], ["bell"], ["acme", "bell"]) == tuple([await part.read(subjects) for part in (acme, bell, shared)])
+    assert 1 == await acme.write(lambda c: c.execute(sa.update(audit).values(detail="seen")).rowcount)
+    assert 1 == await bell.write(lambda c: c.execute(sa.delete(audit)).rowcount)
+    assert ["acme"] == await shared.read(subjects)
+
+
+async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:
+    """Each table of each part of a statement; where an outer join finds nothing of one's own, its row stays."""
+    other = audit.alias("other")
+    left = sa.select(audit.c.subject, other.c.subject).outerjoin_from(audit, other, other.c.id != audit.c.id)
+    inside = sa.select(users.c.id).where(sa.exists().where(audit.c.subject == "bell"))
+    both = sa.union_all(sa.select(audit.c.subject), sa.select(other.c.subject))
+    counted = sa.select(sa.select(sa.func.count()).select_from(audit).scalar_subquery())
+
+    def ask(connection: sa.Connection) -> list[object]:
+        first = [tuple(row) for row in connection.execute(left)]
+        return [first, *(connection.execute(query).scalars().all() for query in (inside, both, counted))]
+
+    first, *others = await shared.of("acme").read(ask)
+    assert "bell" not in str(first)
+    assert [[], ["acme", "acme"], [1]] == others
+    of_lanes = sa.select(audit.c.subject).outerjoin(parked_lanes, parked_lanes.c.lane == audit.c.subject)
+    assert ["acme"] == await shared.of("acme").read(lambda c: c.execute(of_lanes).scalars().all())
+
+
+async def test_hot_statements_have_it(shared: Store) -> None:
+    """By the driver's way as by SQLAlchemy's, each in turn."""
+    found = HotStatement(sa.select(audit.c.subject).where(audit.c.action == sa.bindparam("b_action")))
+
+    def ask(connection: sa.Connection) -> list[object]:
+        return [row[0] for row in found.rows(connection, {"b_action": "noted"})]
+
+    for part, expected in (("acme", ["acme"]), (None, ["acme", "bell"]), ("bell", ["bell"]), ("nobody", [])):
+        assert expected == await shared.of(part).write(ask)
+
+
+async def test_jobs_of_one_commit_see_each_their_own(shared: Store) -> None:
+    """A group is one transaction: what one job sees is not what the next one does."""
+    parts = (shared.of("acme"), shared, shared.of("bell"), shared.of("bell"), shared.of("acme"))
+    begun = [part.write(subjects) for part in parts]
+    assert [["acme"], ["acme", "bell"], ["bell"], ["bell"], ["acme"]] == [await answer for answer in begun]
+
+
+async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> None:
+    """A40s: the numbers of rows are guessed easily; a press, a command or a program may name any."""
+
+    def admit(connection: sa.Connection) -> int:
+        values = {
+            "tenant_id": "bell", "channel": "sim", "account": "bell", "event_id": "1", "kind": "message", "chat": "c",
+            "sender": "sim:1", "payload": "secret of bell", "received_at": NOON, "admitted_at": NOON, "attempts": 0,
+        }  # fmt: skip
+        return int(connection.execute(inbox.insert().returning(inbox.c.id), values).scalar_one())
+
+    id_ = await shared.of("bell").write(admit)
+    settle = lambda connection: rows.settle(connection, id_, rows.Outcome.CLEARED, NOON)  # noqa: E731  asked twice
+    assert not await shared.of("acme").write(settle)
+    assert await shared.of("bell").write(settle)
+
+
+async def test_behind_it_stand_policies_which_raw_sql_does_not_pass(postgres: PostgresServer) -> None:
+    """A query by hand sees what its setting names; without one, or with nothing written, nothing at all; nor may it
+    write a row of another's. The owner of the tables is held, too.
+    """
+    url = await postgres.create_owned()
+    store = await Store.open(url)
+    await store.write(lambda connection: bring_up(connection, "coach", PRACTICE_TABLES))
+    for tenant in ("acme", "bell"):
+        await store.write(lambda connection, tenant=tenant: add(tenant, tenant, connection))
+    await store.aclose()
+    connection = await asyncpg.connect(url)
+    count = "SELECT count(*) FROM audit"
+    try:
+        seen = {}
+        for whose in ("acme", "nobody", EVERYBODY):
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL {SETTING} = '{whose}'")
+                seen[whose] = await connection.fetchval(count)
+        async with connection.transaction():
+            await connection.execute(f"SET LOCAL {SETTING} = 'acme'")
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute("UPDATE audit SET tenant_id = 'bell'")
+        assert {"acme": 1, "nobody": 0, EVERYBODY: 2} == seen
+        assert 0 == await connection.fetchval(count)
+        walled = await connection.fetch("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")
+    finally:
+        await connection.close()
+    assert {table.name for table in TABLES if "tenant_id" in table.c} == {row["relname"] for row in walled}
+
+
+def test_every_table_is_a_tenants_or_says_why_not() -> None:
+    """A table that forgot its tenant would be everybody's."""
+    assert set(OF_NOBODY) == {table.name for table in TABLES if "tenant_id" not in table.c}
+    assert [] == [table.name for table in TABLES if "tenant_id" in table.c and table.c.tenant_id.nullable]
+
+
+def test_what_is_unique_is_so_within_a_tenant() -> None:
+    """A key holds the tenant, or begins with what the gateway made itself."""
+    keys = [
+        (table.name, [column.name for column in key.columns])
+        for table in TABLES
+        if "tenant_id" in table.c
+        for key in table.constraints
+        if isinstance(key, sa.PrimaryKeyConstraint | sa.UniqueConstraint)
+    ]
+    assert [] == [key for key in keys if "tenant_id" not in key[1] and key[1][0] not in OUR_OWN_IDS]
+    assert [] == [index for table in TABLES for index in table.indexes if index.unique]
+
+
+def test_every_hot_statement_has_the_filter() -> None:
+    """The others are read as they are executed, in all of these tests: `tests.contract.statements`."""
+    modules = [
+        module for name, module in list(sys.modules.items()) if name.startswith(("gateway.store", "gateway.coach"))
+    ]
+    hot = {id(each): each for module in modules for each in vars(module).values() if isinstance(each, HotStatement)}
+    assert len(hot) > 10
+    for statement in hot.values():
+        for dialect in (sqlite.dialect(), postgresql.dialect()):
+            spelled = statement._spell(dialect.name)  # noqa: SLF001  what it is on this dialect
+            assert [] == unfiltered(spelled, dialect)
+
+
+def test_a_statement_without_it_would_be_seen() -> None:
+    """What is written as text by hand is not compiled from tables."""
+    assert ["audit"] == unfiltered(sa.text("SELECT 1 FROM audit"), sqlite.dialect())
+    assert [] == unfiltered(sa.select(audit), sqlite.dialect())

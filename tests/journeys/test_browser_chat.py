@@ -1,0 +1,195 @@
+"""The chat page as people know such pages: sending, steering, stopping, changing, copying, and being cut off."""
+
+from channels.base import Sign
+from channels.markdown.parse import parse
+from channels.messages import InboundMessage, Rendered
+from tests.fakes.browser import Page
+from tests.journeys.browsing import ANSWER, BOT, IN_CHROMIUM, LAST, ONLINE, GatewayProcess, alone, chat_of, let_in, part
+
+pytestmark = IN_CHROMIUM
+
+LINES = "[...document.querySelectorAll('.msg .bubble')].map((one) => one.innerText)"
+"""The conversation from top to bottom."""
+
+SAID = "[...document.querySelectorAll('.msg.me .bubble')].map((one) => one.innerText)"
+
+
+async def test_enter_sends_on_a_phone_too_and_with_shift_begins_a_line(page: Page):
+    """The key of a phone says "send", and it does."""
+    async with alone() as (_, sink, url):
+        for phone in (False, True):
+            await page.look(390, 844, phone=phone)
+            await page.go(url)
+            await page.until(ONLINE)
+            await page.value("document.getElementById('text').focus()")
+            await page.type("one")
+            await page.press("Enter", shift=True)
+            await page.type("two")
+            assert "one\ntwo" == await page.value("document.getElementById('text').value")
+            await page.press("Enter")
+            await page.until(f"{SAID}.at(-1) === 'one\\ntwo'")
+            assert "" == await page.value("document.getElementById('text').value")
+            assert "send" == await page.value("document.getElementById('text').enterKeyHint")
+        await sink.until(lambda: 2 == sum(isinstance(event, InboundMessage) for event in sink.events))
+        assert ["one\ntwo"] * 2 == [event.text for event in sink.events if isinstance(event, InboundMessage)]
+        assert [] == page.complaints
+
+
+async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
+    """Also after a reload, and in a page that was not there."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        shown = await channel.send(part(address.chat, channel.renderer.plain("…"), "k1"))
+        await channel.edit(part(address.chat, Rendered("You pract …"), ""), shown.platform_id)
+        await page.say("in hours, please")
+        await sink.until(lambda: getattr(sink.events[-1], "text", "") == "in hours, please")
+        steering = sink.events[-1].message_id
+        await channel.react(address, steering, Sign.STEERED)
+        await channel.edit(part(address.chat, Rendered("You practised 3 h …"), ""), shown.platform_id)
+        expected = ["hello", "in hours, please", "You practised 3 h."]
+        await channel.edit(part(address.chat, Rendered("You practised 3 h."), "k1"), shown.platform_id)
+        await page.until(f"{LAST} === 'You practised 3 h.'")
+        assert expected == await page.value(LINES)
+        await page.call("Page.reload")
+        await page.until(ONLINE)
+        assert expected == await page.value(LINES)
+        await page.value("sessionStorage.clear(); 1")
+        await page.call("Page.navigate", url="about:blank")
+        await page.go(url)
+        await page.until(f"{LINES}.length === 3")
+        assert expected == await page.value(LINES)
+        assert [] == page.complaints
+
+
+async def test_what_is_written_offline_is_kept_said_to_wait_and_sent_once(page: Page):
+    """Also when the tab is closed meanwhile: another one of the browser sends it."""
+    async with alone() as (channel, sink, url):
+        await chat_of(page, sink, url)
+        await page.offline()
+        await channel.aclose()
+        await page.until("!document.getElementById('away').hidden")
+        assert "You are offline" in await page.value("document.getElementById('away').textContent")
+        await page.say("first")
+        await page.say("second")
+        assert ["◌", "◌"] == await page.value(
+            "[...document.querySelectorAll('.waits .way')].map((one) => one.textContent)"
+        )
+        await page.value("sessionStorage.clear(); 1")
+        await page.offline(False)
+        await page.call("Page.navigate", url="about:blank")
+        await page.go(url)
+        await page.until(f"{SAID}.includes('second')")
+        await page.until("document.querySelectorAll('.waits').length === 0 && document.getElementById('away').hidden")
+        texts = [event.text for event in sink.events if isinstance(event, InboundMessage)]
+        assert ["hello", "first", "second"] == texts
+        assert None is await page.value("Object.keys(localStorage).find((key) => key.endsWith(':unsent')) || null")
+
+
+async def test_page_says_when_the_gateway_cannot_be_reached(page: Page, gateway: GatewayProcess):
+    """It is not the person who is offline; what was written is answered when the gateway is back."""
+    await let_in(page, gateway)
+    gateway.end()
+    await page.until("document.getElementById('away').textContent.includes('TenK Coach cannot be reached')")
+    await page.say("/log 45m guitar")
+    assert "not sent yet" in await page.value("document.querySelector('.waits .way').ariaLabel")
+    gateway.start()
+    await page.until(f"{ONLINE} && document.getElementById('away').hidden")
+    await page.until(f"{LAST}.includes('45 min')")
+    assert 1 == await page.value(f"{BOT}.filter((one) => one.includes('45 min')).length")
+
+
+async def test_answer_can_be_stopped_and_asked_again(page: Page, gateway: GatewayProcess):
+    """The button is there while something runs; neither control puts a command into the person's mouth."""
+    await let_in(page, gateway)
+    assert await page.value("document.getElementById('stop').hidden")
+    await page.say("plan my week")
+    await page.until(f"!document.getElementById('stop').hidden && {LAST}.length > 30")
+    await page.value("document.getElementById('stop').click()")
+    await page.until(f"{LAST}.includes('Stopped')")
+    await page.until("document.getElementById('stop').hidden && !document.getElementById('send').hidden")
+    said = await page.value(SAID)
+    await page.value("document.querySelector('.last .act.retry').click()")
+    await page.until(f"{LAST}.includes('begin small') && !{LAST}.endsWith('…')")
+    assert said == await page.value(SAID)
+    assert [] == page.complaints
+
+
+async def test_last_message_is_changed(page: Page):
+    """What waits to be sent changes where it is, what is being answered too; what was answered is asked anew."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        original = sink.events[-1].message_id
+        await page.press("ArrowUp")
+        assert "hello" == await page.value("document.getElementById('text').value")
+        await page.type(", coach")
+        await page.press("Enter")
+        await sink.until(lambda: getattr(sink.events[-1], "edited", False))
+        assert (original, "hello, coach") == (sink.events[-1].message_id, sink.events[-1].text)
+        await page.until(f"JSON.stringify({SAID}) === '[\"hello, coach\"]'")
+        assert "edited" == await page.value("document.querySelector('.me .edited').textContent")
+        await channel.send(part(address.chat, Rendered("Hello!"), "k1"))
+        await page.until(f"{LAST} === 'Hello!'")
+        await page.type("half a sentence")
+        await page.value("document.querySelector('.me.last .act.edit').click()")
+        await page.press("Escape")
+        assert "half a sentence" == await page.value("document.getElementById('text').value")
+        await page.value("document.querySelector('.me.last .act.edit').click()")
+        await page.value("document.getElementById('text').value = 'hello again'")
+        await page.press("Enter")
+        await sink.until(lambda: getattr(sink.events[-1], "text", "") == "hello again")
+        assert sink.events[-1].edited
+        assert original != sink.events[-1].message_id
+        assert ["hello, coach", "Hello!", "hello again"] == await page.value(LINES)
+        assert "half a sentence" == await page.value("document.getElementById('text').value")
+        await page.value("document.getElementById('text').value = ''; document.getElementById('text').focus()")
+        await page.offline()
+        await channel.aclose()
+        await page.until("!document.getElementById('away').hidden")
+        await page.say("wait")
+        await page.press("ArrowUp")
+        await page.type(" for me")
+        await page.press("Enter")
+        await page.offline(False)
+        await page.until("document.querySelectorAll('.waits').length === 0")
+        assert ["wait for me"] == [event.text for event in sink.events[-1:]]
+
+
+async def test_answers_and_code_are_copied(page: Page):
+    """As they read, without the words of the controls."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        origin = url.rstrip("/")
+        await page.call("Browser.grantPermissions", origin=origin, permissions=["clipboardReadWrite"])
+        await channel.send(part(address.chat, channel.renderer.render(parse(ANSWER)), "k1"))
+        await page.until("document.querySelector('.bot .code') !== null")
+        await page.value("document.querySelector('.code .act.copy').click()")
+        await page.until("document.querySelector('.code .act.copy').ariaLabel === 'Copied'")
+        code = await page.value("navigator.clipboard.readText()")
+        assert "def next_tempo(bpm: int) -> int:\n    return bpm + 4" == code.strip()
+        await page.value("document.querySelector('.bot .meta .act.copy').click()")
+        await page.until("document.querySelector('.bot .meta .act.copy').ariaLabel === 'Copied'")
+        copied = await page.value("navigator.clipboard.readText()")
+        assert "You practised 3 h 20 min, on five of seven days." in copied
+        assert "Copy" not in copied
+        assert [] == page.complaints
+
+
+async def test_an_answer_is_told_to_who_listens_once(page: Page):
+    """Not with each word as it grows, not again after a reload; what a tool does is shown, not told."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        told = "[...document.querySelectorAll('#told p')].map((one) => one.textContent)"
+        shown = await channel.send(part(address.chat, channel.renderer.plain("…"), "k1"))
+        status = part(address.chat, Rendered("Looking at your week"), "", unfinished=True, is_status=True)
+        await channel.edit(status, shown.platform_id)
+        await page.until("document.querySelector('.works')?.innerText.includes('Looking at your week')")
+        for words in ("You …", "You practised …"):
+            await channel.edit(part(address.chat, Rendered(words), ""), shown.platform_id)
+        assert [] == await page.value(told)
+        await channel.edit(part(address.chat, Rendered("You practised 3 h."), "k1"), shown.platform_id)
+        await page.until(f"{told}.length === 1")
+        await channel.edit(part(address.chat, Rendered("You practised 3 h."), "k2"), shown.platform_id)
+        assert ["TenK Coach: You practised 3 h."] == await page.value(told)
+        await page.call("Page.reload")
+        await page.until(f"{ONLINE} && {LAST} === 'You practised 3 h.'")
+        assert [] == await page.value(told)

@@ -1,0 +1,115 @@
+"""What everybody may do once links are undone, whoever undoes them: nobody comes out above what they were."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.access import linking
+from gateway.access.codes import code_of
+from gateway.access.linking import Linked, LinkWhy
+from gateway.access.ranks import block_known, give_role
+from gateway.access.roles import Role
+from gateway.store import erasure, people
+from gateway.store.erasure import Extent
+from gateway.store.people import Newcomer, Person
+from gateway.store.reports import audit_log
+from tests.fakes.linked import side_of
+from tests.fakes.people import KEY, NOON, database
+
+
+@pytest.fixture
+def connection() -> Iterator[sa.Connection]:
+    """A fresh database."""
+    with database() as opened:
+        yield opened
+
+
+def enrol(connection: sa.Connection, sender: str, role: Role) -> Person:
+    """Somebody who is let in."""
+    return people.enrol(connection, Newcomer("default", sender, "", sender, role, "cli"), NOON)
+
+
+def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
+    """Both say so; the link's id."""
+    made = linking.offer(connection, "default", side_of(stays, min(stays.identities)), NOON)
+    linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, min(joins.identities)), NOON)
+    linking.agree(connection, made.id, joins.user_id, NOON)
+    assert isinstance(linking.connect(connection, made.id, stays.user_id, NOON, lambda *_: None), Linked)
+    return made.id
+
+
+def undo(connection: sa.Connection, link_id: str, by: str) -> Linked | LinkWhy:
+    """Somebody undoes it."""
+    return linking.undo(connection, link_id, by, NOON, lambda *_: None)
+
+
+def role_of(connection: sa.Connection, sender: str) -> str:
+    """What they are now."""
+    person = people.find_sender(connection, "default", sender)
+    assert person is not None
+    return person.role
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_whoever_is_still_linked_does_not_rise_with_the_one_they_joined(connection: sa.Connection, first: int) -> None:
+    """An operator whom two members joined, and one left: the other is no operator by that; both gone, they are."""
+    enrol(connection, "web:9", Role.OWNER)
+    operator = enrol(connection, "telegram:1", Role.OPERATOR)
+    held = [link(connection, operator, enrol(connection, f"discord:{number}", Role.MEMBER)) for number in (2, 3)]
+    undo(connection, held[first], operator.user_id)
+    assert ["member"] * 3 == [role_of(connection, who) for who in ("telegram:1", "discord:2", "discord:3")]
+    undo(connection, held[1 - first], operator.user_id)
+    assert ["operator", "member", "member"] == [
+        role_of(connection, who) for who in ("telegram:1", "discord:2", "discord:3")
+    ]
+
+
+def test_what_an_owner_decided_meanwhile_outlives_the_link(connection: sa.Connection) -> None:
+    """Blocked and let in again as a member, or called a member once more: no link gives back more than that."""
+    owner = enrol(connection, "web:9", Role.OWNER)
+    for number, is_blocked in enumerate((True, False)):
+        stays = enrol(connection, f"telegram:{number}", Role.MEMBER)
+        held = link(connection, stays, enrol(connection, f"discord:{number}", Role.OPERATOR))
+        if is_blocked:
+            block_known(connection, "default", f"discord:{number}", "", owner.user_id, NOON)
+        assert isinstance(give_role(connection, stays.user_id, Role.MEMBER, owner.user_id, NOON), Person)
+        undo(connection, held, stays.user_id)
+        assert ["member", "member"] == [role_of(connection, f"{where}:{number}") for where in ("telegram", "discord")]
+
+
+def test_what_a_second_link_lowered_is_nobodys_decision(connection: sa.Connection) -> None:
+    """Two operators are one, a member joins them: who leaves is an operator again."""
+    enrol(connection, "web:9", Role.OWNER)
+    stays = enrol(connection, "telegram:1", Role.OPERATOR)
+    first = link(connection, stays, enrol(connection, "discord:2", Role.OPERATOR))
+    link(connection, stays, enrol(connection, "discord:3", Role.MEMBER))
+    undo(connection, first, stays.user_id)
+    assert ["operator", "member", "member"] == [
+        role_of(connection, who) for who in ("discord:2", "telegram:1", "discord:3")
+    ]
+
+
+def test_an_operator_undoes_a_link_of_those_below_them(connection: sa.Connection) -> None:
+    """Nobody else's, none of an owner's, and the audit names who did it; a block holds for both that come of it."""
+    owner, operator = enrol(connection, "web:9", Role.OWNER), enrol(connection, "web:8", Role.OPERATOR)
+    member, stays = enrol(connection, "web:7", Role.MEMBER), enrol(connection, "telegram:1", Role.MEMBER)
+    held = link(connection, stays, enrol(connection, "discord:2", Role.MEMBER))
+    assert LinkWhy.NOTHING is undo(connection, held, member.user_id)
+    block_known(connection, "default", "discord:2", "", operator.user_id, NOON)
+    assert isinstance(undo(connection, held, operator.user_id), Linked)
+    assert ["blocked", "blocked"] == [role_of(connection, who) for who in ("telegram:1", "discord:2")]
+    told = next(row for row in audit_log(connection) if row.action == "people_unlinked")
+    assert (operator.user_id, stays.user_id, "discord:2") == (told.actor, told.subject, told.detail)
+    of_owner = link(connection, owner, enrol(connection, "discord:4", Role.MEMBER))
+    assert LinkWhy.NOTHING is undo(connection, of_owner, operator.user_id)
+    assert isinstance(undo(connection, of_owner, "cli"), Linked)
+
+
+def test_two_owners_cannot_both_be_forgotten(connection: sa.Connection) -> None:
+    """Who is being forgotten is an owner no more, although their row is there until all of theirs is gone."""
+    both = [enrol(connection, f"telegram:{number}", Role.OWNER) for number in (1, 2)]
+    assert not people.is_only_owner(connection, both[0])
+    erasure.ask(connection, both[0], Extent.EVERYTHING, 0, NOON, NOON, lambda *_: "mark")
+    assert people.is_only_owner(connection, both[1])
+    assert not isinstance(give_role(connection, both[1].user_id, Role.MEMBER, "cli", NOON), Person)
