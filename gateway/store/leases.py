@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
 
 from agent.errors import Fenced
 from gateway.store import crashes
@@ -244,7 +243,7 @@ def waiting_in(connection: sa.Connection, owned: Collection[int], known: Collect
 
     Never by the newest id that was seen: what several processes commit is not seen in the order of the ids.
     """
-    unknown = inbox.c.id != sa.all_(sa.literal(list(known), ARRAY(sa.BigInteger)))
+    unknown = inbox.c.id != sa.all_(sa.literal(list(known), sa.ARRAY(sa.BigInteger)))
     return waiting(connection, 0, limit, None, inbox.c.shard.in_(owned), unknown)
 
 
@@ -266,6 +265,6 @@ def waiting_by_age(connection: sa.Connection) -> dict[str, int]:
 
 def still_waiting(connection: sa.Connection, ids: Collection[int]) -> set[int]:
     """Those of these rows that no turn has claimed, and that have no outcome."""
-    known = inbox.c.id == sa.any_(sa.literal(list(ids), ARRAY(sa.BigInteger)))
+    known = inbox.c.id == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger)))
     query = sa.select(inbox.c.id).where(known, inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None))
     return set(connection.execute(query).scalars())
