@@ -45,6 +45,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, judge_of, make_web, model_of
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer, Handler
@@ -376,7 +377,8 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        records, texts = StoredRecords(self._store, self._product.name), self._product.catalogue
+        web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 

@@ -183,6 +183,7 @@ EXCUSED: dict[str, str] = {
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
     "gateway.inbound.admission": "loops over the events of one batch",
     "gateway.inbound.intake": "loops over the events of one batch",
+    "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
     "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
