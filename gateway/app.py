@@ -6,7 +6,7 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 import asyncio
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -70,7 +70,7 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.presence import Presence, PresenceDeps, open_presence
+from gateway.presence import Presence, PresenceDeps, open_presence, wait_until_idle
 from gateway.product import in_force, load_product, load_tools
 from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import Budgets, BudgetWatch
@@ -83,8 +83,6 @@ from gateway.supervision import Faults, Run, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
-
-DRAIN_LOOK_S = 0.05
 
 
 def utc_now() -> datetime:
@@ -380,18 +378,6 @@ class Gateway:
         records, texts = StoredRecords(self._store, self._product.name), self._product.catalogue
         web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
-
-
-async def wait_until_idle(
-    works_before: Callable[[datetime], bool],
-    clock: Callable[[], datetime],
-    limit: timedelta,
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> None:
-    """Wait until nothing can move any more within the limit, which counts from now."""
-    deadline = clock() + limit
-    while clock() < deadline and works_before(deadline):
-        await pause(DRAIN_LOOK_S)
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -8,9 +8,9 @@ import hmac
 import os
 import socket
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +36,8 @@ from gateway.supervision import Run, Supervised, run_until
 from gateway.wiring import Runtime
 
 log = structlog.get_logger()
+
+DRAIN_LOOK_S = 0.05
 
 NODE = "node"
 """The file of a home with the name that it has among others: what an earlier process of it owned is its own again."""
@@ -250,3 +252,15 @@ class SharedPresence(Presence):
     def _note_all(self) -> None:
         self._reload = True
         self._look.set()
+
+
+async def wait_until_idle(
+    works_before: Callable[[datetime], bool],
+    clock: Callable[[], datetime],
+    limit: timedelta,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Wait until nothing can move any more within the limit, which counts from now."""
+    deadline = clock() + limit
+    while clock() < deadline and works_before(deadline):
+        await pause(DRAIN_LOOK_S)
