@@ -19,7 +19,7 @@ from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
 from gateway.cluster.membership import LeasedAccount
-from gateway.cluster.ownership import EVERYTHING, Ownership, in_name
+from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
 from gateway.inbound.intake import ChannelSink, Intake
@@ -47,7 +47,7 @@ class ChannelAccount:
     account: str
     make: Callable[[], Channel]  # may import an SDK: runs in a thread
     strict_pacing: bool = False
-    tenant: str = DEFAULT_TENANT
+    tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
     config: object = None  # as the operator wrote it: what differs is started anew
     everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
     attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
@@ -137,6 +137,8 @@ class ChannelManager:
         self._retired: list[Channel] = []  # not closed yet
         self.personas: Mapping[str, str] = {}
         """Who the agent is to be on an account ("telegram:main"), in words for the model."""
+        self.menus_of: dict[str, Menus] = {}
+        """Menus of tenants whose agent is another."""
 
     async def run(self, intake: Intake) -> None:
         """Keep every channel running until cancelled; then no channel reads any more."""
@@ -345,16 +347,14 @@ class ChannelManager:
         """Run a channel until it ends; where several processes could, only for as long as it is this one's."""
         spec = held.spec
         name = in_name(spec.channel, spec.account)
-        if not self._ownership.is_shared:
-            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant, EVERYTHING))
-            return
-        if spec.everywhere and self._ownership.reads:
-            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant, EVERYTHING))
+        if not self._ownership.is_shared or (spec.everywhere and self._ownership.reads):
+            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant))
             return
         while True:
             held.stand_by()
             lease = await self._ownership.until_held(name)
-            sink = ChannelSink(self._store, intake, channel, held, spec.tenant, lease)
+            sink = ChannelSink(self._store, intake, channel, held, spec.tenant)
+            sink.lease = lease
             held.note(ChannelState.STARTING, "")
             await run_until(partial(channel.run, sink), partial(self._ownership.until_lost, lease), self._tasks)
             if self._ownership.lease(name) == lease:
@@ -363,7 +363,9 @@ class ChannelManager:
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""
         if isinstance(channel, HasCommands):
-            await self._sign(channel.set_commands(self._menus), "menu_not_set", channel.name)
+            tenant = self._held[channel.name, channel.account].spec.tenant
+            menus = self.menus_of.get(tenant or "", self._menus)
+            await self._sign(channel.set_commands(menus), "menu_not_set", channel.name)
 
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""
