@@ -129,14 +129,9 @@ class Intake:
         """One commit's work, for a channel, in the writer."""
         keeps_talk = self._access.rules_of(channel.name, channel.account).group_talk
         return Admission(
-            connection,
-            channel,
-            self._doorway,
-            self._delivery.parked,
-            self._noted,
-            self._clock(),
+            connection, channel, self._doorway, self._delivery.parked, self._noted, self._clock(),
             keeps_talk=keeps_talk,
-        )
+        )  # fmt: skip
 
     @property
     def floods(self) -> Mapping[str, int]:
