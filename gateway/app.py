@@ -47,6 +47,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
+from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, judge_of, make_web, model_of
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer, Handler
@@ -307,8 +308,7 @@ class Gateway:
             await parts.runtime.delivery.recover()
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
-        caps = self._budgets.standing if self._settings.budgets.has_any else None
-        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, caps)
+        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, self._budgets.standing)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
@@ -374,7 +374,8 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        records, texts = StoredRecords(self._store, self._product.name), self._product.catalogue
+        web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 

@@ -19,6 +19,7 @@ from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.web_records import StoredRecords
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.product import AgentProduct
 
@@ -42,7 +43,9 @@ def accounts_of(
     return accounts
 
 
-def make_web(settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes) -> Channel:
+def make_web(
+    settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes, records: StoredRecords
+) -> Channel:
     """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
 
     def is_guest(chat: str) -> bool:
@@ -51,8 +54,9 @@ def make_web(settings: Callable[[], Settings], texts: Catalogue, snapshot: Acces
 
     guests = Guests(is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None, is_let_in=is_guest)
     channel: Channel = load_channel("web")(
-        settings().channels.web, texts=texts, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
-    )
+        settings().channels.web, texts=texts, guests=guests, records=records,
+        key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
+    )  # fmt: skip
     return channel
 
 

@@ -91,7 +91,7 @@ class Reloader:
 
     def __init__(self, settings: Settings, read: Callable[[], Settings], apply: Apply, words: OwnerWords) -> None:
         """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
-        self._settings = settings
+        self._settings = self._begun = settings
         self._read = read
         self._apply = apply
         self._words = words
@@ -116,8 +116,7 @@ class Reloader:
         async with self._one_at_a_time:
             try:
                 settings = await asyncio.to_thread(self._read)
-                keys = list(changed_keys(self._settings, settings))
-                now = [key for key in keys if not waits_for_start(key)]
+                now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
                 if now:
                     await self._apply(settings, frozenset(key[0] for key in now))
             except GatewayError as refused:
@@ -127,7 +126,7 @@ class Reloader:
             self._settings = settings
             answer: dict[str, JsonValue] = {
                 "in_force": [".".join(key) for key in now],
-                "next_start": [".".join(key) for key in keys if waits_for_start(key)],
+                "next_start": [".".join(key) for key in changed_keys(self._begun, settings) if waits_for_start(key)],
             }
             log.info("configuration_reloaded", **answer)
             return answer

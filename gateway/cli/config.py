@@ -13,7 +13,7 @@ from gateway.command_line import of_process
 from gateway.config.editing import Draft, draft
 from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
-from gateway.config.sources import KeyPath, key_parts
+from gateway.config.sources import KeyPath, key_of
 from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_product
 
@@ -55,9 +55,9 @@ def set_(key: str, value: str | None, config_path: Path | None) -> None:
     Comments stay; nothing is written that could not be loaded.
     """
     os.umask(0o077)
-    path = key_parts(key)
+    path = key_of(key)
     if not path:
-        raise click.UsageError("KEY is a table and a key, joined by dots: access.direct")
+        raise click.UsageError('KEY is tables and a key, joined by dots: access.direct, agent.personas."telegram:main"')
     if value is None:
         value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     made = _draft_of(config_path, path, value)

@@ -16,7 +16,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, SettingsError
-from gateway.ops.home_check import check_database
+from gateway.ops.home_check import check_database, check_secrets
 from gateway.ops.lock import HomeLock
 from gateway.product import load_product
 from gateway.safety.private_files import KEY, SECRETS_KEY
@@ -68,6 +68,11 @@ def restore(source: Path, config_path: Path | None) -> None:
         put_back(source, database)
     click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")
     click.echo("What was waiting to be answered or sent at the time of the backup is answered or sent again.")
+    secrets = asyncio.run(check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys))
+    if secrets is not None and secrets.to_do:
+        click.echo(f"Before it starts: {secrets.words}; {secrets.to_do}.")
+    if not (settings.home / KEY).exists():
+        click.echo(f"No {settings.home / KEY}: without theirs, codes and invitations that people hold are void.")
 
 
 @command.command("check")

@@ -17,7 +17,7 @@ from gateway.cli.tables import json_option
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.doctor import check_models, check_public_url
-from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_socket
+from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
 
@@ -93,6 +93,8 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
     for finding in _here(settings, secrets):
         yield finding
     yield await check_database(settings.database_url, settings.home, wall_now)
+    if (found := await check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys)) is not None:
+        yield found
     if not local:
         async for finding in _afar(settings, config_path):
             yield finding

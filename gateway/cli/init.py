@@ -151,6 +151,8 @@ def command(
         ("model", "base_url"): model_url,
     }
     given = {key: value.strip() for key, value in model_values.items() if value}
+    if model_key and not (model or model_url):
+        raise click.UsageError("say which model that is for: --model openai:NAME or --model anthropic:NAME")
     answers.values |= given | ({("http", "public_url"): public_url.strip()} if public_url else {})
     for platform in PLATFORMS:
         found = [tokens[secret.option] or "" for secret in platform.secrets]
@@ -175,7 +177,7 @@ class _Talk:
         """The configuration with these values; without what the environment says, which may be gone tomorrow."""
         kept = {name: value for name, value in os.environ.items() if name in ("TENK_HOME", "DATABASE_URL")}
         beginning = EXAMPLE.read_text(encoding="utf-8") if EXAMPLE.is_file() else ""
-        return draft(self._path, kept, values, beginning)
+        return draft(self._path, kept, values, beginning, is_new=True)
 
     def problems(self, values: Mapping[KeyPath, Any], platforms: Sequence[str], *, asks_model: bool) -> list[str]:
         """Why these values cannot be used, a line each; what else is to be done is only printed."""
@@ -281,6 +283,9 @@ def _write(made: Draft, *, replace: bool) -> None:
         click.echo(hint)
     tenk = of_process()
     click.echo(f"Start it:      {tenk.command('run')}")
-    click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")
-    click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
+    if any(made.settings.channels.accounts()):
+        click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")
+        click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
+    else:
+        click.echo("It prints a link; whoever opens it first becomes its owner.")
     click.echo(f"If it is not as it should be: {tenk.command('doctor')}")

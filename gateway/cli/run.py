@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from functools import partial
+import time
 from pathlib import Path
 
 import click
@@ -12,9 +12,16 @@ from agent.models.known_servers import KnownServers
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.config.settings import Settings, load, read_sources
+from gateway.config.settings import Settings, read_files, read_sources, settings_of, sources_of
+from gateway.config.sources import ConfigFile
+from gateway.errors import SettingsError
 from gateway.ops.model_servers import look_ahead
 from gateway.product import check_names
+
+SETTLED_S = 0.1
+"""So long a file has to stay as it is to be taken for whole."""
+
+LOOKS = 20
 
 
 @click.command("run")
@@ -28,12 +35,41 @@ def command(config_path: Path | None) -> None:
     asyncio.run(_serve(settings, config_path))
 
 
-def _read_again(config_path: Path | None) -> Settings:
-    """The settings as a start would have them now; in a thread."""
-    settings = load(config_path, os.environ)
-    check_names(settings, read_sources(config_path, os.environ))
-    model, _ = asyncio.run(look_ahead(settings.model, KnownServers()))
-    return settings.model_copy(update={"model": model})
+class Rereading:
+    """Reads the configuration again, as a start would have it; half a file is not taken for the whole."""
+
+    def __init__(self, config_path: Path | None) -> None:
+        """The files are read now, too: what has been there is not to be gone later."""
+        self._path = config_path
+        self._before = read_files(config_path)
+
+    def __call__(self) -> Settings:
+        """The settings; in a thread.
+
+        Raises:
+            SettingsError: they cannot be used, or a file is gone or empty that was not when it was read last.
+        """
+        files = self._read_settled()
+        for old, new in zip(self._before, files, strict=True):
+            if old.text.strip() and not new.text.strip():
+                gone = "is empty or gone, and was not when it was read last"
+                raise SettingsError(f"{new.path}: {gone}; a restart takes it as it is")
+        sources = sources_of(*files, os.environ)
+        settings = settings_of(sources)
+        check_names(settings, sources)
+        model, _ = asyncio.run(look_ahead(settings.model, KnownServers()))
+        self._before = files
+        return settings.model_copy(update={"model": model})
+
+    def _read_settled(self) -> tuple[ConfigFile, ConfigFile]:
+        """The files as they stay for a moment: an editor or a copy may be at them."""
+        files = read_files(self._path)
+        for _ in range(LOOKS):
+            time.sleep(SETTLED_S)
+            earlier, files = files, read_files(self._path)
+            if earlier == files:
+                break
+        return files
 
 
 async def _serve(settings: Settings, config_path: Path | None) -> None:
@@ -43,4 +79,4 @@ async def _serve(settings: Settings, config_path: Path | None) -> None:
     for sentence in sentences:
         click.echo(sentence)
     show = click.echo if sys.stdout.isatty() else None
-    await serve(settings, show=show, servers=servers, read_again=partial(_read_again, config_path))
+    await serve(settings, show=show, servers=servers, read_again=Rereading(config_path))

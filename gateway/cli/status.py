@@ -51,11 +51,11 @@ def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None
     found: object = "var"
     for file in (main, main.with_name("secrets.toml")):
         try:
-            found = tomllib.loads(file.read_text()).get("gateway", {}).get("home", found)
-        except FileNotFoundError:
-            if file == config_path:
+            if file.is_file():  # a pipe would be waited for
+                found = tomllib.loads(file.read_text()).get("gateway", {}).get("home", found)
+            elif file == config_path or file.exists():
                 return None
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             return None
     return Path(found) if isinstance(found, str) else None
 

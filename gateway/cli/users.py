@@ -8,7 +8,8 @@ import click
 
 from gateway.cli.client import ask, export_person, known_as, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import minute, short
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -78,6 +79,8 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
     click.echo(
         f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
     )
+    if what == "everything" and person["role"] == "blocked":
+        click.echo("They were blocked, which is forgotten with them: they may ask to be let in again.")
 
 
 @command.command("export")

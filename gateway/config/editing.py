@@ -54,13 +54,17 @@ class Draft:
         return written
 
 
-def draft(path: Path | None, environ: Mapping[str, str], changes: Changes, beginning: str = "") -> Draft:
+def draft(
+    path: Path | None, environ: Mapping[str, str], changes: Changes, beginning: str = "", *, is_new: bool = False
+) -> Draft:
     """The configuration with these changes, each in the file where it belongs. A new main file starts as `beginning`.
+
+    A file that was named has to be there, unless it `is_new`.
 
     Raises:
         SettingsError: as `gateway.config.settings.load`, for the files as they are or as they would be.
     """
-    main, secrets = read_files(path)
+    main, secrets = read_files(path, is_new=is_new)
     before = sources_of(main, secrets, environ)
     after_main = main if main.text or not beginning else ConfigFile(main.path, tomllib.loads(beginning), beginning)
     model = settings_model(Sources(after_main, secrets, dict.fromkeys(changes, ("", ""))))

@@ -1,5 +1,6 @@
 """The whole configuration, composed of each room's own model. How files and variables are read is `sources`' matter."""
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -215,6 +216,7 @@ def settings_of(sources: Sources) -> Settings:
         raise explain(model, error, sources) from None
     _check_model(settings.model, sources)
     _check_agent(settings.agent, sources)
+    _check_accounts(settings, sources)
     return settings
 
 
@@ -247,13 +249,13 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
     return sources_of(*read_files(path), environ)
 
 
-def read_files(path: Path | None) -> tuple[ConfigFile, ConfigFile]:
+def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, ConfigFile]:
     """The main file and the secrets beside it; each is empty where there is none.
 
     Raises:
-        SettingsError: the main file was named and is not there, or one cannot be read.
+        SettingsError: the main file was named, is not there, and is not said to be new; or one cannot be read.
     """
-    if path is not None and not path.is_file():
+    if path is not None and not path.is_file() and not (is_new and not path.exists()):
         raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
     return read_file(main), read_file(main.with_name(SECRETS_NAME), private=True)
@@ -300,6 +302,28 @@ def _check_agent(agent: AgentSettings, sources: Sources) -> None:
             check_offered(group, name)
         except SettingsError as unknown:
             raise SettingsError(f"{sources.place_of(('agent', key))}: agent.{key}: {unknown}") from None
+
+
+def _check_accounts(settings: Settings, sources: Sources) -> None:
+    """Whether what is said of accounts by name is said of some that there are.
+
+    Of a platform without any nobody can tell: its token may come from the environment another day.
+    """
+    fields = type(settings.channels).model_fields
+    known = {f"{channel}:{account.name}" for channel, account in settings.channels.accounts()}
+    known |= {f"{name}:main" for name in fields if not isinstance(getattr(settings.channels, name), Mapping)}
+    there = {name.partition(":")[0] for name in known}
+    named: list[KeyPath] = [
+        *(("agent", "personas", name) for name in settings.agent.personas),
+        *(("access", "accounts", name) for name in settings.access.accounts),
+    ]
+    for path in named:
+        channel = path[-1].partition(":")[0]
+        if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
+            continue
+        near = difflib.get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
 
 def _check_model(model: ModelConfig, sources: Sources) -> None:

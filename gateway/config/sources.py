@@ -62,6 +62,11 @@ def key_parts(dotted: str) -> KeyPath:
     return tuple(part.strip("\"'") for part in _KEY_PART.findall(dotted))
 
 
+def key_of(written: str) -> KeyPath:
+    """The parts of a dotted key that stands alone, as somebody types it; none where it is anything else."""
+    return key_parts(written) if _KEY.fullmatch(f"{written}=") else ()
+
+
 def _common(path: KeyPath, other: KeyPath) -> int:
     depth = 0
     for mine, theirs in zip(path, other, strict=False):
@@ -78,13 +83,16 @@ def read_file(path: Path, *, private: bool = False) -> ConfigFile:
         SettingsError: it cannot be read, is not TOML, or others may read it.
     """
     try:
-        with path.open("rb") as opened:
-            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
-            raw = opened.read()
+        with open(path, "rb", opener=_open_at_once) as opened:
+            mode = os.fstat(opened.fileno()).st_mode
+            raw = opened.read() if stat.S_ISREG(mode) else b""
     except FileNotFoundError:
         return ConfigFile(path)
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    if not stat.S_ISREG(mode):
+        raise SettingsError(f"{path}: this is no file")
+    mode = stat.S_IMODE(mode)
     if private and mode & 0o077:
         raise SettingsError(f"{path}: others can read it (mode {mode:04o}); run: chmod 600 {path}")
     try:
@@ -97,6 +105,13 @@ def read_file(path: Path, *, private: bool = False) -> ConfigFile:
         at = re.search(r"line (\d+)", str(error))
         place = f"{path}:{at[1]}" if at else str(path)
         raise SettingsError(f"{place}: this is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, tables in tables in tables
+        raise SettingsError(f"{path}: this cannot be read as TOML: {error}") from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A descriptor, also of a pipe into which nobody writes."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 @dataclass(frozen=True, slots=True)

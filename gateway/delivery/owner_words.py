@@ -45,7 +45,9 @@ class OwnerWords:
         Nobody is told through the account that is `down`, `CHANNEL:ACCOUNT`.
         """
         parts: list[OutboxPart] = []
-        for owner, where in await self._store.read(partial(owner_chats, tenant=tenant, down=down), lasting=True):
+        known = self._channels.is_configured
+        query = partial(owner_chats, tenant=tenant, down=down, is_known=known)
+        for owner, where in await self._store.read(query, lasting=True):
             said = OutboundMessage(where, f"{cause}:{owner.user_id[-8:]}", text_of(owner), locale=owner.locale)
             channel = await self._load(where)
             if channel is not None:
@@ -53,8 +55,6 @@ class OwnerWords:
         return parts
 
     async def _load(self, where: Address) -> Channel | None:
-        if not self._channels.is_configured(where):
-            return None
         try:
             async with asyncio.timeout(LOADS_S):
                 return await self._channels.when_loaded(where)
@@ -62,10 +62,12 @@ class OwnerWords:
             return None
 
 
-def owner_chats(connection: Connection, tenant: str, down: str = "") -> list[tuple[Person, Address]]:
-    """Each owner with the chat they were heard in last, on another account than the one that is `down`."""
+def owner_chats(
+    connection: Connection, tenant: str, down: str = "", is_known: Callable[[Address], bool] = lambda _: True
+) -> list[tuple[Person, Address]]:
+    """Each owner with the chat they were heard in last, on a known account other than the one that is `down`."""
     found = []
     for owner in people.holding(connection, tenant, Role.OWNER):
         own = chats.own_chats(connection, tenant, owner.user_id)
-        found += [(owner, where) for where in own if f"{where.channel}:{where.account}" != down][:1]
+        found += [(owner, where) for where in own if f"{where.channel}:{where.account}" != down and is_known(where)][:1]
     return found

@@ -164,18 +164,20 @@ class ChannelManager:
             await asyncio.wait([held.reading])
         if held.ready.done():
             self._retired.append(held.ready.result())
-            self._tasks.create_task(self._close_later(held.ready.result()))
+            self._tasks.create_task(self._close_later(held, held.ready.result()))
 
-    async def _close_later(self, channel: Channel) -> None:
+    async def _close_later(self, held: _Account, channel: Channel) -> None:
         await self._sleep(RETIRED_S)
         self._retired.remove(channel)
+        held.ready = asyncio.get_running_loop().create_future()  # what it still owes waits until the account is back
         await self._sign(channel.aclose(), "channel_not_closed", channel.name)
 
     # ------------------------------------------------------------ hop 8: out
 
     def is_configured(self, address: Address) -> bool:
-        """Whether the account of an address is configured."""
-        return (address.channel, address.account) in self._held
+        """Whether the account of an address is configured, also after a reload."""
+        held = self._held.get((address.channel, address.account))
+        return held is not None and not held.retired
 
     async def when_loaded(self, address: Address) -> Channel:
         """The channel of an address, as soon as it is loaded."""
@@ -250,7 +252,9 @@ class ChannelManager:
 
     def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
         """How each account itself says it is doing: it works, also where something that was said could not be read."""
-        return {f"{channel}:{account}": held.reported for (channel, account), held in self._held.items()}
+        return {
+            f"{channel}:{account}": held.reported for (channel, account), held in self._held.items() if not held.retired
+        }
 
     # ------------------------------------------------------------ supervision
 

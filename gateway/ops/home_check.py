@@ -15,13 +15,17 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from channels.probing import Finding
 from gateway.errors import GatewayError
 from gateway.ops.control_client import short_name
 from gateway.ops.lock import HomeLock
-from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, WRITABLE_BY_OTHERS
+from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, SECRETS_KEY, WRITABLE_BY_OTHERS
+from gateway.safety.vault import id_of, read_keys
 from gateway.store.backup import back_up, file_of
-from gateway.store.engine import upgrade
+from gateway.store.credentials import key_ids
+from gateway.store.engine import reading, upgrade
 from gateway.store.inspection import inspect
 from gateway.store.schema import HEAD
 
@@ -152,6 +156,25 @@ async def check_database(url: str, home: Path, now: Callable[[], datetime]) -> F
         to_do = "run `tenk db backup FILE`, then `tenk db upgrade`; `tenk doctor --fix` does both"
         return Finding("database", words, to_do, mend=_migration(url, home, now))
     return Finding("database", f"{seen.where} is whole, at revision {HEAD}")
+
+
+async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Finding | None:
+    """Whether what is secret in the database can be read with the keys of this home; None where it cannot be asked."""
+    try:
+        async with reading(url) as store:
+            needed = await store.read(key_ids)
+    except GatewayError:
+        return None  # `check_database` says why
+    try:
+        here = {id_of(key) for key in read_keys(home, None if given is None else given.get_secret_value())}
+    except GatewayError as error:
+        return Finding("secrets", str(error), "put back the file that was beside this database")
+    if lost := sum(count for id_, count in needed.items() if id_ not in here):
+        file = "gateway.secret_keys" if given is not None else str(home / SECRETS_KEY)
+        words = f"{lost} secrets in the database need a key that is not in {file}"
+        to_do = "put back the one that was beside this database; without it people give their keys anew (/connect)"
+        return Finding("secrets", words, to_do)
+    return Finding("secrets", "whatever is secret in the database can be read")
 
 
 def _way_back(url: str) -> str:

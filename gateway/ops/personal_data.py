@@ -72,7 +72,10 @@ class PersonalData:
 
 
 def _to_json(person: Person) -> dict[str, JsonValue]:
-    return {"user": person.user_id, "name": person.display_name, "senders": [*sorted(person.identities)]}
+    return {
+        "user": person.user_id, "name": person.display_name, "role": person.role,
+        "senders": [*sorted(person.identities)],
+    }  # fmt: skip
 
 
 def _find(connection: Connection, who: str) -> Person:

@@ -35,7 +35,7 @@ class ModelStanding:
     name: str  # provider:name
     board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
     watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
-    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: no cap
+    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: nobody asks
 
     def troubles(self) -> "list[Trouble]":
         """The models that do not get over it by themselves, or failed time and again."""
@@ -164,6 +164,7 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+        caps: dict[str, JsonValue] = {} if self._model.caps is None else dict(await self._model.caps())
         needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
@@ -171,7 +172,7 @@ class GatewayStatus:
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
             "model": self._model.name,
             "models": dict(self._model.states()),
-            **({} if self._model.caps is None else {"budgets": dict(await self._model.caps())}),
+            **({"budgets": caps} if caps else {}),
             "parts": parts,
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),

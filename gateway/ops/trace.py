@@ -24,6 +24,7 @@ NEAR = timedelta(minutes=15)
 """So far around the instant that somebody names their message may be."""
 
 MOST_MESSAGES = 20
+FIRST_YEAR, LAST_YEAR = 1900, 9000  # far enough from where instants end
 LEAST_ID_CHARS = 4
 
 
@@ -122,7 +123,10 @@ def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
         date = {None: today, "today": today, "yesterday": today - timedelta(days=1)}.get(day)
         date = datetime.fromisoformat(day).date() if date is None else date
         hours = 12 if hour is None else int(hour) % 12 + 12 * (half == "pm") if half else int(hour)
-        return datetime.combine(date, time(hours, int(minute or 0)), zone).astimezone(UTC)
+        instant = datetime.combine(date, time(hours, int(minute or 0)), zone)
+        if not FIRST_YEAR <= instant.year <= LAST_YEAR:
+            raise ValueError(text)
+        return instant.astimezone(UTC)
     except ValueError:
         raise GatewayError(
             f'{text!r} is no time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'

@@ -23,6 +23,8 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 
 _MARK = "sealed1:"
+KEY_ID_AT, KEY_ID_CHARS = len(_MARK), 8
+"""Where in a sealed text the id of its key stands."""
 
 
 class CannotOpen(Exception):
@@ -128,14 +130,23 @@ def load_keys(home: Path, given: str | None = None) -> list[bytes]:
         GatewayError: there are none that can be used; the message says why. A file is never replaced: what was
             sealed would be lost.
     """
-    if given is not None:
-        return _parse(given.replace(",", " "), "the secret keys of the configuration")
-    path = home / SECRETS_KEY
-    if not path.exists():
+    keys = read_keys(home, given)
+    if not keys:
         keys = [os.urandom(KEY_BYTES)]
         keep_keys(home, keys)
-        return keys
-    return _parse(read_private(path).decode("ascii", "replace"), str(path))
+    return keys
+
+
+def read_keys(home: Path, given: str | None = None) -> list[bytes]:
+    """As `load_keys`, and none where there are none yet.
+
+    Raises:
+        GatewayError: as there.
+    """
+    path = home / SECRETS_KEY
+    if given is not None:
+        return _parse(given.replace(",", " "), "the secret keys of the configuration")
+    return _parse(read_private(path).decode("ascii", "replace"), str(path)) if path.exists() else []
 
 
 def keep_keys(home: Path, keys: Sequence[bytes]) -> None:

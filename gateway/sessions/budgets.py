@@ -152,10 +152,11 @@ class Budgets:
         uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
         everybody = await self._store.read(people.everybody)
         names = {known.user_id: f"{escape_controls(known.display_name)} (…{known.user_id[-4:]})" for known in everybody}
-        return {
+        shown = {
             " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
             for use in uses
         }
+        return shown or {"today": "nothing is used yet"}
 
 
 class BudgetWatch:

@@ -10,9 +10,10 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from gateway.safety.vault import CannotOpen, SecretOf, Vault
+from gateway.safety.vault import KEY_ID_AT, KEY_ID_CHARS, CannotOpen, SecretOf, Vault
 from gateway.store.reply_routes import Resealed
 from gateway.store.tables.people import credentials, oauth_flows
+from gateway.store.tables.traffic import reply_routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,18 @@ def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int)
         connection.execute(sa.update(credentials).where(credentials.c.id == id_).values(sealed=fresh))
         done.sealed += 1
     return done
+
+
+def key_ids(connection: sa.Connection) -> dict[str, int]:
+    """How many secrets there are by the id of the key that they need. A system query: it crosses tenants."""
+    counts: dict[str, int] = {}
+    for column in (credentials.c.sealed, oauth_flows.c.sealed, reply_routes.c.token):
+        id_ = sa.func.substr(column, KEY_ID_AT + 1, KEY_ID_CHARS)
+        for key_id, count in connection.execute(
+            sa.select(id_, sa.func.count()).where(column.is_not(None)).group_by(id_)
+        ):
+            counts[key_id] = counts.get(key_id, 0) + count
+    return counts
 
 
 def _at(tenant: str, user_id: str, provider: str) -> sa.ColumnElement[bool]:

@@ -25,7 +25,7 @@ from agent.transcript import (
 )
 from channels.messages import Address
 from gateway.store import crashes
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in, put_off
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns
 
@@ -70,8 +70,28 @@ _holds = HotStatement(
 )
 
 
+_hold_all = HotStatement(
+    sa.select(shards.c.shard, shards.c.epoch).where(
+        shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
+    )
+)
+
+
 def hold(connection: sa.Connection, fence: Fence) -> None:
-    """Raise Fenced unless this fence still stands."""
+    """Raise Fenced unless this fence still stands; on PostgreSQL for all of a group at once, before it commits."""
+    if not put_off(connection, _check_all, fence):
+        _check(connection, fence)
+
+
+def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
+    found = _hold_all.rows(connection, {"b_shards": sorted({fence.shard for fence in fences})})
+    standing = {Fence(int(shard), int(epoch)) for shard, epoch in found}
+    for fence in fences:
+        if fence not in standing:
+            raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
+
+
+def _check(connection: sa.Connection, fence: Fence) -> None:
     if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):
         raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 

@@ -131,6 +131,7 @@ class _Move:
             if end.dialect.name == "postgresql":
                 with end.begin():
                     refuse_replica(end)
+                    end.exec_driver_sql("SET idle_in_transaction_session_timeout = 0")  # while the other one writes
         theirs = self._bring_up(tables_of)
         tables = [*schema.whole.sorted_tables, agent_tables.versions]
         tables += [table for found in theirs.values() for table in found.metadata.sorted_tables]

@@ -1,14 +1,17 @@
 """PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import URL, Connection
+from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
+from gateway.store.dialect import do_put_off
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
@@ -47,7 +50,11 @@ def _refused_write(error: Exception) -> bool:
 
 
 class PostgresEngine:
-    """A PostgreSQL database, written over one connection that is opened anew whenever it is lost."""
+    """A PostgreSQL database, written over one connection that is opened anew whenever it is lost.
+
+    All of it runs in the event loop of a thread of its own: a group of jobs asks the server a dozen times, and would
+    wait as often for everything else that the gateway's loop has to do.
+    """
 
     dialect: Literal["sqlite", "postgresql"] = "postgresql"
 
@@ -55,9 +62,50 @@ class PostgresEngine:
         self._url = url
         self._engine: AsyncEngine | None = None
         self._connection: AsyncConnection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
 
     async def open(self) -> str | None:
         """Connect and migrate; the revision found."""
+        return await self._in_thread(self._open())
+
+    async def open_for_reading(self) -> None:
+        """As the port says."""
+        await self._in_thread(self._open_for_reading())
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group in one transaction on the writing connection."""
+        return await self._in_thread(self._commit(jobs))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+        return await self._in_thread(self._read(query))
+
+    async def checkpoint(self) -> bool:
+        """Nothing to do: its own vacuum takes what was deleted, its log goes with the operator's archive."""
+        return True
+
+    async def aclose(self) -> None:
+        """Close the writing connection and the readers, and end the thread."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        try:
+            await self._in_thread(self._close())
+        finally:
+            self._loop = self._thread = None
+            loop.call_soon_threadsafe(loop.stop)
+            await asyncio.to_thread(thread.join)
+            loop.close()
+
+    async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(target=self._loop.run_forever, name="store-postgres", daemon=True)
+            self._thread.start()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _open(self) -> str | None:
         self._engine = make_engine(self._url)
         try:
             self._connection = await self._engine.connect()
@@ -70,16 +118,14 @@ class PostgresEngine:
                 raise unavailable(error) from error
             raise
 
-    async def open_for_reading(self) -> None:
-        """As the port says."""
+    async def _open_for_reading(self) -> None:
         self._engine = make_engine(self._url)
         try:
-            await self.read(schema.check)
+            await self._read(schema.check)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             raise unavailable(error) from error
 
-    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """One group in one transaction on the writing connection."""
+    async def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         assert self._engine is not None, "open first"
         try:
             if self._connection is None:
@@ -91,31 +137,30 @@ class PostgresEngine:
             await self._drop()
         return outcomes
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+    async def _read(self, query: Callable[[Connection], T]) -> T:
         try:
-            return await self._read(query)
+            return await self._read_once(query)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             if not is_outage(error) or _refused_write(error):
                 raise
         try:
-            return await self._read(query)
+            return await self._read_once(query)
         except (OSError, sa.exc.SQLAlchemyError) as error:
             if isinstance(error, sa.exc.TimeoutError) or (is_outage(error) and not _refused_write(error)):
                 raise unavailable(error) from error
             raise
 
-    async def checkpoint(self) -> bool:
-        """Nothing to do: its own vacuum takes what was deleted, its log goes with the operator's archive."""
-        return True
-
-    async def aclose(self) -> None:
-        """Close the writing connection and the readers."""
+    async def _close(self) -> None:
+        reading = asyncio.all_tasks() - {asyncio.current_task()}  # of somebody who does not wait any more
+        for task in reading:
+            task.cancel()
+        if reading:
+            await asyncio.wait(reading)
         await self._drop()
         if self._engine is not None:
             await self._engine.dispose()
 
-    async def _read(self, query: Callable[[Connection], T]) -> T:
+    async def _read_once(self, query: Callable[[Connection], T]) -> T:
         assert self._engine is not None, "open first"
         readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         async with readers.begin() as connection:
@@ -173,4 +218,5 @@ def make_engine(url: URL, *, command_timeout_s: float = STATEMENT_TIMEOUT_S) -> 
         },
     )
     mark_errors(engine.sync_engine)
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: do_put_off(connection))
     return engine

@@ -21,7 +21,8 @@ _sent = HotStatement(
 _mark = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
+    .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1),
+    after_all=True,
 )
 
 
@@ -32,7 +33,7 @@ def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
     """Record the receipt."""
-    _sent.count(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+    _sent.later(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
 
 
 _put_back = HotStatement(
@@ -47,7 +48,8 @@ _put_back = HotStatement(
         rendered=sa.bindparam("b_rendered"),
         markup=sa.bindparam("b_markup"),
         done_at=sa.bindparam("b_done_at"),
-    )
+    ),
+    after_all=True,
 )
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
-from gateway.store.dialect import SPOILED
+from gateway.store.dialect import PUT_OFF, SPOILED, do_put_off
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
@@ -69,7 +69,14 @@ def commit_group(
 
 
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-    outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
+    noted = connection.info  # not to be had from a connection that broke meanwhile
+    if connection.dialect.name == "postgresql":
+        noted[PUT_OFF] = {}
+    try:
+        outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
+        do_put_off(connection)
+    finally:
+        noted.pop(PUT_OFF, None)
     if connection.info[SPOILED]:
         raise SwallowedError("a job caught a database error and went on")
     return outcomes

@@ -16,7 +16,21 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import acks, boot, console, context, encoding, ingest, loads, plan, profile, ratelimit, streams, tools
+from tests.bench import (
+    acks,
+    boot,
+    console,
+    context,
+    encoding,
+    ingest,
+    loads,
+    plan,
+    profile,
+    ratelimit,
+    stores,
+    streams,
+    tools,
+)  # fmt: skip
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 
@@ -36,6 +50,7 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "ingest": lambda _asked: ingest.run(),
     "acks": lambda asked: acks.together(asked.per_s, asked.seconds),
     "acks-each": lambda asked: acks.each(asked.per_s, asked.seconds),
+    "stores": lambda asked: stores.run(asked.loads),
     "plan": lambda _asked: plan.run(),
     "ratelimit": lambda _asked: ratelimit.run(),
     "tools": lambda _asked: tools.run(),

@@ -82,6 +82,24 @@ async def test_what_is_there_is_not_replaced_unasked(here: Path) -> None:
     assert '# mine\n[model]\nname = "openai:gpt-5-nano"\n' == (here / "config" / "gateway.toml").read_text()
 
 
+async def test_a_new_file_may_be_named_and_a_key_needs_its_model(here: Path) -> None:
+    """Where no bot is given, the link that `tenk run` prints is named; a file that is there is read, or refused."""
+    keyless = await tenk("init", "--model-key", "sk-made-up")
+    assert (2, True) == (keyless.exit_code, "say which model that is for" in keyless.output)
+    done = await tenk("init", "--config", "etc/tenk/mine.toml")
+    assert (0, True, False) == (done.exit_code, "prints a link" in done.output, "Write to your bot" in done.output)
+    assert (here / "etc" / "tenk" / "mine.toml").is_file()
+    (here / "a directory").mkdir()
+    assert "is a directory" in (await tenk("init", "--config", "a directory")).output
+
+
+async def test_what_is_typed_as_a_key_is_one_and_nothing_else(here: Path) -> None:
+    """Neither a line more nor half of one gets into the file."""
+    for key in ("access direct", "access.direct\nhttp.listen", "access.direct = 'open' #"):
+        assert 2 == (await tenk("config", "set", key, "open")).exit_code
+    assert [] == list(here.iterdir())
+
+
 async def test_a_key_is_set_by_its_name(here: Path) -> None:
     """Lists, numbers and texts as they are written; a secret is read from the input, and never printed."""
     for key, value in (("access.direct", "open"), ("sessions.max_turns", "7"), ("gateway.log_level", "debug")):

@@ -36,10 +36,11 @@ class TestReads:
 
         def twice(connection: sa.Connection) -> tuple[list[str], list[str]]:
             before = subjects(connection)
+            late = asyncio.run_coroutine_threadsafe(write_late(), loop)
             if store.dialect == "sqlite":  # read in a thread
-                asyncio.run_coroutine_threadsafe(write_late(), loop).result(10)
-            else:
-                await_only(write_late())
+                late.result(10)
+            else:  # in the loop that writes, too
+                await_only(asyncio.wrap_future(late))
             return before, subjects(connection)
 
         assert (["early"], ["early"]) == await store.read(twice)

@@ -1,11 +1,14 @@
 """What every store promises of its writes: order, groups, bad jobs, cancellation, the end."""
 
 import asyncio
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
 
+from agent.errors import Fenced
 from gateway.errors import StoreUnavailable
+from gateway.store import journal
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import EPOCH
@@ -48,6 +51,21 @@ class TestWrites:
         first = await futures[0]
         assert first in seen
         assert [await future for future in futures] == seen
+
+    async def test_what_a_group_asks_at_its_end_hurts_its_own_job_alone(self, store: Store) -> None:
+        """A fence that fell is its job's error; what others wrote holds."""
+
+        def fenced(connection: sa.Connection, epoch: int, subject: str) -> None:
+            note(subject)(connection)
+            journal.hold(connection, journal.Fence(epoch % 3, epoch))
+
+        good = [store.write(partial(fenced, epoch=0, subject=str(n)), lasting=False) for n in range(3)]
+        bad = store.write(partial(fenced, epoch=7, subject="fenced"), lasting=False)
+        good.append(store.write(partial(fenced, epoch=0, subject="3"), lasting=False))
+        with pytest.raises(Fenced):
+            await bad
+        assert [None] * 4 == [await one for one in good]
+        assert ["0", "1", "2", "3"] == await store.read(subjects)
 
     async def test_a_bad_job_hurts_nobody_else_in_its_group(self, store: Store) -> None:
         """Its caller gets its own error, nothing of it holds, the jobs before and after it do."""

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -33,7 +34,9 @@ QUICK = {
 class PostgresServer:
     """One cluster in a directory of its own; `await create()` is the URL of a fresh database in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        """`settings` are set beside those that make tests quick, or instead."""
+        self._settings = QUICK | dict(settings or {})
         self._home = Path(tempfile.mkdtemp(prefix="tenk-postgres-"))
         self._bin = _binaries(self._home)
         self._password = secrets.token_hex(8)
@@ -56,7 +59,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server and wait until it takes connections."""
-        settings = [f"--{name}={value}" for name, value in QUICK.items()]
+        settings = [f"--{name}={value}" for name, value in self._settings.items()]
         self._process = subprocess.Popen(
             [self._bin / "postgres", "-D", self._home / "data", "-h", "127.0.0.1", "-p", str(self.port), *settings],
             stdin=subprocess.DEVNULL,
@@ -80,6 +83,12 @@ class PostgresServer:
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
+
+    @property
+    def pid(self) -> int:
+        """The process that all its others are children of; it must run."""
+        assert self._process is not None, "start it first"
+        return self._process.pid
 
     def url(self, database: str) -> str:
         """The store URL of a database here."""

@@ -39,7 +39,7 @@ async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> N
         await here.told(2, "Let us wait.")
         system = [str(request.body["messages"][0]["content"]) for request in here.model.requests]
         assert [False, True] == ["You are Ada" in text for text in system]
-        assert {"in_force": [], "next_start": []} == await here.operator("reload")
+        assert {"in_force": [], "next_start": ["sessions.max_turns"]} == await here.operator("reload")
 
 
 async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:

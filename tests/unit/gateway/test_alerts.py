@@ -181,6 +181,8 @@ def test_nobody_is_told_through_what_is_down() -> None:
                 })  # fmt: skip
         assert ["telegram42"] == [where.chat for _, where in owner_chats(connection, "default", "")]
         assert ["slack42"] == [where.chat for _, where in owner_chats(connection, "default", "telegram:main")]
+        taken_out = owner_chats(connection, "default", is_known=lambda where: where.channel != "telegram")
+        assert ["slack42"] == [where.chat for _, where in taken_out]
 
 
 async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
 """What of a changed configuration is taken in, and what becomes of channels that were replaced."""
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from channels.messages import Address
+from gateway.cli.run import Rereading
 from gateway.config.settings import Settings, load
+from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
 from gateway.reloading import changed_keys, waits_for_start
 from gateway.store.engine import Store
-from tests.unit.gateway.test_manager import Runs, managed, store
+from tests.unit.gateway.test_manager import Runs, managed, store, until
 
 __all__ = ["store"]  # a fixture
 
@@ -59,9 +63,32 @@ async def test_accounts_come_go_and_start_anew(store: Store) -> None:
         await manager.when_loaded(Address("c", "main", "1"))
         assert first is not again
         assert {"a:main", "c:main"} == set(manager.states())
-        assert manager.now_loaded(Address("b", "main", "1")) is made["b"][0]
-        await manager.reconfigure([account("a", "2"), account("c", "1")])
-        assert again is await manager.when_loaded(Address("a", "main", "1"))
-        await manager.reconfigure([account("a", "2"), account("b", "1"), account("c", "1")])
-        assert await manager.when_loaded(Address("b", "main", "1")) is not made["b"][0]
+        b = Address("b", "main", "1")
+        assert (False, True) == (manager.is_configured(b), manager.is_configured(replace(b, channel="a")))
+        assert {"a:main", "c:main"} == set(manager.reports())
+        await until(lambda: manager.now_loaded(b) is None)  # what was on its way out had its time: it is closed
+        async with asyncio.TaskGroup() as tasks:
+            owed = tasks.create_task(manager.when_loaded(b))
+            await manager.reconfigure([account("a", "2"), account("c", "1")])
+            assert again is await manager.when_loaded(Address("a", "main", "1"))
+            assert not owed.done()
+            await manager.reconfigure([account("a", "2"), account("b", "1"), account("c", "1")])
+        assert owed.result() is made["b"][1]
     assert [2, 2, 1] == [len(channels) for channels in made.values()]
+
+
+def test_a_file_that_is_gone_or_emptied_is_not_taken_for_the_whole(tmp_path: Path) -> None:
+    """An editor truncates before it writes; what was read last stays in force, and what is back is read again."""
+    file = tmp_path / "gateway.toml"
+    file.write_text("[access]\ndirect = 'allowlist'\n")
+    again = Rereading(file)
+    assert "allowlist" == again().access.direct
+    for text in ("", " \n"):
+        file.write_text(text)
+        with pytest.raises(SettingsError, match=r"gateway\.toml: is empty or gone, and was not when it was read last"):
+            again()
+    file.unlink()
+    with pytest.raises(SettingsError, match="there is no such file"):
+        again()
+    file.write_text("[access]\ndirect = 'open'\n")
+    assert "open" == again().access.direct

@@ -87,7 +87,10 @@ def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
     assert expected == instant_of(text, NOON, MADRID).isoformat()
 
 
-@pytest.mark.parametrize("text", ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²", "9999-12-31 23:59", "0001-01-01"],
+)
 def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
     """Nothing is guessed."""
     with pytest.raises(GatewayError, match='is no time; write "yesterday 10:00"'):

@@ -1,5 +1,6 @@
 """Every value is traceable to its line, and every mistake names the nearest right key."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
-from gateway.config.sources import ConfigFile, Sources, annotation_at, explain, is_secret, read_file
+from gateway.cli.status import home_of
+from gateway.config.sources import ConfigFile, Sources, annotation_at, explain, is_secret, key_of, read_file
 from gateway.errors import SettingsError
 
 TEXT = """\
@@ -142,6 +144,8 @@ def test_a_secrets_file_that_others_can_read_is_refused(tmp_path: Path, mode: in
         (b"a = 1\nb = \n", r"x\.toml:2: this is not TOML"),
         (b"a = 1\nb = '\xff'\n", r"x\.toml:2: this is not UTF-8"),
         (b"a = 1\na = 2\n", r"x\.toml:2: this is not TOML"),
+        (b"a = " + b"[" * 50_000, r"x\.toml: this cannot be read as TOML"),
+        (b"a = " + b"9" * 5_000, r"x\.toml: this cannot be read as TOML"),
     ],
 )
 def test_a_file_that_is_not_toml_names_the_line(tmp_path: Path, raw: bytes, message: str) -> None:
@@ -156,6 +160,27 @@ def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path) -> None:
     """What cannot be read is named with the reason."""
     with pytest.raises(SettingsError, match=r"cannot be read \(Is a directory\)"):
         read_file(tmp_path)
+
+
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    """Nor is it a database, a socket or whatever else can be opened."""
+    os.mkfifo(tmp_path / "x.toml")
+    with pytest.raises(SettingsError, match=r"x\.toml: this is no file"):
+        read_file(tmp_path / "x.toml")
+    assert None is home_of(tmp_path / "x.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("typed", "parts"),
+    [
+        ("access.direct", ("access", "direct")),
+        ('agent.personas."telegram:main"', ("agent", "personas", "telegram:main")),
+        ("access direct", ()), ("access.direct\nx", ()), ("access.direct = 1 #", ()), ("a..b", ()), ("", ()),
+    ],
+)  # fmt: skip
+def test_a_typed_key_is_a_key_and_nothing_else(typed: str, parts: tuple[str, ...]) -> None:
+    """What would be two keys, or a part of a line, is none."""
+    assert parts == key_of(typed)
 
 
 @given(st.text())

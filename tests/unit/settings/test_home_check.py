@@ -1,5 +1,6 @@
 """What the doctor finds on this machine, and what it mends by itself: never what somebody else could have written."""
 
+import base64
 import os
 import socket
 from datetime import UTC, datetime
@@ -7,14 +8,19 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from pydantic import SecretStr
 
 from channels.probing import Finding
 from gateway.cli.doctor import carry_out
-from gateway.ops.home_check import check_database, check_disk, check_files, check_socket
+from gateway.ops.home_check import check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.ops.lock import HomeLock
-from gateway.store import migrate
+from gateway.safety.vault import Vault, keep_keys
+from gateway.store import credentials, migrate, people
+from gateway.store.credentials import Connected
+from gateway.store.people import Newcomer
 from gateway.store.schema import HEAD
 from tests.fakes.fresh_database import copy_fresh
+from tests.fakes.spine import quick_store
 
 
 def now() -> datetime:
@@ -129,6 +135,31 @@ async def test_a_pending_migration_is_made_behind_a_backup(tmp_path: Path) -> No
     assert before.mend is not None
     with HomeLock(tmp_path), pytest.raises(Exception, match=f"process {os.getpid()} already runs"):
         await before.mend()
+
+
+async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: Path) -> None:
+    """A backup on another machine: its own key opens them, no key and another one do not; nothing is made."""
+    url, key = f"sqlite:///{tmp_path}/tenk.db", os.urandom(32)
+    assert None is await check_secrets(url, tmp_path, None)
+    store = await quick_store(tmp_path / "tenk.db")
+
+    def connect(connection: sa.Connection) -> None:
+        user = people.enrol(connection, Newcomer("t", "sim:1", "sim:main", "Ana", "member", "cli"), now()).user_id
+        sealed = Vault([key]).seal("canary", credentials.secret_of("t", user, "p"))
+        credentials.put(connection, "t", user, Connected("p", "api", now()), sealed)
+
+    await store.write(connect)
+    await store.aclose()
+    none = await check_secrets(url, tmp_path, None)
+    other = await check_secrets(url, tmp_path, SecretStr(base64.b64encode(bytes(32)).decode()))
+    assert not (tmp_path / "secrets.key").exists()
+    keep_keys(tmp_path, [bytes(32), key])
+    mended = await check_secrets(url, tmp_path, None)
+    assert none is not None
+    assert other is not None
+    assert mended is not None
+    assert "1 secrets in the database need a key that is not in" in none.words
+    assert ("gateway.secret_keys" in other.words, "") == (True, mended.to_do)
 
 
 def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ OTHER = "987654321:" + "dEf-_" * 7
 
 Given = Callable[..., Settings]
 
+BOT, TOKENS = "[channels.telegram.main]\n", f"[channels.telegram.main]\ntoken = '{TOKEN}'\n"
+
 
 @pytest.fixture
 def given(tmp_path: Path) -> Given:
@@ -199,12 +201,23 @@ def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
         ("agent = 3\n", "gateway.toml:1: agent: input should be a valid dictionary"),
         ("[channels]\ntelegram = 3\n", "gateway.toml:2: channels.telegram: input should be a valid dictionary"),
         ("[http]\nlisten = '0.0.0.0:80'\n", "gateway.toml:1: http: 0.0.0.0:80 can be reached from other machines"),
+        (
+            BOT + "[agent.personas]\n'telegram:mian' = 'x'\n",
+            'no such account; did you mean "telegram:main"?',
+        ),
+        ("[agent.personas]\n'telegran:main' = 'x'\n", "toml:2: agent.personas.telegran:main: there is no such account"),
+        (BOT + "[access.accounts.'telegram:ada']\n", "access.accounts.telegram:ada: there is no such account; did"),
         ("[access]\ndirect = 'opn'\n", "gateway.toml:2: access.direct: input should be 'pairing', 'allowlist' or"),
     ],
 )
 def test_a_mistake_names_file_line_and_key(given: Given, main: str, message: str) -> None:
     """Whatever is wrong stops the start with the place to mend it."""
-    assert message in refusal(given, main)
+    assert message in refusal(given, main, secrets=TOKENS if BOT in main else "")
+
+
+def test_what_is_said_of_a_platform_without_accounts_waits_for_its_token(given: Given) -> None:
+    """The environment may have it another day; the page, the terminal and the API are always there."""
+    given("[agent.personas]\n'telegram:main' = 'x'\n'web:main' = 'y'\n[access.accounts.'slack:main']\n")
 
 
 def test_a_value_of_the_environment_is_blamed_on_its_variable(given: Given) -> None:
