@@ -77,7 +77,7 @@ def declared_commands(manifest: Mapping[str, JsonValue]) -> list[str]:
     """The slash commands of a manifest, "/log"; none where it is no manifest."""
     features = manifest.get("features")
     listed = features.get("slash_commands") if isinstance(features, dict) else None
-    return [str(one["command"]) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [str(slash["command"]) for slash in listed if isinstance(slash, dict)] if isinstance(listed, list) else []
 
 
 def _reachable(app: AppDescription) -> Sequence[CommandSpec]:

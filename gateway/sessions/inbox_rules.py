@@ -99,7 +99,7 @@ def command_words(event: InboundEvent, table: CommandTable) -> str:
     themselves or know it not ("/coach stop").
     """
     said = words_of(event, table.talk)
-    behind = "" if said.startswith("/") else _behind(_typed(event), table.talk) or ""
+    behind = "" if said.startswith("/") else _behind(_read_typed(event), table.talk) or ""
     pressed = event.event_id.startswith(PRESSED)  # an answer suggested these words: they are none of a person's
     return f"/{behind}" if behind and not pressed and table.calls(behind) else said
 
@@ -115,14 +115,14 @@ def is_marked(event: InboundEvent, talk: str) -> bool:
 
 
 def _as_typed(event: InboundEvent, talk: str) -> str:
-    said = _typed(event)
+    said = _read_typed(event)
     behind = _behind(said, talk)
     if behind is None:
         return said
     return HELP if behind.lower() in {"", "help"} else behind
 
 
-def _typed(event: InboundEvent) -> str:
+def _read_typed(event: InboundEvent) -> str:
     match event:
         case InboundMessage(forwarded=False, text=text):
             return text
