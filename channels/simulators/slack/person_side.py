@@ -1,6 +1,6 @@
 """The person's side of the simulated Slack, in the words that all platforms share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pydantic import JsonValue
 
@@ -16,10 +16,10 @@ class SlackPersonSide(PersonSide):
     title = "Slack"
     types_in_threads = True  # Slack shows a status nowhere else
 
-    def __init__(self, simulator: SlackSimulator | None = None) -> None:
-        """An app is made known; None is a simulator as it comes."""
+    def __init__(self, simulator: SlackSimulator | None = None, commands: Iterable[str] | None = None) -> None:
+        """An app with these slash commands is made known; None is a simulator as it comes, and any command."""
         self.simulator = simulator or SlackSimulator()
-        self.app = self.simulator.add_app()
+        self.app = self.simulator.add_app(commands=commands)
         super().__init__(self.simulator)
 
     def environment(self) -> Mapping[str, str]:
@@ -115,8 +115,8 @@ class SlackPersonSide(PersonSide):
             message.ts, message.chat, message.by_bot, message.text, message.at_s,
             reaction=next((f":{name}:" for name, who in message.reactions.items() if who), ""), thread=message.thread,
             streaming=message.streaming, files=tuple([self._file(str(file["id"])) for file in message.files]),
-            buttons=tuple([(_words(button.get("text")), str(button.get("value"))) for button in message.buttons]),
-            pings=message.pings, private=message.ephemeral_for is not None, key=message.key or "",
+            buttons=tuple(message.labels), pings=message.pings, private=message.ephemeral_for is not None,
+            key=message.key or "",
         )  # fmt: skip
 
     def _file(self, file_id: str) -> SeenFile:
@@ -131,8 +131,3 @@ class SlackPersonSide(PersonSide):
 
 def _user(person: int | None) -> str | None:
     return None if person is None else f"U{person}"
-
-
-def _words(label: object) -> str:
-    """What a text object of Block Kit says."""
-    return str(label.get("text")) if isinstance(label, dict) else str(label)
