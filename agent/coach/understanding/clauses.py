@@ -32,6 +32,7 @@ _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
 _LESSONS = frozenset([
+    "taller", "workshop",
     "class", "lesson", "clase", "leccion", "solos", "solo", "songs", "song", "pieces", "piece", "games", "matches",
     "partidas"
 ])  # fmt: skip
@@ -181,6 +182,7 @@ class Clause:
         if chunk.twist is Twist.NEGATED:
             return any(each.role not in (WordRole.ADVERB, WordRole.OPENING) for each in rest)
         apart = at > last + 1 or self.chunks[last].role not in SKILLS  # "guitar lessons" are none
+        apart = apart or chunk.plain.endswith(("ando", "iendo"))  # "con el vocabulario esperando el bus"
         return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
 
     def _is_with(self, at: int) -> bool:

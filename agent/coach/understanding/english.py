@@ -186,9 +186,9 @@ ENGLISH = LanguageTable(
         "H": "have",
         "A": "i've ive",
         "J": (
-            "up just also finally only alone straight nonstop first too together that's thats already still actually "
-            "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
+            "indoor outdoor up just also finally only alone straight nonstop first too together that's thats already "
+            "still actually even really somehow basically literally today again successfully proudly quickly "
+            "definitely certainly down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "

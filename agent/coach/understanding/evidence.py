@@ -330,6 +330,8 @@ def _is_called(clauses: Sequence[Clause], at: int) -> bool:
 def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     """As "I wanted to do an hour of guitar but did 20 min", "I took the bass and practised for 20 minutes"."""
     clause = clauses[at]
+    if clause.block is not None and clause.block is not Twist.DOUBT:
+        return None  # "the guitar was out of tune so I spent 20 minutes tuning it"
     before = [chunk for each in clauses[:at] for chunk in each.skills]
     if len({chunk.skill for chunk in before}) != 1:
         return None

@@ -137,6 +137,13 @@ _WHAT_DONE = re.compile(
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )
+_DID_I = re.compile(
+    r"[\s¿]*(?!qu[eé]\b|as[ií]\b|aqu[ií]\b|ah[ií]\b)\w{2,14}[éí]\b[^?]{0,60}\b(?:ayer|hoy|semana|mes|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b"
+    r"[^?]{0,20}\?",
+    re.IGNORECASE,
+)
+"""As "¿escalé algo la semana pasada?"."""
+
 _ONLY_DAYS = re.compile(
     r"¿?(?:and |y |show (?:me )?|tell me (?:about )?|(?:ensena|muestra|dime|dame)(?:me)? )?(?:my |mi |on |el |en )?"
     r"(?:(?:this|last) (?:month|week)|este mes|el mes pasado|esta semana|la semana pasada"
@@ -197,7 +204,7 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))
     only_days = _ONLY_DAYS.fullmatch(plain) and (plain.endswith("?") or " " in plain.strip())
-    if _WHAT_DONE.search(plain) or only_days:
+    if _WHAT_DONE.search(plain) or _DID_I.match(said) or only_days:
         return Lookup(Wanted.ENTRIES)
     if _DELETE.search(plain):
         return Lookup(Wanted.DELETE)

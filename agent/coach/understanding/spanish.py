@@ -113,23 +113,24 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "fui al; fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; "
-            "me senté al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; "
-            "me hice; me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me "
-            "mandé; me casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le "
-            "dedique; le meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto "
-            "con; me he puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; "
-            "consegui sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; "
-            "le metí duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me "
-            "puse a; me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; "
-            "me encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; "
-            "le estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué "
-            "para; me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me "
-            "reventé; me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre "
-            "al; me metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; "
-            "me ha dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo "
-            "para; saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; "
-            "me pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
+            "recién termino; recién acabo; recién hice; fui al; fui a la; pude hacer; pude practicar; logré hacer; "
+            "alcancé a hacer; me senté con; me senté a; me senté al; me puse con; conseguí hacer; pude tocar; logré "
+            "tocar; pude estudiar; me aventé; me eché; me hice; me curré; me marqué; me puse a practicar; me puse a "
+            "tocar; le di a; le di al; pude con; me mandé; me casqué; me chuté; me metí; le di; le dediqué; le metí; "
+            "le metí duro; le eché; le pegué; le dedique; le meti; le eche; salí a; fui a; sali a; salí de; me fui "
+            "a; he estado; yo estuve; me he puesto con; me he puesto a; aproveché para; aproveche para; aproveché y; "
+            "aproveché; aproveche; conseguí sacar; consegui sacar; logré sacar; pude sacar; le metí caña a; le metí "
+            "caña al; le metí caña; le metí duro a; le metí duro al; le metí fuerte; le di duro a; le di duro al; le "
+            "di caña a; le di caña al; me pasé; me puse a; me puse; me puse al; me tiré; me clavé; me bajé; me "
+            "aventé con; me senté a practicar; me pegué; me encerré con; me la pasé; estuve en; estuve con; estuve "
+            "dándole a; estuve dándole al; estuve dándole; le estuve dando a; le estuve dando al; anduve con; anduve "
+            "en; me tocó; cayó; cayeron; saqué; saqué para; me saqué; conseguí; logré; completé; cumplí; cumplí con; "
+            "rematé; despaché; liquidé; troné; me reventé; me eché unos; me mandé unos; me puse a darle a; le entré "
+            "a; le entré al; le entre a; le entre al; me metí con; me enganché con; avancé con; avancé; avance con; "
+            "adelanté; repasé; tuve mi; tuve mis; me ha dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó "
+            "para; alcancé a; encontré tiempo para; saqué tiempo para; me hice un hueco para; me senté con la; me "
+            "senté con el; me di una sesión de; me pegué una sesión de; le saqué; ahorita terminé; recién terminé; "
+            "terminé de"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -189,9 +190,9 @@ SPANISH = LanguageTable(
     roles={
         "I": "yo",
         "J": (
-            "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
-            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy medio tranqui "
-            "tranquilamente"
+            "indoor también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente "
+            "únicamente solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy "
+            "medio tranqui tranquilamente"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "

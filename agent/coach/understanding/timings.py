@@ -28,7 +28,9 @@ _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly
 _STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
 _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada cosa", "apiece"])
-_AFTER = frozenset({"after", "afterwards", "before", "despues", "antes"})
+_IT = frozenset({"it", "that", "this", "eso"})
+_WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
+_AFTER = frozenset({"am", "pm", "after", "afterwards", "before", "despues", "antes"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
 )
@@ -162,6 +164,24 @@ def _counts_minutes(chunks: Sequence[Chunk]) -> bool:
     return any(chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks)
 
 
+def _it_was(chunks: list[Chunk]) -> None:
+    """As "forgot to log yesterday's saxophone, it was 45 minutes": so long was what is named before."""
+    for at, chunk in enumerate(chunks[1:-1], 1):
+        verb = at + (chunk.plain in _IT and chunks[at + 1].plain in _WAS)
+        begins = chunks[at - 1].role in (WordRole.COMMA, WordRole.STOP, WordRole.QUESTION)
+        ends = re.match("[JF]?[Dd](?:$|[,.])", letters_of(chunks, verb + 1, verb + 4)) is not None
+        if not (begins and ends and chunks[verb].plain in _WAS):
+            continue
+        before = chunks[: at - 1]
+        if any(each.role is WordRole.SKILL for each in before) and not any(
+            each.role.value in "Ddna" for each in before
+        ):
+            for place in range(at, verb + 1):
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+            if chunks[at - 1].role is WordRole.STOP:
+                chunks[at - 1] = replace(chunks[at - 1], role=WordRole.COMMA)
+
+
 def _after_it(chunks: list[Chunk]) -> None:
     """As "15 minutes before breakfast, 15 after": a time."""
     for at, chunk in enumerate(chunks[1:], 1):
@@ -283,6 +303,7 @@ def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
 
 
 NUMBERS_FIRST = (
+    _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
 AMOUNTS_THEN = (_amounts_told_more, _time_that_is_there, _was_so_long)
