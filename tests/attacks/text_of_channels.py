@@ -260,6 +260,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.adapter:ReactionMemory.put": "loops over the four signs there are",
     "channels.api.adapter:ApiChannel.follow": "loops over who reads along, and hands the text on",
     "channels.web.page_files:PageFiles._in_words": "our own page and its own texts, once a language",
+    "channels.simulators.serve": "what somebody types to a simulated platform at a terminal of their own",
     "channels.simulators.shared.": "the simulated platforms run beside tests and the demo, not in a gateway",
     "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
@@ -293,6 +294,7 @@ EXCUSED: dict[str, str] = {
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
+    "channels.web.recollection": "loops over messages that are kept of one chat, of a bounded number of turns",
     "channels.web.routes": "headers and a query, which the server bounds",
     "channels.web.visitor": "a cookie and a header, which the server bounds",
 }
