@@ -151,7 +151,7 @@ _NO = _whole(
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|revierte|revertir)\b|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
-                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:eso|esto)\b"
+                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),

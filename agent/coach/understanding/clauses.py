@@ -167,7 +167,7 @@ class Clause:
     def _is_more(self, at: int, last: int) -> bool:
         """Whether a word that may turn a clause only tells more: where it was, what with, what came of it."""
         before = [chunk.plain for chunk in self.chunks[max(0, at - 2) : at]]
-        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self._is_there(at)
+        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self.is_there(at)
         beside = beside or (at > last >= 0 and self.chunks[at].twist is Twist.LASTS and self._is_with(at))
         return beside or (self.chunks[at].plain in _USUAL and self.verb is not None and self.verb < at)
 
@@ -190,7 +190,7 @@ class Clause:
         before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.ADVERB)][-1:]
         return bool(before) and before[0].plain in _WITH
 
-    def _is_there(self, at: int) -> bool:
+    def is_there(self, at: int) -> bool:
         """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
         verb = self.verb
@@ -250,7 +250,8 @@ class Clause:
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
             if not ((beside and chunk.twist in _BESIDE) or self._is_more(at, last)):
-                lesson = chunk.plain in _LESSONS and 0 <= self._did < at and (at == last + 1 or self._names(at))
+                lesson = chunk.plain in _LESSONS and (at == last + 1 or self._names(at))
+                lesson = lesson and (0 <= self._did < at or self.has(WordRole.DAY))
                 lesson = lesson or self._took_me(at)
                 if chunk.twist not in SOFT and not lesson:
                     return chunk.twist

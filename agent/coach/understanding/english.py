@@ -13,7 +13,8 @@ ENGLISH = LanguageTable(
     ones=frozenset(["a", "an", "one"]),
     hours=frozenset(["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]),
     minutes=frozenset([
-        "m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"
+        "m", "min", "minites", "mins", "mintues", "minuets", "minuets'",
+        "minute", "minutes", "minutes'", "minutess", "minuts"
     ]),
     half=frozenset(["half"]),
     quarter=frozenset(["quarter", "quarters"]),
@@ -221,13 +222,13 @@ ENGLISH = LanguageTable(
             "solid good full whole"
         ),
         "p": (
-            "conversation conversations dictation dictations exchange practice practise session sessions exercises "
-            "exercise drills workout drill studies training work scale scales chord chords arpeggio arpeggios puzzle "
-            "puzzles opening openings endgame endgames tactics warmup warmups technique techniques grammar vocab "
-            "vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles rudiments etude "
-            "etudes riffs riff licks lick laps sprints intervals sparring bagwork footwork sketches gesture gestures "
-            "verbs conjugations kanji hiragana katakana metronome sightreading improvisation improv voicings "
-            "fingerpicking barre studio gym dojo rink court range pomodoros pomodoro stitches poses asanas "
+            "prep conversation conversations dictation dictations exchange practice practise session sessions "
+            "exercises exercise drills workout drill studies training work scale scales chord chords arpeggio "
+            "arpeggios puzzle puzzles opening openings endgame endgames tactics warmup warmups technique techniques "
+            "grammar vocab vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles "
+            "rudiments etude etudes riffs riff licks lick laps sprints intervals sparring bagwork footwork sketches "
+            "gesture gestures verbs conjugations kanji hiragana katakana metronome sightreading improvisation improv "
+            "voicings fingerpicking barre studio gym dojo rink court range pomodoros pomodoro stitches poses asanas "
             "fundamentals essentials worksheet worksheets pronunciation anki duolingo jazz blues bach chopin mozart "
             "beethoven rounds lengths sets routine routines"
         ),

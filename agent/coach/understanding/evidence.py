@@ -123,7 +123,9 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
         return False
     if clause.chunks[verb].is_new and _is_beside(clause, core, verb):
         return False
-    if any(chunk.twist is Twist.LASTS for chunk in clause.chunks[core[0] : core[-1]]):
+    timed = clause.chunks[core[0]].role in AMOUNTS
+    between = range(core[0], core[-1])  # what is told of where: "studied Japanese on the train for 35 minutes"
+    if any(clause.chunks[at].twist is Twist.LASTS and (timed or not clause.is_there(at)) for at in between):
         return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
     places = practised or all(clause.is_place(number) for number in _contents(clause, verb + 1, core[0]))
@@ -296,7 +298,8 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
             return None
         if clause.skills:
             alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
-            return number if alone and clause.block is None and not clause.is_aside else None
+            open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
+            return number if alone and open_to and not clause.is_aside else None
         if not clause.is_fragment or clause.block is not None:
             return None
     return None

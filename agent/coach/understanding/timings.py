@@ -31,6 +31,7 @@ EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada 
 _IT = frozenset({"it", "that", "this", "eso"})
 _WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
 _AFTER = frozenset({"am", "pm", "after", "afterwards", "before", "despues", "antes"})
+_LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
 )
@@ -73,8 +74,14 @@ def read_times(chunks: list[Chunk]) -> None:
             continue
         behind = letters_of(chunks, at + 1, at + 5)
         amount = at + 3 if re.match("[wp]P[Dd]", behind) else at + 1 if re.match("[Dd][wp]", behind) else None
+        amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
+        things = chunks[at + 1 : at + 2]
+        counted = bool(things) and things[0].role.value in "wp" and things[0].plain.endswith("s")
+        said_each = [place for place, each in enumerate(chunks) if each.plain in EACH]
+        if counted and said_each and len(amounts) == 1 and amount is None:  # "two sessions today, 20 minutes each"
+            amount = amounts[0]
+            chunks[said_each[0]] = replace(chunks[said_each[0]], role=WordRole.ADVERB, twist=None)
         if at and chunks[at - 1].plain in _SIGNS and letters_of(chunks, at + 1, at + 2) in ("", ",", "."):
-            amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
             amount = amounts[0] if len(amounts) == 1 else None
             each = any(chunk.plain.split()[0] in _EACH for chunk in chunks)
             doubt = None if each else Twist.DOUBT  # "30 min x 3" is asked about
@@ -256,8 +263,9 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         return
     said = letters_of(chunks, 0, len(chunks))
     for at, chunk in enumerate(chunks):
+        practice = chunk.plain in _LASTED and "p" in said[:at]  # "my flute practice lasted 50 minutes"
         if (
-            chunk.plain in _CAME_TO
+            (chunk.plain in _CAME_TO or practice)
             and re.search("Sp*[YP]*x?$", said[:at])
             and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
