@@ -179,6 +179,8 @@ _WORDS = (
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
                              r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
                              r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
+                             r"|\b(?:said|put|logged|typed|wrote|dije|puse|anot[eé]|escrib[ií])\s+\d+\b.{0,20}"
+                             r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"

@@ -49,7 +49,7 @@ _WAS_THERE = frozenset([
     "me fui a", "estuve en", "anduve en"
 ])  # fmt: skip
 _PLACES = frozenset([
-    "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
+    "train", "bus", "app", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
     "vuelo", "viaje", "pausa", "descanso", "clase"
 ])  # fmt: skip
 _BEGINS_SENTENCE = frozenset(["my", "the", "it", "that", "this", "mi", "mis", "el", "la", "los", "las", "eso", "esto"])
@@ -272,7 +272,9 @@ def clauses_of(chunks: Sequence[Chunk]) -> list[Clause]:
             spoken_of.append(quoted and chunk.role in AMOUNTS | SKILLS)
         said = tuple(chunk for chunk in inside if chunk.role is not WordRole.QUOTE)
         if said:
-            found.append(Clause(said, mark, sentence, sentence in asked, any(spoken_of), aside, listed))
+            is_echo = not found and len(said) == 1 and said[0].role is WordRole.SKILL  # "Korean? about 20 minutes"
+            is_asked = sentence in asked and not is_echo
+            found.append(Clause(said, mark, sentence, is_asked, any(spoken_of), aside, listed))
     return found
 
 

@@ -205,10 +205,10 @@ ENGLISH = LanguageTable(
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "stayed played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
-            "revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated invested went "
-            "squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
-            "geeked nerded tinkered noodled banged"
+            "enjoyed stayed played studied did rehearsed trained drilled worked jammed managed logged clocked "
+            "learned learnt revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated "
+            "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
+            "plugged hacked geeked nerded tinkered noodled banged"
         ),
         "g": "got put",
         "G": (
@@ -325,15 +325,15 @@ ENGLISH = LanguageTable(
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
-            "teaching selling sitting giving getting making paying needed less fewer least most enough many lot lots "
-            "limit max maximum minimum streak total half quarter twice thrice once seconds second secs sec hours "
-            "hour minutes minute mins tuning tuned cleaning cleaned repairing repaired fixing fixed buying bought "
-            "selling sold restringing looking finding found away happen happens happened happening waiting waited "
-            "carrying carried talking talked among under upto within than was it's it there's here there talk "
+            "homework teaching selling sitting giving getting making paying needed less fewer least most enough many "
+            "lot lots limit max maximum minimum streak total half quarter twice thrice once seconds second secs sec "
+            "hours hour minutes minute mins tuning tuned cleaning cleaned repairing repaired fixing fixed buying "
+            "bought selling sold restringing looking finding found away happen happens happened happening waiting "
+            "waited carrying carried talking talked among under upto within than was it's it there's here there talk "
             "research researched researching browsing browsed searching searched ago sounds seems looks feels sound "
             "seem look sucks rocks kills means mean counts count become became theory maintenance repair sick ill "
             "watched recorded organised organized sorted tidied rearranged discussed explained taught coached graded "
-            "hosted attended joined signed read reading homework polished"
+            "hosted attended joined signed read reading polished"
         ),
     },
     acts={

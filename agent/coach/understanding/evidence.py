@@ -5,6 +5,7 @@ An amount and a skill that belong together are an entry, unless something takes 
 looked at; so a sentence needs no shape that somebody foresaw.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -113,8 +114,8 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
 
 def _is_taken_up(clause: Clause, skill: int) -> bool:
     """As "finally got my violin out again, 20 minutes"; not "restrung my guitar, 30 minutes"."""
-    before = [chunk for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB][-2:]
-    return [chunk.role for chunk in before] != [WordRole.CONTENT, WordRole.THE]
+    before = "".join(chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB)
+    return re.search("wT$|wT?wPT?$", before) is None  # "cambié las cuerdas de la guitarra, 30 minutos"
 
 
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
@@ -300,7 +301,8 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
             alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
             open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
             return number if alone and open_to and not clause.is_aside else None
-        if not clause.is_fragment or clause.block is not None:
+        numbered = [chunk.role for chunk in clause.chunks] == [WordRole.CONTENT, WordRole.NUMBER]  # "chapter 4"
+        if not (clause.is_fragment or numbered) or clause.block is not None:
             return None
     return None
 
@@ -320,7 +322,8 @@ def _label_of(clauses: Sequence[Clause], at: int) -> int | None:
 def _calls_out(clause: Clause, amount: Clause) -> bool:
     """As "Drums! 35 minutes!", "Did my Japanese. 40 mins.": two sentences, one entry."""
     says = clause.is_bare or clause.has_subject or clause.verb == 0
-    return says and amount.is_bare and not amount.days and not clause.is_asked
+    named = len(clause.chunks) == 1  # "Korean? About twenty minutes today"
+    return says and amount.is_bare and (named or not amount.days) and not clause.is_asked
 
 
 def _is_called(clauses: Sequence[Clause], at: int) -> bool:
@@ -342,6 +345,8 @@ def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     wished = clauses[source].block in (Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.GOAL) and bool(
         clauses[source].amounts
     )
+    skipped = clauses[source].block is Twist.NEGATED and bool(clauses[source].days) and bool(clause.days)
+    wished = wished or (skipped and clause.mark is WordRole.BUT)  # "skipped Korean yesterday but did 40 minutes today"
     practises = any(chunk.plain.startswith("practi") for chunk in clause.chunks) and clauses[source].block is None
     spoken = practises and not clauses[source].amounts
     return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)

@@ -165,6 +165,7 @@ _EDIT = re.compile(
     r"^(?:\W|please|pls|plz|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
+_DID_CHANGE = re.compile(r"\b(?:cambié|corregí|edité|actualicé|puse)\b", re.IGNORECASE)
 _SKILL_LIST = re.compile(r"\bskills?\b(?! (?:did|have) i)[^?]{0,12}\??$|\b(?:lista de |mis )habilidades\b")
 _GOAL = re.compile(r"\b(?:goals?|target|metas?|objetivos?|recordatorio|reminder|alarma?|timer|temporizador)\b")
 _NEW_MINUTES = re.compile(r"\b(?:to|by|for|with|por|a|en|con)\s+(\d{1,3})\s*(?:min\w*)?[\s.!]*$")
@@ -208,7 +209,8 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
         return Lookup(Wanted.ENTRIES)
     if _DELETE.search(plain):
         return Lookup(Wanted.DELETE)
-    edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain))
+    told = _DID_CHANGE.search(said) is not None  # "cambié las cuerdas"
+    edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain) and not told)
     return Lookup(Wanted.EDIT) if edits else None
 
 

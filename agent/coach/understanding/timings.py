@@ -20,6 +20,7 @@ _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 MOST_TIMES = 12
 LEAST_PAST = 5
 _SIGNS = frozenset({"x", "×"})
+_OF = frozenset({"of", "de"})
 _EACH = frozenset({"each", "cada", "apiece"})
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
@@ -73,7 +74,13 @@ def read_times(chunks: list[Chunk]) -> None:
         if chunk.role is not WordRole.NUMBER or not 2 <= chunk.minutes <= MOST_TIMES:
             continue
         behind = letters_of(chunks, at + 1, at + 5)
-        amount = at + 3 if re.match("[wp]P[Dd]", behind) else at + 1 if re.match("[Dd][wp]", behind) else None
+        amount = (
+            at + 3
+            if re.match("[wp]P[Dd]", behind) and chunks[at + 2].plain in _OF
+            else at + 1
+            if re.match("[Dd][wp]", behind)
+            else None
+        )
         amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
         things = chunks[at + 1 : at + 2]
         counted = bool(things) and things[0].role.value in "wp" and things[0].plain.endswith("s")
@@ -267,7 +274,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         if (
             (chunk.plain in _CAME_TO or practice)
             and re.search("Sp*[YP]*x?$", said[:at])
-            and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
+            and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
             if chunks[at - 1].twist is Twist.SELF:
