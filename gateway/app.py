@@ -374,7 +374,7 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        records, texts = StoredRecords(self._store, self._product.name), self._product.catalogue
+        records, texts = StoredRecords(self._store, self._product.name, utc_now), self._product.catalogue
         web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 

@@ -15,7 +15,9 @@ from channels.base import Channel
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
+from gateway.access.config import Policy
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.access.roles import Role
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
@@ -52,7 +54,17 @@ def make_web(
         rules = settings().access.rules_of("web", "main")
         return is_let_in(snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main")
 
-    guests = Guests(is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None, is_let_in=is_guest)
+    def may_send_files(chat: str) -> bool:
+        rules = settings().access.rules_of("web", "main")
+        person = snapshot.find(DEFAULT_TENANT, f"web:{chat}")
+        is_heard = rules.direct is Policy.OPEN and person is not None and person.role != Role.BLOCKED
+        return is_heard or is_guest(chat)
+
+    guests = Guests(
+        may_send_files=may_send_files,
+        is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
+        is_let_in=is_guest,
+    )
     channel: Channel = load_channel("web")(
         settings().channels.web, texts=texts, guests=guests, records=records,
         key=hmac.digest(key, b"tenk web visitors v1", "sha256"),

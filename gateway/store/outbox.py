@@ -253,6 +253,11 @@ def file_id(key: str) -> str:
     return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
 
 
+def handed_id(handle: str) -> str:
+    """By what a file is known that a person handed over on the web page: `CHAT:MESSAGE:NUMBER`."""
+    return file_id(f"handed:{handle}")
+
+
 def came_with(channel: str, account: str, event_id: str) -> str:
     """Whose a picture is until a turn takes it: the event's that brought it."""
     return file_id(f"{channel}:{account}:{event_id}").replace("made:", CAME)

@@ -1,5 +1,6 @@
 """The chat page as people know such pages: sending, steering, stopping, changing, copying, and being cut off."""
 
+import base64
 import signal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.journeys.browsing import (
     IN_CHROMIUM,
     LAST,
     ONLINE,
+    PNG,
     GatewayProcess,
     alone,
     chat_of,
@@ -248,3 +250,45 @@ async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, g
     await page.picture(pictures / "3-phone.png")
     assert "hello there" in await page.value("document.querySelector('#list button:has(.living)').innerText")
     assert [] == page.complaints
+
+
+DROP = f"""(() => {{
+  const files = new DataTransfer();
+  const png = Uint8Array.from(atob('{base64.b64encode(PNG).decode()}'), (c) => c.charCodeAt(0));
+  files.items.add(new File(['# Notes\\nscales in C'], 'notes.md'));
+  files.items.add(new File([png], 'cat.png', {{ type: 'image/png' }}));
+  files.items.add(new File([new Uint8Array(9000000)], 'film.mp4', {{ type: 'video/mp4' }}));
+  dispatchEvent(new DragEvent('drop', {{ dataTransfer: files, cancelable: true }}));
+}})()"""
+
+
+async def test_files_go_with_a_message_and_are_seen_again(page: Page, gateway: GatewayProcess, pictures: Path):
+    """Dropped, or picked, or pasted; what is too large is said; a new tab after a restart shows them still."""
+    await page.go(gateway.url)
+    await page.until(ONLINE)
+    await page.value(DROP)
+    await page.until("document.querySelector('.chip.failed')?.innerText.includes('once you have been let in')")
+    await page.call("Page.reload")
+    await let_in(page, gateway)
+    await page.value(DROP)
+    await page.until("document.querySelectorAll('.chip.here').length === 2")
+    assert "film.mp4” is over 8.0 MB" in await page.value("document.querySelector('.chip.failed').innerText")
+    await page.picture(pictures / "1-chips.png")
+    await page.say("what is in my notes?")
+    await page.until("document.querySelector('.me .picture img')?.naturalWidth === 1")
+    await page.until("document.querySelectorAll('.waits').length === 0 && document.getElementById('stop').hidden")
+    await page.picture(pictures / "2-sent.png")
+    gateway.end()
+    gateway.start()
+    await page.value("sessionStorage.clear(); 1")
+    await page.call("Page.navigate", url="about:blank")
+    await wait_for(gateway)
+    await page.go(gateway.url)
+    await page.until("document.querySelector('.me .picture img')?.naturalWidth === 1")
+    assert "notes.md" in await page.value("document.querySelector('.me .file').innerText")
+    saved = await page.value(
+        "fetch(document.querySelector('.me .file').href)"
+        ".then(async (one) => [one.headers.get('content-type'), await one.text()])"
+    )
+    assert ["application/octet-stream", "# Notes\nscales in C"] == saved
+    assert [] == [one for one in page.complaints if "403" not in one]

@@ -1,5 +1,6 @@
 // The chat page: what the person does becomes frames, what frames say is kept and shown.
 
+import { Files } from "/web/files.js";
 import { Link } from "/web/link.js";
 import { Panel } from "/web/panel.js";
 import { Store, newId } from "/web/store.js";
@@ -17,7 +18,7 @@ const editing = document.getElementById("editing");
 
 const AWAY_AFTER_MS = 1500; // a connection that comes back sooner is not worth a word
 
-let store, link, view, commands = [], chosen = 0;
+let store, link, view, files, commands = [], chosen = 0;
 let edited = null; // the message that is being changed
 const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
 let draft = ""; // what was being written before
@@ -41,6 +42,7 @@ async function begin() {
   for (const frame of store.unsent) offered.add(frame.id);
   view = new View({ onPress: press, onEdit: edit, onRetry: () => act("retry"), title: session.title });
   view.onTyping = showStop;
+  files = new Files({ onChange: fit });
   new Panel({ onResume: (id) => act("sessions", id), title: session.title });
   for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
   for (const message of store.messages.values()) view.show(message, true);
@@ -184,7 +186,7 @@ function showStop() {
   const typed = !document.getElementById("typing").hidden;
   const runs = typed || [...store.messages.values()].slice(-8).some((message) => message.live || message.waiting);
   stop.hidden = !runs;
-  send.hidden = runs && text.value.trim() === "";
+  send.hidden = runs && text.value.trim() === "" && !files.any;
 }
 
 function change(id, fields) {
@@ -195,9 +197,15 @@ function change(id, fields) {
 
 function say(words) {
   words = words.trim();
-  if (!words) return;
-  const frame = { type: "say", id: newId(), text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "" };
-  view.show(put(frame));
+  if (!words && !files.any) return;
+  const id = files.any ? files.message : newId();
+  const frame = { type: "say", id, text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "", files: files.toFrames() };
+  const shown = put(frame);
+  if (files.any) {
+    store.put({ id, files: files.toShown() });
+    files.forget();
+  }
+  view.show(store.messages.get(shown.id));
   submitFrame(frame);
   settled();
 }
@@ -258,13 +266,13 @@ function press(message, data) {
 function fit() {
   text.style.height = "auto";
   text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
-  send.disabled = text.value.trim() === "";
+  send.disabled = (text.value.trim() === "" && !files?.any) || (files && !files.ready);
   if (view) showStop();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!link) return;
+  if (!link || (edited === null && !files.ready)) return;
   if (edited !== null) changeSaid(text.value);
   else {
     say(text.value);
