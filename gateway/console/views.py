@@ -134,4 +134,5 @@ async def _usage(wanted: WantedPage) -> Data:
 
 
 async def _audit(wanted: WantedPage) -> Data:
-    return {"rows": await wanted.rows("users.audit")}
+    about = wanted.query.get("about", "").strip()
+    return {"rows": await wanted.rows("users.audit", {"about": about} if about else {}), "about": about}

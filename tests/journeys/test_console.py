@@ -78,7 +78,11 @@ async def owned(here: House) -> str:
 
 
 async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
-    """A link once, a wrong key not twenty times; no other site, no forged Host; without a session nothing shows."""
+    """A link once, a wrong key not twenty times; without a session nothing shows.
+
+    A17: a made-up address is no new try. A19: no other site's page acts, nor a form in plain text. A20: no forged Host.
+    A21: other fields and addresses do not get round the limit. A22: nobody says themselves who they are.
+    """
     async with house(tmp_path, access="pairing") as here:
         base, secret = await link_of(here)
         async with visiting(base) as stranger:
@@ -90,6 +94,8 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
             assert 401 == (await stranger.post("/act", do="approve", request="x"))[0]
             assert 403 == (await stranger.post("/login", {"Origin": "http://evil.example"}, secret=secret))[0]
             assert 403 == (await stranger.post("/login", {"Host": "rebound.example"}, secret=secret))[0]
+            claimed = {"Cookie": "tenk_console=cli", "X-Forwarded-For": "127.0.0.1", "X-User": "cli"}
+            assert 401 == (await stranger.post("/act", claimed, do="approve", request="x", by="cli", role="owner"))[0]
             for kind, body in BROKEN:
                 assert (400, "this form cannot be read\n") == await stranger.send("/login", kind, body)
         async with visiting(base, secret) as operator:
@@ -101,11 +107,16 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
                 assert '<html lang="es">' in text
             assert 404 == (await operator.get(f"/usage?days={'9' * 5000}"))[0]
             assert 400 == (await operator.send("/act", *BROKEN[0]))[0]
+            assert 400 == (await operator.send("/act", "text/plain", b"do=discard&id=1"))[0]
             assert "sk-journey" not in (await operator.get("/config"))[1]
             await operator.post("/logout")
             assert 'id="login"' in (await operator.get("/people"))[1]
         async with visiting(base) as guesser:
-            tried = [(await guesser.post("/login", secret=secret if not n else f"wrong-{n}"))[0] for n in range(20)]
+            tried = []
+            for n in range(20):
+                elsewhere = {"X-Forwarded-For": f"10.0.0.{n}", "Forwarded": f"for=10.0.0.{n}"}
+                wrong = {"secret": f"wrong-{n}" if n else secret, "role": "owner", f"field-{n}": "x"}
+                tried.append((await guesser.post("/login", elsewhere, **wrong))[0])
         assert (401, 429) == (tried[0], tried[-1])
         assert 5 >= tried.count(401)
 
@@ -221,7 +232,10 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         here.sim.say(BEN, "may I?")
         await here.told(BEN, "To be let in")
         await page.look(1200, 900)
-        await page.go((await here.operator("console.link"))["link"])
+        link = (await here.operator("console.link"))["link"]
+        await page.go(link.partition("#")[0])
+        await page.until("document.getElementById('login')")  # who has it open already follows the link there, too
+        await page.go(link)
         await page.until("document.querySelector('h1')?.textContent === 'How it is doing'")
         await page.picture(tmp_path / "console-1.png")
         await page.value(

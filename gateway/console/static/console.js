@@ -2,11 +2,14 @@
 // renews itself, and usage is drawn as charts.
 
 const login = document.getElementById("login");
-if (login && location.hash.length > 1) {
+function openByLink() {
+  if (!login || location.hash.length < 2) return;
   document.getElementById("secret").value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
   login.requestSubmit();
 }
+openByLink();
+addEventListener("hashchange", openByLink); // the link is opened where this page stands already
 
 let place = null;
 document.addEventListener("htmx:beforeSwap", () => {
