@@ -17,6 +17,8 @@ from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
+from channels.web.device_door import DeviceDoor
+from channels.web.devices import DeviceLinks
 from channels.web.file_door import FileDoor
 from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
@@ -64,11 +66,12 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
+        identities = Identities(key, guests.is_known)
         self._records = records or NoRecords()
         recollection = Recollection(self, self._records, self._pages.history)
+        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, guests.is_known, texts)
         door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
-        identities = Identities(key, guests.is_known)
-        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door)
+        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""

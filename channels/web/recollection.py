@@ -72,6 +72,14 @@ class Records(Protocol):
         """
         ...
 
+    async def note_device(self, chat: str, browser: str) -> None:
+        """Keep for the audit that a person goes on in another browser, too, which calls itself so.
+
+        Raises:
+            NotPersisted: it is not kept, and so must not be.
+        """
+        ...
+
 
 class NoRecords:
     """For a chat that nobody keeps."""
@@ -91,6 +99,9 @@ class NoRecords:
     async def find_file(self, _handle: str) -> bytes | None:
         """None."""
         return None
+
+    async def note_device(self, _chat: str, _browser: str) -> None:
+        """Nobody looks."""
 
 
 class Recollection:

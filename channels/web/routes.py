@@ -26,6 +26,7 @@ from channels.viewers.viewer_frames import (
 from channels.viewers.viewer_hub import Frame, Viewer
 from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
 from channels.web.bounds import address_of
+from channels.web.device_door import DeviceDoor
 from channels.web.file_door import FileDoor
 from channels.web.open_pages import Caller, OpenPages, visitor_of
 from channels.web.page_files import PageFiles, PageTexts
@@ -51,9 +52,10 @@ class PageRoutes:
 
     def __init__(
         self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str, recollection: Recollection,
-        door: FileDoor,
+        door: FileDoor, devices: DeviceDoor,
     ) -> None:  # fmt: skip
         self._door = door
+        self._devices = devices
         self._recollection = recollection
         self._pages = pages
         self._identities = identities
@@ -67,6 +69,7 @@ class PageRoutes:
             HttpRoute("POST", "/web/session", self._session),
             HttpRoute("GET", "/web/file", self._file),
             HttpRoute("POST", "/web/upload", self._upload),
+            HttpRoute("POST", "/web/device", self._devices.answer),
             HttpRoute("GET", "/web/conversations", self._conversations),
             HttpRoute("GET", "/web/conversation", self._conversation),
             HttpRoute("GET", "/web/ws", self._socket),

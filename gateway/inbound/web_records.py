@@ -13,11 +13,14 @@ from channels.web.recollection import KeptMessage, PastConversation
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
+from gateway.store import people
 from gateway.store.conversations import KeptTurn, kept_turns, list_heads
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
+from gateway.store.people import AuditRow
 
 MOST_CONVERSATIONS = 50
+MOST_BROWSER_CHARS = 200  # of what a browser calls itself
 MOST_TURNS = 60
 
 T = TypeVar("T")
@@ -60,6 +63,14 @@ class StoredRecords:
     async def find_file(self, handle: str) -> bytes | None:
         """As the port says."""
         return await self._read(partial(file_of, id_=handed_id(handle)))
+
+    async def note_device(self, chat: str, browser: str) -> None:
+        """As the port says."""
+        row = AuditRow(self._clock(), f"web:{chat}", "device_added", f"web:{chat}", browser[:MOST_BROWSER_CHARS])
+        try:
+            await self._store.write(partial(people.record, tenant=self._tenant, row=row))
+        except StoreUnavailable:
+            raise NotPersisted("the store takes nothing just now") from None
 
     def _key(self, chat: str) -> str:
         return direct_key(Address("web", "main", chat), chat, self._agent)

@@ -1,5 +1,6 @@
 // The chat page: what the person does becomes frames, what frames say is kept and shown.
 
+import { Device } from "/web/device.js";
 import { Files } from "/web/files.js";
 import { Link } from "/web/link.js";
 import { Panel } from "/web/panel.js";
@@ -18,7 +19,7 @@ const editing = document.getElementById("editing");
 
 const AWAY_AFTER_MS = 1500; // a connection that comes back sooner is not worth a word
 
-let store, link, view, files, commands = [], chosen = 0;
+let store, link, view, files, device, commands = [], chosen = 0;
 let edited = null; // the message that is being changed
 const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
 let draft = ""; // what was being written before
@@ -42,6 +43,7 @@ async function begin() {
   for (const frame of store.unsent) offered.add(frame.id);
   view = new View({ onPress: press, onEdit: edit, onRetry: () => act("retry"), title: session.title });
   view.onTyping = showStop;
+  device = new Device();
   files = new Files({ onChange: fit });
   new Panel({ onResume: (id) => act("sessions", id), title: session.title });
   for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
@@ -56,6 +58,15 @@ async function begin() {
   link = new Link({ hello, onFrame, onState, known });
   link.start();
   acceptInvite();
+  acceptDevice();
+}
+
+// A link to go on as somebody is in the part of the address that no server and no log sees.
+function acceptDevice() {
+  const code = /^#device=([A-Za-z0-9_-]{32})$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  device.open(code);
 }
 
 // An invitation in the address is said once, and taken out of the address, so that nothing repeats or shows it.
@@ -146,6 +157,7 @@ const HANDLERS = {
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
   busy: (frame) => view.wait(frame.for_s),
+  device: (frame) => device.heard(frame),
   commands: (frame) => (commands = frame.commands),
   taken(frame) {
     store.taken(frame.ids);
