@@ -276,10 +276,10 @@ function press(message, data) {
 }
 
 function fit() {
-  text.style.height = "auto";
-  text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
   send.disabled = (text.value.trim() === "" && !files?.any) || (files && !files.ready);
   if (view) showStop();
+  text.style.height = "auto"; // the controls beside it may have come or gone
+  text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
 }
 
 form.addEventListener("submit", (event) => {
@@ -403,6 +403,7 @@ function take(name) {
   text.focus();
 }
 
+addEventListener("resize", fit);
 addEventListener("pagehide", () => store?.saveDraft(edited === null ? text.value : draft));
 
 function start() {
