@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent.hooks.chain import HookChain
+from agent.language import DEFAULT
 from agent.loop import Agent, run_turn
 from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
@@ -20,6 +21,7 @@ from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
+from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command, model_command
@@ -59,7 +61,7 @@ from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import approvals, earlier, talk
 from gateway.store.approvals import Approval
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
 
@@ -328,3 +330,16 @@ async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[In
         return await read_waiting(deps.store, after_id, limit)
 
     return await load_filtered(load, lambda row: deps.channels.is_configured(row.event.address), after_id, limit)
+
+
+ON_SLACK = frozenset({"btw", "link", "mode", "new", "retry", "sessions", "stop"})
+"""Of the commands that every agent has the ones worth a name of their own among a workspace's apps."""
+
+
+def describe_slack_app(product: AgentProduct) -> AppDescription:
+    """What people on Slack see of an agent: the command that talks first, its own, and those of every agent's."""
+    store = Store(engine_for("sqlite:///never-opened.db"))  # never opened: commands are listed, not run
+    own = {command.name for command in product.commands(store)}
+    menu = command_table(product, store).menus()[DEFAULT]
+    shown = [spec for spec in menu if spec.talks or spec.name in own or spec.name in ON_SLACK]
+    return AppDescription(product.title, product.catalogue.text(DEFAULT, product.description), shown)

@@ -51,7 +51,7 @@ from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.sessions.choices import allow_forgetting, ask_to_forget, change_conversation, keep_choice
 from gateway.sessions.deps import PeopleDirectory
-from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
+from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, words_of
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
@@ -286,7 +286,7 @@ class CommandRunner:
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
         if isinstance(row.event, SystemEvent):
             return self._table.of_system(row.event.name), row.event.name, row.event.arguments
-        words = words_of(row.event, self._table.talk)
+        words = command_words(row.event, self._table)
         return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
     async def _commit(self, session: Session, row: InboxRow, wanted: Reply, outcome: Outcome) -> None:

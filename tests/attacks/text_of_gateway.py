@@ -72,6 +72,7 @@ def completions(given: str) -> None:
 def commands(text: str) -> None:
     """A command, one we have not, and a zone."""
     TABLE.parse(text)
+    TABLE.calls(f"mode {text}")
     TABLE.parse(f"/{text}")
     TABLE.unknown(text[:32], ANA)
     find_zone(text)
@@ -115,6 +116,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.telemetry:Cleaner": Entry(logged),
     "gateway.sessions.inbox_rules:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
+    "gateway.commands.table:CommandTable.calls": Entry(commands),
     "gateway.http.api.openai_format": Entry(completions),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
