@@ -23,20 +23,20 @@ class _Asked(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Offer(_Asked):
+class OfferLink(_Asked):
     """Make a link."""
 
     do: Literal["offer"]
 
 
-class Ask(_Asked):
+class OpenLink(_Asked):
     """Open one."""
 
     do: Literal["ask"]
     code: str = Field(pattern=r"^[A-Za-z0-9_-]{32}$")
 
 
-class Decide(_Asked):
+class DecideLink(_Asked):
     """Say whether the browser that shows a number may go on."""
 
     do: Literal["decide"]
@@ -44,15 +44,15 @@ class Decide(_Asked):
     allow: bool
 
 
-class Take(_Asked):
+class TakeLink(_Asked):
     """Become the person, where they said yes."""
 
     do: Literal["take"]
     claim: str = Field(pattern=r"^[A-Za-z0-9_-]{32}$")
 
 
-_ASKED: TypeAdapter[Offer | Ask | Decide | Take] = TypeAdapter(
-    Annotated[Offer | Ask | Decide | Take, Field(discriminator="do")]
+_ASKED: TypeAdapter[OfferLink | OpenLink | DecideLink | TakeLink] = TypeAdapter(
+    Annotated[OfferLink | OpenLink | DecideLink | TakeLink, Field(discriminator="do")]
 )
 
 
@@ -80,15 +80,15 @@ class DeviceDoor:
         """Do what is asked."""
         identity = self._who(request)
         match await _read(request):
-            case Offer():
+            case OfferLink():
                 return self._offer(identity, request)
-            case Ask(code=code):
+            case OpenLink(code=code):
                 return self._ask(identity, code, request)
-            case Decide(number=number, allow=allow):
+            case DecideLink(number=number, allow=allow):
                 if not self._links.decide(identity.chat, number, allow=allow):
                     self._refuse(request, "page.device_void")
                 return _json({"allowed": allow})
-            case Take(claim=claim):
+            case TakeLink(claim=claim):
                 return await self._take(claim, request)
 
     def _who(self, request: web.Request) -> Identity:
@@ -136,7 +136,7 @@ class DeviceDoor:
         raise web.HTTPForbidden(text=f"{self._texts.text(locale_of(request), key)}\n")
 
 
-async def _read(request: web.Request) -> Offer | Ask | Decide | Take:
+async def _read(request: web.Request) -> OfferLink | OpenLink | DecideLink | TakeLink:
     if request.content_type != "application/json" or (request.content_length or 0) > MAX_ASKED_BYTES:
         raise web.HTTPUnsupportedMediaType(text="a short JSON object is taken here\n")
     try:
