@@ -1,5 +1,8 @@
 """What an operator's call does over the store alone, where no gateway runs. Heavy; imported when used."""
 
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 
@@ -16,12 +19,13 @@ from gateway.access.keys import AccessKeys
 from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
-from gateway.cli.client import lone_store
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
+from gateway.errors import AlreadyRunning
 from gateway.inbound.reception import take_up
 from gateway.ops.eraser import Eraser
 from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.lock import HomeLock
 from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
@@ -69,6 +73,25 @@ async def look_up(store: Reader, name: str, arguments: dict[str, JsonValue]) -> 
         GatewayError: it makes no sense; the message says why.
     """
     return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
+
+
+@asynccontextmanager
+async def lone_store(settings: Settings) -> AsyncIterator[Store]:
+    """The store, while no gateway runs; none can start meanwhile.
+
+    Raises:
+        AlreadyRunning: one does run, or another command is at work.
+    """
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(HomeLock(settings.home))
+        except AlreadyRunning as running:
+            raise AlreadyRunning(running.while_silent) from None
+        store = await Store.open(settings.database_url)
+        try:
+            yield store
+        finally:
+            await store.aclose()
 
 
 async def _erase_all(settings: Settings, store: Store) -> None:

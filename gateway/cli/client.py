@@ -1,10 +1,7 @@
 """Carries an operator's call to the running gateway, or does it alone where none runs; prints what strangers wrote."""
 
 import asyncio
-import contextlib
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import replace_file
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
-from gateway.store.engine import Store, reading
+from gateway.store.engine import reading
 
 
 def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -94,29 +91,10 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
-        from gateway.cli.alone import carry_out  # noqa: PLC0415  it loads all of access and stores: half a second
+        from gateway.cli.alone import carry_out, lone_store  # noqa: PLC0415  it loads all of access and stores: half a second
 
         async with lone_store(settings) as store:
             return await carry_out(settings, store, name, arguments)
-
-
-@asynccontextmanager
-async def lone_store(settings: Settings) -> AsyncIterator[Store]:
-    """The store, while no gateway runs; none can start meanwhile.
-
-    Raises:
-        AlreadyRunning: one does run, or another command is at work.
-    """
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(HomeLock(settings.home))
-        except AlreadyRunning as running:
-            raise AlreadyRunning(_it_is_silent(running)) from None
-        store = await Store.open(settings.database_url)
-        try:
-            yield store
-        finally:
-            await store.aclose()
 
 
 def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
@@ -144,7 +122,7 @@ async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
         with HomeLock(settings.home):
             pass
     except AlreadyRunning as running:
-        silent = {"needs_you": {"gateway": _it_is_silent(running)}}
+        silent = {"needs_you": {"gateway": running.while_silent}}
     try:
         async with reading(settings.database_url) as store:
             parts = await store.read(outbox.depths)
@@ -153,7 +131,3 @@ async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
         return silent | {"store": str(differs)}
     depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
     return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
-
-
-def _it_is_silent(running: AlreadyRunning) -> str:
-    return f"{running}; it does not answer: it starts, stops or hangs, or another command is at work"
