@@ -21,6 +21,7 @@ _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIV
 
 
 _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
+_DAYS_LONG = frozenset({"dias", "semanas", "noches", "tardes", "meses"})
 _MORE = frozenset({"more", "another", "otro", "otra", "otros", "otras"})
 _DOING = ("ing", "ando", "iendo")
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
@@ -163,6 +164,7 @@ def _is_counted(clause: Clause, entry: Candidate) -> bool:
     for at, chunk in enumerate(clause.chunks[verb + 1 :], verb + 1):
         things = clause.chunks[at + 1 : at + 2]  # "40 lengths"
         counted = bool(things) and things[0].role in (WordRole.CONTENT, WordRole.PRACTICE)
+        counted = counted and things[0].plain not in _DAYS_LONG
         if chunk.role is WordRole.NUMBER and chunk.minutes and not counted:
             return True
     before = [chunk for chunk in clause.chunks if chunk.end == entry.amount.start]

@@ -22,6 +22,7 @@ LEAST_PAST = 5
 _SIGNS = frozenset({"x", "×"})
 _OF = frozenset({"of", "de"})
 _EACH = frozenset({"each", "cada", "apiece"})
+_MORNING = re.compile("morning|manana")
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
@@ -108,9 +109,16 @@ def _hours_between(chunks: list[Chunk]) -> None:
         begins = at == 0 or chunks[at - 1].role.value in "S,.VvkP"
         if said[:3] in {"n,n", "nJn"} and said[3] in "YyK" and dash and begins and _PARTS.search(chunks[at + 3].plain):
             hours = (chunks[at + 2].minutes - chunk.minutes) % 12
+            half = 0 if _MORNING.search(chunks[at + 3].plain) else 12
             if 0 < hours <= MOST_BARE_HOURS:
                 chunks[at : at + 3] = [
-                    replace(chunk, role=WordRole.AMOUNT, end=chunks[at + 2].end, minutes=60 * hours, unit=60)
+                    replace(
+                        chunk,
+                        role=WordRole.AMOUNT_CLOCK,
+                        end=chunks[at + 2].end,
+                        minutes=60 * hours,
+                        until=60 * (chunks[at + 2].minutes % 12 + half),
+                    )
                 ]
                 return
 
@@ -210,7 +218,8 @@ def _each_day(chunks: list[Chunk]) -> None:
     days = [chunk for chunk in chunks if chunk.role in (WordRole.DAY, WordRole.DAY_EITHER)]
     skills = {chunk.skill for chunk in chunks if chunk.role in (WordRole.SKILL, WordRole.ACT)}
     for at, chunk in enumerate(chunks):
-        led = chunks[at + 1 : at + 2] and chunks[at + 1].role in (WordRole.DAY, WordRole.DAY_EITHER)  # "each monday"
+        behind = chunks[at + 1 : at + 2]
+        led = behind and behind[0].role.value not in PAUSES.replace("Y", "").replace("y", "") + "JP"  # "each monday"
         if (
             chunk.twist is Twist.HABIT
             and chunk.plain in EACH
