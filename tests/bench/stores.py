@@ -15,6 +15,8 @@ from tests.bench.world import PLATFORMS
 from tests.fakes.postgres import PostgresServer
 
 GOAL_PER_S = 200
+DURABLE = {"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}
+"""As a server for people has it, and unlike that of tests."""
 
 
 class OnServer(Subject):
@@ -53,7 +55,7 @@ async def run(loads: Loads) -> dict[str, object]:
     name, case = loads.platforms[0], CASES[0]
     local = await measure(gateway, PLATFORMS[name](), case, loads)
     started: list[OnServer] = []
-    with PostgresServer({"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}) as server:
+    with PostgresServer(DURABLE) as server:
         start = partial(_start, server, await server.create(), started)
         remote = await measure(start, PLATFORMS[name](), case, loads)
     server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
