@@ -1,4 +1,4 @@
-"""What is asked at a start and by `tenk status` reads what is open, however much has been settled."""
+"""What a start, a message, a sweep and `tenk status` ask reads what is open, however much has been settled."""
 
 import asyncio
 import json
@@ -18,9 +18,13 @@ from gateway.app import Gateway
 from gateway.cli.client import gateway_status
 from gateway.config.settings import Settings, load
 from gateway.ops.control_client import call
+from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.retention_config import RetentionConfig
 from gateway.store import journal
 from gateway.store.engine import Store
 from tests.contract.stores import SqliteCase, StoreCase
+from tests.contract.test_retention import answered, sent
+from tests.fakes.people import NOON
 from tests.fakes.settled_rows import fill
 
 FEW = 100
@@ -30,6 +34,12 @@ SETTLED = [3_000, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.t
 
 STEPS_A_ROW = 4
 """Steps of SQLite's machine that reading one row takes, at least: next, a column or two, a comparison."""
+
+NEW = 5_000_000
+"""The number of a message that no settled row has."""
+
+LONG_TALK = "s"
+"""The id of the conversation that all settled turns were in."""
 
 GROWING = ("inbox", "outbox", "events", "turns")
 
@@ -88,8 +98,22 @@ async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
         await gateway_status(settings)
         store = await Store.open(url)
         await store.read(lambda connection: journal.events_of_turn(connection, "no such turn"))
+        await asked_by_a_message(store)
         await store.aclose()
     return asked
+
+
+async def asked_by_a_message(store: Store) -> None:
+    """One is answered in a conversation of old and its answer sent, and the housekeeper finds nothing to take away."""
+    await store.write(lambda connection: answered(connection, NEW))
+    await store.write(sent)
+    await store.read(lambda connection: journal.next_seq(connection, LONG_TALK))
+    kept = RetentionConfig.model_validate(dict.fromkeys(RetentionConfig.model_fields, 36_500))
+    await Housekeeper(store, kept, lambda: NOON, at_once).sweep()
+
+
+async def at_once(_: float) -> None:
+    """No pause between two batches."""
 
 
 def rows_read_by_sqlite(path: Path, asked: list[Asked]) -> Iterator[tuple[float, str]]:
@@ -137,7 +161,7 @@ def rows_of(plan: dict[str, Any]) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("settled", SETTLED)
-async def test_a_start_and_a_status_read_no_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
+async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
     """Every statement over inbox, outbox, events and turns goes through a few rows of them all, on both engines."""
     store = await case.open()
     await store.write(lambda connection: fill(connection, settled))
