@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+import asyncpg
+
 from tests.bench.figures import LABELS
 from tests.bench.loads import CASES, Loads, measure
 from tests.bench.subject import Subject, gateway, gateway_by
@@ -56,8 +58,12 @@ async def run(loads: Loads) -> dict[str, object]:
     local = await measure(gateway, PLATFORMS[name](), case, loads)
     started: list[OnServer] = []
     with PostgresServer(DURABLE) as server:
-        start = partial(_start, server, await server.create(), started)
-        remote = await measure(start, PLATFORMS[name](), case, loads)
+        url = await server.create_migrated()
+        before = await _written(url)
+        remote = await measure(partial(_start, server, url, started), PLATFORMS[name](), case, loads)
+        after = await _written(url)
+    messages = loads.chats * (loads.messages_each + case.warm_up)
+    wal, commits, kept = [(new - old) / messages for new, old in zip(after, before, strict=True)]
     server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
     print(f"\n{name}, {loads.chats} chats, {case.name}")
     print(f"  {'':14}{'SQLite':>10}{'PostgreSQL':>12}{'ratio':>8}")
@@ -65,7 +71,26 @@ async def run(loads: Loads) -> dict[str, object]:
         ours, theirs = getattr(local, field), getattr(remote, field)
         print(f"  {label:14}{ours:10.2f}{theirs:12.2f}{theirs / ours:8.2f}")
     print(f"  the server:    {server_ms:.2f} ms of CPU a message; goal on PostgreSQL: {GOAL_PER_S} messages/s")
-    return {"sqlite": local.rounded(), "postgresql": remote.rounded(), "server_cpu_ms": server_ms}
+    print(
+        f"  a message:     {wal / 1024:.1f} kB of log, {commits:.2f} commits, {kept / 1024:.1f} kB more in the database"
+    )
+    figures = {"server_cpu_ms": server_ms, "wal_bytes": wal, "commits": commits, "kept_bytes": kept}
+    return {"sqlite": local.rounded(), "postgresql": remote.rounded(), **figures}
+
+
+async def _written(url: str) -> tuple[int, int, int]:
+    """Bytes of log so far, transactions, and the size of the database."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+        row = await connection.fetchrow(
+            "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint, "
+            "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()), "
+            "pg_database_size(current_database())"
+        )
+    finally:
+        await connection.close()
+    return int(row[0]), int(row[1]), int(row[2])
 
 
 def _start(
