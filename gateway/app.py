@@ -20,6 +20,7 @@ from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
 from channels.clocks import steady_now, wall_now
+from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
@@ -27,27 +28,22 @@ from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.command_line import of_process
-from gateway.commands.connect import Connecting, providers_of
-from gateway.commands.decisions import access_decisions
-from gateway.commands.groups import GroupDeps
-from gateway.commands.people import OperatorDesk
-from gateway.config.settings import Settings
+from gateway.config.settings import Settings, whose_account
 from gateway.console.console import make_console
-from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
-from gateway.errors import GatewayError, SettingsError, StoreUnavailable
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
-from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
-from gateway.makers import accounts_of, judge_of, make_web, model_of
+from gateway.inbound.web_records import StoredRecords
+from gateway.makers import accounts_of, make_web
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer, Handler
 from gateway.ops.eraser import Eraser
@@ -62,7 +58,6 @@ from gateway.ops.operators import (
     access_operations,
     calls_as,
     keep_house,
-    link_deps,
     load_people,
     operator_calls,
     show_founding_link,
@@ -71,17 +66,18 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.product import in_force, load_product, load_tools
+from gateway.product import in_force
 from gateway.reloading import LiveParts, Reloader
-from gateway.sessions.budgets import Budgets, BudgetWatch
+from gateway.sessions.budgets import BudgetWatch
 from gateway.sessions.router import Router
 from gateway.spans import record_spans
 from gateway.store import journal
-from gateway.store.agent_tables import bring_up
+from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
-from gateway.wiring import Runtime, RuntimeDeps, build, command_table
+from gateway.tenants import Entrance, Tenant, TenantDeps, Tenants
+from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
 
@@ -138,34 +134,21 @@ class Gateway:
         read_again: Callable[[], Settings] | None = None,
     ) -> None:
         """Nothing runs before `run`. `extra_tools` stand beside the agent's own; the others as in `serve`."""
-        self._product = load_product(settings.agent.product)
-        self._settings = settings = in_force(settings, self._product)
         self._show = show
         self._read_again = read_again or (lambda: settings)
         self._store = store
         self._snapshot = AccessSnapshot()
-        for texts in (self._product.texts, self._product.catalogue):
-            if texts is not None:
-                texts.load()
-        self._budgets = Budgets(settings.budgets, store, wall_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        model, vault = settings.model, self._rotation.vault
-        chosen = [link.name for link in (model, *model.fallback.values(), model.light) if link is not None]
-        connecting = Connecting(vault, providers_of(model.links(), settings.connect), models=chosen)
-        self._desk = OperatorDesk(groups=GroupDeps(store, settings.access, utc_now, self._snapshot.put_group))
-        self._table = command_table(self._product, store, self._budgets.own_cap, connecting, self._desk)
         self._rests = ModelRests(store, utc_now)
-        self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
         self._servers = servers or KnownServers()
-        charge, self._watch = self._budgets.charge, ModelWatch(utc_now)
-        self._model_deps = ModelDeps(
-            board=self._rests.board, sources=self._levels.sources, servers=self._servers,
-            measure=partial(MeasuredModel, watch=self._watch), charge=charge,
-        )  # fmt: skip
-        self._model = model_of(settings, self._product, self._model_deps)
-        self._models = [self._model]  # with those that a reload replaced: a turn ends with the one that it began with
-        self._judge = judge_of(settings, charge)
-        self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
+        self._watch = ModelWatch(utc_now)
+        models = ModelDeps(
+            board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
+        )
+        parts = TenantDeps(store, self._snapshot, self._rotation.vault, models, utc_now, extra_tools)
+        self._own = Tenant(DEFAULT_TENANT, settings, parts)
+        self._settings, self._product, self._budgets = self._own.settings, self._own.product, self._own.budgets
+        self._tenants = Tenants(settings, parts, self._own)
         self._stop = asyncio.Event()
         self._faults = Faults()
         self._started_at = utc_now()
@@ -181,8 +164,8 @@ class Gateway:
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self._stop.set)
-        if self._product.tables is not None:
-            await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
+        for name, tables in self._tables().items():
+            await self._store.write(partial(bring_up, agent=name, tables=tables))
         await self._rests.load()
         await self._budgets.begin()
         owner = f"{socket.gethostname()}:{os.getpid()}"
@@ -198,13 +181,13 @@ class Gateway:
         finally:
             if self._manager is not None:
                 await self._manager.aclose()
-            await self._levels.aclose()
-            await self._close_models()
+            for tenant in self._tenants:
+                await tenant.aclose()
 
-    async def _close_models(self) -> None:
-        for model in (*self._models, self._judge):
-            if model is not None:
-                await model.aclose()
+    def _tables(self) -> dict[str, AgentTables]:
+        """Those of each agent."""
+        products = {tenant.product.name: tenant.product for tenant in self._tenants}
+        return {name: product.tables for name, product in products.items() if product.tables is not None}
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store, product = self._settings, self._store, self._product
@@ -212,38 +195,35 @@ class Gateway:
         keys = AccessKeys.derive_from(key)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
-        manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
+        manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._own.table.menus())
         doorway = Doorway(
             product.name, keys, rotation.vault, of_process(), self._show,
-            channel_of=manager.now_loaded, commands=self._table.names,
+            channel_of=manager.now_loaded, commands=self._own.table.names,
         )  # fmt: skip
 
-        def access(delivery: Delivery, bus: Bus) -> AccessOperations:
-            return access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
-
-        deps = RuntimeDeps(
-            settings=settings, store=store, product=self._product, tools=self._tools,
-            model=self._model, judge=self._judge, channels=manager, people=self._snapshot,
-            tasks=tasks, epoch=epoch, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
-            buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
-            decisions=lambda *ends: {**access_decisions(access(*ends)), **self._desk.decisions()},
-            access=lambda: self._settings.access,
+        shared = partial(
+            RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks, epoch=epoch, clock=utc_now,
+            dates=wall_now, context_of=self._snapshot.context_of, buttons=SealedButtons(keys.buttons),
+            vault=rotation.vault, reveal=partial(codes.reveal, key),
         )  # fmt: skip
-        manager.personas = settings.agent.personas
-        runtime = build(deps, self._table)
+
+        entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, utc_now)
+        manager.personas = self._personas()
+        runtime = build(entrance.deps_of(self._own), self._own.table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        self._desk.linking = link_deps(store, key, manager, delivery, runtime.parking, self._snapshot, product.move)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
+        entrance.equip(runtime, self._own)
+        self._tenants.serve(partial(entrance.take_in, runtime, intake))
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = self._standing(manager, router, intake)
-        operations = access(delivery, bus)
+        operations = access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(key, standing, manager, operations, letters)
         api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
         data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._desk, data)
+        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._own.desk, data)
         tasks.keep("http", http.run)
         reloader = self._keep_reloader(tasks, key, manager, intake, runtime, standing)
         self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
@@ -254,7 +234,7 @@ class Gateway:
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
-        log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
+        log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
@@ -287,27 +267,28 @@ class Gateway:
         self, key: bytes, manager: ChannelManager, parts: LiveParts, settings: Settings, tables: frozenset[str]
     ) -> None:
         """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
-        model = None
-        if tables & {"model", "budgets"}:
-            parts.budgets.reconfigure(settings.budgets)  # asked when a model is made, whether anything is capped
-            try:
-                model = model_of(settings, self._product, self._model_deps)
-            except SettingsError:
-                parts.budgets.reconfigure(self._settings.budgets)
-                raise
-            self._model = model
-            self._models.append(model)
-            parts.standing.know_model(model.name)
+        tried = self._tenants.try_settings(settings)
+        for name, made in self._tables().items():
+            await self._store.write(partial(bring_up, agent=name, tables=made))
+        self._tenants.take(settings, tried)
         self._settings = settings
-        self._desk.groups = GroupDeps(self._store, settings.access, utc_now, self._snapshot.put_group)
-        parts.reconfigure(settings, model)
-        manager.personas = settings.agent.personas
+        for tenant in self._tenants:
+            parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
+        parts.standing.know_model(self._own.model.name)
+        manager.personas = self._personas()
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
 
+    def _personas(self) -> dict[str, str]:
+        """Of each account as its tenant says."""
+        settings = self._settings
+        whose = {f"{channel}:{own.name}": whose_account(own) for channel, own in settings.channels.accounts()}
+        named = {name: self._tenants.get(tenant).settings.agent.personas.get(name) for name, tenant in whose.items()}
+        return {**self._own.settings.agent.personas, **{name: words or "" for name, words in named.items()}}
+
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
-        model = ModelStanding(self._model.name, self._rests.board.states, self._watch, self._budgets.standing)
+        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._budgets.standing)
         return GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
@@ -326,7 +307,7 @@ class Gateway:
         console = make_console(self._store, key, calls, lambda: self._settings, product.title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
-        self._desk.console_link = lambda by: console.link(http.public_url, by)
+        self._tenants.know_links(InviteLinks(manager, http).ways, lambda by: console.link(http.public_url, by))
         return http
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
@@ -339,14 +320,14 @@ class Gateway:
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
-        tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
+        tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
         does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
         tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     async def _look_at_model(self) -> None:
         """The first look at a model's facts reads a large table: beside the loop, before somebody waits for it."""
-        await asyncio.to_thread(getattr, self._model, "facts")
+        await asyncio.to_thread(getattr, self._own.model, "facts")
 
     async def _drain(
         self,
@@ -373,7 +354,9 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        web = partial(make_web, lambda: self._settings, self._product.catalogue, self._snapshot, key)
+        whose = self._tenants.get(self._settings.channels.web.tenant)
+        records, texts = StoredRecords(whose.store, whose.product.name, whose.name), whose.product.catalogue
+        web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 
 

@@ -12,13 +12,13 @@ from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from channels.base import Channel
-from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.config.settings import ChannelsConfig, Settings
+from gateway.config.settings import ChannelsConfig, Settings, whose_account
 from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.web_records import StoredRecords
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.product import AgentProduct
 
@@ -29,30 +29,39 @@ def accounts_of(
     """Every account that is configured, and how its channel is made."""
     accounts = [
         ChannelAccount(
-            channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict", config=config
+            channel,
+            config.name,
+            partial(_make_channel, channel, config),
+            config.pacing == "strict",
+            whose_account(config),
+            config,
         )
         for channel, config in channels.accounts()
     ]
     if channels.web.enabled:
-        accounts.append(ChannelAccount("web", "main", make_web))
+        accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant))
     if channels.api.enabled:
-        accounts.append(ChannelAccount("api", "main", make_api))
+        accounts.append(ChannelAccount("api", "main", make_api, tenant=None))
     if channels.console.enabled:
         accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
     return accounts
 
 
-def make_web(settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes) -> Channel:
+def make_web(
+    settings: Callable[[], Settings], texts: Catalogue, snapshot: AccessSnapshot, key: bytes, records: StoredRecords
+) -> Channel:
     """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
 
     def is_guest(chat: str) -> bool:
-        rules = settings().access.rules_of("web", "main")
-        return is_let_in(snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main")
+        rules = settings().of_tenant(tenant).access.rules_of("web", "main")
+        return is_let_in(snapshot, rules, tenant, f"web:{chat}", "web:main")
 
-    guests = Guests(is_known=lambda chat: snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None, is_let_in=is_guest)
+    tenant = settings().channels.web.tenant
+    guests = Guests(is_known=lambda chat: snapshot.find(tenant, f"web:{chat}") is not None, is_let_in=is_guest)
     channel: Channel = load_channel("web")(
-        settings().channels.web, texts=texts, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
-    )
+        settings().channels.web, texts=texts, guests=guests, records=records,
+        key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
+    )  # fmt: skip
     return channel
 
 

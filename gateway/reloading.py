@@ -29,7 +29,7 @@ from gateway.wiring import Runtime
 log = structlog.get_logger()
 
 LIVE: tuple[KeyPath, ...] = (
-    ("access",), ("agent",), ("budgets",), ("channels",), ("model",), ("permissions",), ("retention",),
+    ("access",), ("agent",), ("budgets",), ("channels",), ("model",), ("permissions",), ("retention",), ("tenants",),
 )  # fmt: skip
 """What a reload puts in force; everything else waits for the next start."""
 
@@ -62,6 +62,8 @@ def _table(value: object) -> Mapping[str, object] | None:
 
 def waits_for_start(key: KeyPath) -> bool:
     """Whether a change of this key is taken in by the next start alone."""
+    if key[:1] == ("tenants",) and len(key) > 2:  # what is a tenant's own waits as the installation's does
+        return key[2:] != ("language",) and waits_for_start(key[2:])
     return not any(key[: len(live)] == live for live in LIVE) or any(
         key[: len(waiting)] == waiting for waiting in NEXT_START
     )
@@ -77,13 +79,12 @@ class LiveParts:
     budgets: Budgets
     standing: GatewayStatus
 
-    def reconfigure(self, settings: Settings, model: ChatModel | None) -> None:
-        """Rules, limits, caps, how long things are kept, which secrets are taken out of log and answers; the model."""
+    def reconfigure(self, tenant: str, settings: Settings, model: ChatModel | None) -> None:
+        """Rules, limits, how long things are kept, which secrets are taken out of log and answers; the model."""
         learn_secrets(settings.secret_values())
-        self.runtime.reconfigure(settings, model)
-        self.intake.reconfigure(settings.access)
+        self.runtime.reconfigure[tenant](settings, model)
+        self.intake.of_tenants.get(tenant, self.intake).reconfigure(settings.access)
         self.house.reconfigure(settings.retention)
-        self.budgets.reconfigure(settings.budgets)
 
 
 class Reloader:

@@ -19,7 +19,7 @@ from agent.retry import run_retry
 from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
-from channels.messages import Address, InboundEvent, InboundMessage, Quoted
+from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
 from gateway.commands.connect import Connecting, connect_command, model_command
@@ -104,6 +104,20 @@ class RuntimeDeps:
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
     access: Callable[[], AccessConfig] | None = None
     """The rules in force; None: those of the settings, which stay."""
+    tenant: str = DEFAULT_TENANT
+    """Whose people are answered so: of the store, they see its rows alone."""
+
+
+Reconfigure = Callable[[Settings, ChatModel | None], None]
+"""Limits, permissions, secrets of these from the next turn on, and another model, if one is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeParts:
+    """What a runtime needs of its first tenant to answer for others."""
+
+    sessions: SessionDeps
+    urgent: dict[str, Callable[[InboxRow], bool]]  # by tenant, whether a row passes the backlog by
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +129,17 @@ class Runtime:
     commands: CommandRunner
     router: Router
     parking: Parking  # its `run` is to be kept running, too
-    reconfigure: Callable[[Settings, ChatModel | None], None]  # limits, permissions, secrets of these from the next
-    # turn on, and another model, if one is given
+    reconfigure: dict[str, Reconfigure]  # by tenant
+    parts: RuntimeParts
+
+    def answer_for(self, deps: RuntimeDeps, table: CommandTable) -> None:
+        """Another tenant's people are answered so, from the next message on."""
+        kinds = RowClassifier(table, deps.product.kind_of_words)
+        scrubber = Scrubber(deps.settings.secret_values())
+        sessions = _session_deps(deps, self.delivery, kinds, deps.clean or scrubber.last_look, self.parts.sessions)
+        self.parts.urgent[deps.tenant] = kinds.is_urgent
+        self.reconfigure[deps.tenant] = partial(_reconfigure, deps, sessions, scrubber)
+        self.router.answer_for(deps.tenant, sessions, _commands(deps, table, sessions, self.bus))
 
 
 def command_table(
@@ -146,17 +169,25 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
     scrubber = Scrubber(settings.secret_values())
     sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
-    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
-    texts, parking = deps.product.catalogue, sessions.turns.parking
-    decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
+    urgent: dict[str, Callable[[InboxRow], bool]] = {deps.tenant: kinds.is_urgent}
+    is_urgent = lambda row: urgent.get(row.tenant, kinds.is_urgent)(row)  # noqa: E731  shorter than its def
+    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), is_urgent)
+    commands = _commands(deps, table, sessions, bus)
+    router = Router(bus, sessions, commands, deps.tasks, store)
+    reconfigure: dict[str, Reconfigure] = {deps.tenant: partial(_reconfigure, deps, sessions, scrubber)}
+    parts = RuntimeParts(sessions, urgent)
+    return Runtime(delivery, bus, commands, router, sessions.turns.parking, reconfigure, parts)
+
+
+def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus: Bus) -> CommandRunner:
+    texts, turns = deps.product.catalogue, sessions.turns
+    decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(turns.delivery, bus)}
     shared = CommandDeps(
-        store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
-        sessions.trials, clock, texts, parking, sessions.turns.user_items,
-        approval_of_another(partial(_approval, store), texts), deps.buttons, dates=deps.dates,
+        turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
+        sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
+        approval_of_another(partial(_approval, turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
-    commands = CommandRunner(shared, deps.tasks)
-    router = Router(bus, sessions, commands, deps.tasks)
-    return Runtime(delivery, bus, commands, router, parking, partial(_reconfigure, deps, sessions, scrubber))
+    return CommandRunner(shared, deps.tasks)
 
 
 def _reconfigure(
@@ -169,10 +200,25 @@ def _reconfigure(
     sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
 
 
+def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, Trials, StatusReactions]:
+    """What counts turns, and waits, over all tenants."""
+    if beside is not None:
+        return beside.turns.parking, beside.trials, beside.signs
+    sleep, settings = deps.sleep or asyncio.sleep, deps.settings
+    return (
+        Parking(deps.store, deps.clock, sleep),
+        Trials(deps.store, settings.sessions.max_turns, deps.tasks, sleep),
+        StatusReactions(deps.store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
+    )
+
+
 def _session_deps(
-    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, clean: Callable[[str], str]
-) -> SessionDeps:
-    settings, store, clock = deps.settings, deps.store, deps.clock
+    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, clean: Callable[[str], str],
+    beside: SessionDeps | None = None,
+) -> SessionDeps:  # fmt: skip
+    """Of one tenant's sessions; those `beside` are of another's, with whom they share what counts turns and waits."""
+    settings, store, clock = deps.settings, deps.store.of(deps.tenant), deps.clock
+    parking, trials, signs = _counting(deps, beside)
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard),
@@ -181,7 +227,6 @@ def _session_deps(
         partial(_said_in_group, deps),
         PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
-    note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     shared = SessionDeps(
@@ -193,11 +238,11 @@ def _session_deps(
             clean,
             HeardItems(reader, hooks),
             clock,
-            note,
+            JournalCounter(tool.name for tool in deps.tools).note,
             replies,
             deps.product.catalogue,
             questions,
-            Parking(store, clock, deps.sleep or asyncio.sleep),
+            parking,
             ToolWatch(tool.name for tool in deps.tools).note,
         ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
@@ -217,8 +262,8 @@ def _session_deps(
         turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
-        signs=StatusReactions(store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
-        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
+        signs=signs,
+        trials=trials,
         epoch=deps.epoch,
     )
     return shared
@@ -255,7 +300,9 @@ async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
 
 
 async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, whose: str) -> None:
-    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock(), whose=whose))
+    await deps.store.of(tenant).write(
+        partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock(), whose=whose)
+    )
 
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:
@@ -268,7 +315,7 @@ async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[Inbound
     access = deps.settings.access if deps.access is None else deps.access()
     if not access.rules_of(address.channel, address.account).group_talk:
         return []
-    found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
+    found = await deps.store.of(deps.tenant).read(partial(talk.said_before, asked=asked), lasting=True)
     shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]
     most = deps.context_of(asked.tenant, address)
     return shown[-most:] if most else []

@@ -290,6 +290,8 @@ def _entry_text(language: str, change: EntryChanged, today: date) -> str:
             text = say(language, "change.undone", **values)
             return f"{text} {say(language, 'change.undone_skill')}" if change.archived_skill else text
         case SessionEdited():
+            if change.minutes_before == change.minutes:
+                return say(language, "change.edited_else", **values)
             return say(language, "change.edited", before=spell_minutes(change.minutes_before), **values)
     return ""
 

@@ -86,6 +86,7 @@ _MOODS = (
     r"ganas de rendirme",
     r"cut out for (?:this|it)|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
     r"not good enough|no soy capaz",
+    r"(?:not|never) (?:really )?improv(?:ing|e)\w*|isn['’]t improving|no (?:estoy )?mejor(?:ando|o)",
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
     r"para qu[eé] (?:sigo|lo intento)",
     r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
@@ -174,6 +175,8 @@ _WORDS = (
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
+                             r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
+                             r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
@@ -216,8 +219,8 @@ _WORDS = (
                            r"|\b(?:what\s+is\s+this|qu[eé]\s+es\s+esto|i['’]?m\s+new|soy\s+nuev[oa])\b"
                            r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
                            r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send"
-                           r"|put)\s+to\s+)?(?:log|record|add)\b"
-                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
+                           r"|put)\s+to\s+)?(?:log|record|add|delete|remove|undo|change|edit|correct)\b"
+                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt|borr|quit|elimin|cambi|corrig|corrij)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
                            r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
                            r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
                            r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
@@ -228,11 +231,11 @@ _WORDS = (
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
-    (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
                              r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
                              r"|\bdios\s+se\s+lo\s+pague\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
+    (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
                                r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"

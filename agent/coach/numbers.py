@@ -32,7 +32,15 @@ class Number(StrEnum):
     LEVEL = "level"  # of one skill
     GOAL = "goal"  # of the week
     REACH = "reach"  # when so many hours are reached
+    LONGEST = "longest"  # session
     WEEKDAY = "weekday"  # with the most practice
+
+
+def longest_text(language: str, patterns: PatternsReport) -> str:
+    """How long the longest session was."""
+    if not patterns.longest_session_minutes:
+        return say(language, "stats.nothing_yet")
+    return say(language, "number.longest", longest=spell_minutes(patterns.longest_session_minutes))
 
 
 def weekday_text(language: str, patterns: PatternsReport) -> str:
@@ -47,14 +55,18 @@ def weekday_text(language: str, patterns: PatternsReport) -> str:
         "least": say(language, f"weekday.{least}"),
         "fewest": spell_minutes(minutes[least]),
     }
+    if not minutes[least]:
+        return say(language, "number.weekday_most", most=values["most"], minutes=values["minutes"])
     return say(language, "number.weekday" if minutes[least] < minutes[most] else "number.weekday_even", **values)
 
 
-def reach_text(language: str, journey: JourneyReport, minutes: int | None, skill: str | None) -> str:
-    """When so much will be reached at the pace of the last eight weeks: of one skill, or of all together."""
+def reach_text(
+    language: str, journey: JourneyReport, skill: str | None, minutes: int | None, supposed: int | None = None
+) -> str:
+    """When so much will be reached: at the pace that is supposed, else at that of the last eight weeks."""
     about = [each for each in journey.skills if skill in (None, each.skill.name)]
     total = sum(each.numbers.total_minutes for each in about)
-    pace = sum(each.goal.pace_minutes_a_week for each in about)
+    pace = supposed or sum(each.goal.pace_minutes_a_week for each in about)
     wanted = minutes or (about[0].goal.goal_minutes if len(about) == 1 else MASTERY_MINUTES)
     values = {"target": spell_minutes(wanted), "total": spell_minutes(total), "pace": spell_minutes(pace)}
     name = f"{about[0].skill.emoji} {escape(about[0].skill.name)}: " if skill is not None and about else ""
@@ -66,7 +78,7 @@ def reach_text(language: str, journey: JourneyReport, minutes: int | None, skill
     day = journey.today + timedelta(weeks=weeks)
     month = say(language, "number.month", month=say(language, f"month.{day.month}"), year=day.year)
     when = say_day(language, day, journey.today) if weeks <= SOON_WEEKS else month
-    return name + say(language, "number.reach", when=when, **values)
+    return name + say(language, "number.reach_if" if supposed else "number.reach", when=when, **values)
 
 
 def _goal(language: str, journey: JourneyReport, about: SkillJourney | None) -> str:

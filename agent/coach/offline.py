@@ -22,7 +22,7 @@ from agent.coach.log_line import (
     find_skill,
     read_correction,
 )
-from agent.coach.numbers import Number, one_number_text, reach_text, weekday_text
+from agent.coach.numbers import Number, longest_text, one_number_text, reach_text, weekday_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
@@ -251,16 +251,17 @@ def _plan(work: Work, task: Task) -> str:
 def _number(work: Work, task: Task) -> str:
     """One question gets one number."""
     lookup = lookup_of(task)
-    if lookup.number is Number.WEEKDAY:
+    if lookup.number in (Number.WEEKDAY, Number.LONGEST):
         patterns = work.read(PatternsReport)
         if patterns is None:
             skills = work.require(SkillsReport, old=True).skills
             skill_id = next((skill.id for skill in skills if skill.name == lookup.skill), None)
             raise work.needs(RuleCall(TOOLS[PatternsReport], {} if skill_id is None else {"skill_id": skill_id}))
-        return weekday_text(work.language, patterns)
+        tell = weekday_text if lookup.number is Number.WEEKDAY else longest_text
+        return tell(work.language, patterns)
     journey = work.require(JourneyReport)
     if lookup.number is Number.REACH:
-        return reach_text(work.language, journey, lookup.minutes, lookup.skill)
+        return reach_text(work.language, journey, lookup.skill, lookup.minutes, lookup.pace)
     return one_number_text(work.language, journey, lookup.number or Number.TOTAL, lookup.skill)
 
 
@@ -293,7 +294,7 @@ def _ask_change(work: Work, task: Task) -> str:
 
 def _change_entry(work: Work, task: Task) -> str:
     """What was allowed: one entry, by its id."""
-    report, lookup = work.entries_of(task), lookup_of(task)
+    report, lookup = work.entries_of(task, old=True), lookup_of(task)
     if report.found != 1:
         raise CannotTell(say(work.language, "offline.failed"))
     (row,) = report.entries
@@ -371,6 +372,8 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_UNDO: _words("ask.undo"),
     Act.CREATE: _create,
     Act.ASK_CREATE: lambda work, task: say(work.language, "ask.create", skill=escape(task.name)),
+    Act.ASK_GOAL: lambda work, task: say(work.language, Act.ASK_GOAL, what=spell_minutes(task.meant_minutes)),
+    Act.GOAL: lambda work, task: work.change_and_tell("set_weekly_goal", minutes=task.meant_minutes),
     Act.PLAN: _plan,
     Act.DECLINED: _words("offline.declined"),
     Act.NOT_SURE: _words("offline.not_sure"),

@@ -139,9 +139,9 @@ class Work:
             raise self.needs(RuleCall(TOOLS[model], {}))
         return report
 
-    def entries_of(self, task: Task) -> EntriesReport:
-        """The entries that a message is about."""
-        lookup, report = lookup_of(task), self.read(EntriesReport)
+    def entries_of(self, task: Task, *, old: bool = False) -> EntriesReport:
+        """The entries that a message is about; `old` takes them as they were before one of them was deleted."""
+        lookup, report = lookup_of(task), self.read(EntriesReport, old=old)
         if report is None:
             since, until = (None if day is None else day.isoformat() for day in (lookup.since, lookup.until))
             wanted = {"since": since, "until": until, "skill": lookup.skill, "text": lookup.text or None}

@@ -3,6 +3,7 @@
 Only what is surely meant is written; a yes to a question of the last answer makes it sure. `offline` carries it out.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
@@ -50,6 +51,8 @@ class Act(StrEnum):
     NOT_SURE = "not_sure"
     NUMBER = "number"
     ENTRIES = "entries"
+    ASK_GOAL = "ask.goal"
+    GOAL = "goal"
     ASK_DELETE = "ask.delete"
     DELETE = "delete"
     ASK_EDIT = "ask.edit"
@@ -68,6 +71,7 @@ _CONFIRMED = {
     Act.ASK_CORRECTION: Act.CORRECT,
     Act.ASK_UNDO: Act.UNDO,
     Act.ASK_CREATE: Act.CREATE,
+    Act.ASK_GOAL: Act.GOAL,
     Act.ASK_DELETE: Act.DELETE,
     Act.ASK_EDIT: Act.EDIT,
     Act.ASK_MERGE: Act.MERGE,
@@ -117,6 +121,11 @@ class Task:
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
     confirmed: bool = False  # the person said yes: a skill may be new
+
+    @property
+    def meant_minutes(self) -> int:
+        """Of what is still to come; 0 where none is said."""
+        return (None if self.meant is None else self.meant.minutes) or 0
 
     @property
     def logs(self) -> int:
@@ -241,6 +250,8 @@ class _Listener:
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         twist = heard.twist
+        if twist is Twist.GOAL and heard.meant is not None and not heard.meant.skill and _A_WEEK.search(text):
+            return Task(Act.ASK_GOAL, text, meant=heard.meant)
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
             return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
@@ -299,6 +310,11 @@ _WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, I
 
 TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
 """What is answered by a sentence of its own, `twist.…`."""
+
+_A_WEEK = re.compile(
+    r"\b(?:a|per|each|every|this|weekly|la|por|cada|esta) ?(?:week|semana)\b|\bweekly\b|\bsemanal\b", re.IGNORECASE
+)
+"""Of a goal: it is that of the week."""
 
 LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount")
 LOGGED = ("change.logged", "change.edited")

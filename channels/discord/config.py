@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from channels.messages import DEFAULT_TENANT
+
 OFFICIAL_API = "https://discord.com/api/v10"
 PORTAL = "https://discord.com/developers/applications"
 
@@ -25,6 +27,7 @@ class DiscordAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
+    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     token: SecretStr  # from the developer portal, page Bot
     api_base: str = OFFICIAL_API  # REST; the gateway's own address is asked for there
     wake: Wake = Wake.MENTION  # in every channel of a server that the next three do not name

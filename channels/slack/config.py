@@ -5,6 +5,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from channels.messages import DEFAULT_TENANT
+
 OFFICIAL_API = "https://slack.com"
 OFFICIAL_FILES = "files.slack.com"
 OFFICIAL_HOOKS = "hooks.slack.com"
@@ -16,6 +18,7 @@ class SlackAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
+    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     bot_token: SecretStr  # xoxb-...: OAuth & Permissions
     app_token: SecretStr | None = None  # xapp-...: Basic Information, App-Level Tokens; Socket Mode needs it
     signing_secret: SecretStr | None = None  # Basic Information, App Credentials; HTTP mode needs it

@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
+from channels.messages import DEFAULT_TENANT
+
 OFFICIAL_API = "https://api.telegram.org"
 WEBHOOK_PORTS = (443, 80, 88, 8443)  # what the official server calls (core.telegram.org/bots/api#setwebhook, 2026-09)
 _SECRET_TOKEN = re.compile("[A-Za-z0-9_-]{1,256}")
@@ -17,6 +19,7 @@ class TelegramAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
+    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     token: SecretStr  # from @BotFather: digits, a colon, letters
     api_base: str = OFFICIAL_API  # another server: a local Bot API server or the simulator
     mode: Literal["polling", "webhook"] = "polling"  # we ask for updates, or Telegram brings them

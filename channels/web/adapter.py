@@ -19,6 +19,7 @@ from channels.web.config import Guests, WebAccount
 from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.page_files import PageTexts
+from channels.web.recollection import NoRecords, Recollection, Records
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
@@ -42,6 +43,7 @@ class WebChannel(ViewerChannel):
         *,
         texts: PageTexts,
         guests: Guests | None = None,
+        records: Records | None = None,
         key: bytes = KEY_OF_PROCESS,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
@@ -49,7 +51,8 @@ class WebChannel(ViewerChannel):
     ) -> None:
         """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
 
-        `texts` are the page's own words. `guests` None means that nobody is let in by name. `patience`, `now_s` and
+        `texts` are the page's own words. `guests` None means that nobody is let in by name,
+        `records` that nothing is known of before. `patience`, `now_s` and
         `clock` are for tests.
         """
         guests = guests or Guests()
@@ -59,7 +62,9 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
-        self._routes = PageRoutes(self._pages, Identities(key, guests.is_known), texts, config.title or "Chat")
+        recollection = Recollection(self, records or NoRecords(), self._pages.history)
+        identities = Identities(key, guests.is_known)
+        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""

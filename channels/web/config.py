@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from channels.messages import DEFAULT_TENANT
+
 
 class WebAccount(BaseModel):
     """The chat page at `/`, account `main`."""
@@ -12,6 +14,7 @@ class WebAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = Field(default=True, description="Whether the page is served.")
+    tenant: str = Field(default=DEFAULT_TENANT, description="Whose chat it is, by a name of [tenants].")
     title: str | None = Field(
         default=None, min_length=1, max_length=60, description="What the page calls the bot; None: the agent's own."
     )

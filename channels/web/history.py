@@ -1,7 +1,7 @@
 """Keeps the last messages of each chat in memory, for a page that comes back or a second one.
 
-It is a convenience, not the truth: inbox and outbox are. It starts empty with the process; across a restart a page
-shows what it kept itself.
+It is a convenience, not the truth: inbox, outbox and journal are. It starts empty with the process; what was said
+before comes from `recollection` when its person's page does.
 """
 
 import secrets
@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from channels.bounded_dict import BoundedDict
 from channels.viewers.viewer_hub import Frame
 
 MESSAGES_KEPT = 200  # of one chat
 CHARS_OF_CHAT = 400_000  # the same, and what one page is told at most; the newest message stays in any case
+CHATS_WHOLE = 10_000  # of which it is remembered that nothing earlier is missing
 CHARS_KEPT = 8_000_000  # over all chats; the chat unused for longest is forgotten first
 
 
@@ -33,6 +35,22 @@ class History:
         self._chars_of: dict[str, int] = {}
         self._chars = 0
         self._seq = 0
+        self._whole: BoundedDict[str, None] = BoundedDict(CHATS_WHOLE)
+
+    def is_whole(self, chat: str) -> bool:
+        """Whether what was said before this process is in it; what is forgotten for room is to be begun anew."""
+        return chat in self._whole
+
+    def begin(self, chat: str, frames: Sequence[Frame]) -> None:
+        """Put before all else what was said earlier, as far as it is not there."""
+        newer = list(self._chats.get(chat, ()))
+        for frame in frames:
+            if frame["id"] not in newer:
+                self.put(chat, frame)
+        for id_ in newer:
+            if id_ in self._chats[chat]:
+                self._chats[chat].move_to_end(id_)
+        self._whole[chat] = None
 
     def put(self, chat: str, frame: Frame) -> Frame:
         """Keep a `message` or `said` frame under its id, in the place it had; the frame with its number."""
@@ -61,7 +79,7 @@ class History:
         """Change some of a message, if it is kept."""
         frame = self.get(chat, message_id)
         if frame is not None:
-            self.put(chat, {**frame, **fields})
+            self.put(chat, {**{name: value for name, value in frame.items() if name != "kept"}, **fields})
 
     def growing(self, chat: str) -> Sequence[str]:
         """Our messages that are not done yet."""
@@ -94,6 +112,7 @@ class History:
             if oldest == chat:
                 break
             del self._chats[oldest]
+            self._whole.pop(oldest, None)
             self._chars -= self._chars_of.pop(oldest)
 
 

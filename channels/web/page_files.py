@@ -21,6 +21,7 @@ _FILES = {
     "/web/chat.css": ("chat.css", "text/css"),
     "/web/chat.js": ("chat.js", "text/javascript"),
     "/web/link.js": ("link.js", "text/javascript"),
+    "/web/panel.js": ("panel.js", "text/javascript"),
     "/web/store.js": ("store.js", "text/javascript"),
     "/web/view.js": ("view.js", "text/javascript"),
     "/favicon.ico": ("icon.svg", "image/svg+xml"),
@@ -28,11 +29,12 @@ _FILES = {
 }
 
 SCRIPT_TEXTS = (
-    "page.away", "page.busy", "page.code", "page.connecting", "page.copied", "page.copy", "page.copy_code",
-    "page.deleted", "page.edit", "page.edited", "page.file_gone", "page.held_back", "page.message_to",
-    "page.no_network", "page.not_reachable", "page.online", "page.reload", "page.retry", "page.sign_queued",
-    "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table", "page.today", "page.way_sent",
-    "page.way_unsent", "page.you",
+    "page.away", "page.busy", "page.code", "page.connecting", "page.conversations", "page.copied", "page.copy",
+    "page.copy_code", "page.deleted", "page.edit", "page.edited", "page.file_gone", "page.held_back", "page.living",
+    "page.loading", "page.message_to", "page.no_conversations", "page.no_network", "page.not_reachable",
+    "page.nothing_kept", "page.online", "page.reload", "page.retry", "page.sign_queued", "page.sign_refused",
+    "page.sign_steered", "page.sign_working", "page.table", "page.today", "page.try_later", "page.untitled",
+    "page.way_sent", "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""
 
@@ -42,7 +44,7 @@ POLICY = (
 )
 """Nothing inline, nothing from another host, in nobody's frame."""
 
-_HEADERS = {
+HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -51,6 +53,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Language",
 }
+"""Of every page of ours; one that is not the chat changes what it has to."""
 
 _MARKED = re.compile(r"\{\{([a-z_.]+)\}\}")
 
@@ -84,7 +87,7 @@ class PageFiles:
         name, kind = _FILES[request.path]
         language = self._texts.text(locale_of(request), "page.language")
         held = self._read.get((name, language)) or self._keep(name, language)
-        headers = _HEADERS | {"ETag": held.tag}
+        headers = HEADERS | {"ETag": held.tag}
         if request.headers.get("If-None-Match") == held.tag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)

@@ -29,6 +29,7 @@ from channels.web.attached import to_response
 from channels.web.bounds import address_of
 from channels.web.open_pages import Caller, OpenPages, visitor_of
 from channels.web.page_files import PageFiles, PageTexts
+from channels.web.recollection import Recollection
 from channels.web.visitor import Identities, locale_of
 
 MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the server takes no more
@@ -37,13 +38,21 @@ PING_S = 30.0
 
 TOO_MANY = "too many messages; they wait here and are sent by and by"
 
+MOST_TOLD_CHARS = 20_000
+"""What a past conversation, or the list of them, counts as."""
+
+_ID = re.compile(r"[0-9a-f-]{36}\Z")
+
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
 
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str) -> None:
+    def __init__(
+        self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str, recollection: Recollection
+    ) -> None:
+        self._recollection = recollection
         self._pages = pages
         self._identities = identities
         self._texts = texts
@@ -56,6 +65,8 @@ class PageRoutes:
             *[HttpRoute("GET", path, self._files.answer) for path in self._files.paths],
             HttpRoute("POST", "/web/session", self._session),
             HttpRoute("GET", "/web/file", self._file),
+            HttpRoute("GET", "/web/conversations", self._conversations),
+            HttpRoute("GET", "/web/conversation", self._conversation),
             HttpRoute("GET", "/web/ws", self._socket),
             HttpRoute("GET", "/web/events", self._events),
             HttpRoute("POST", "/web/messages", self._messages),
@@ -111,13 +122,44 @@ class PageRoutes:
             raise web.HTTPNotFound(text=f"{self._texts.text(locale_of(request), 'page.file_gone')}\n")
         return to_response(file)
 
+    # ------------------------------------------------------------ what was said before
+
+    async def _recall(self, caller: Caller) -> None:
+        with contextlib.suppress(NotPersisted):  # then the next page that comes asks again
+            await self._recollection.recall(caller.chat)
+
+    async def _conversations(self, request: web.Request) -> web.Response:
+        chat = self._asked_before(request)
+        try:
+            return _json({"conversations": await self._recollection.conversations(chat)})
+        except NotPersisted:
+            _not_now("the store cannot be asked just now")
+
+    async def _conversation(self, request: web.Request) -> web.Response:
+        chat, id_ = self._asked_before(request), request.query.get("id", "")
+        try:
+            found = await self._recollection.conversation(chat, id_) if _ID.match(id_) else ()
+        except NotPersisted:
+            _not_now("the store cannot be asked just now")
+        return _json({"messages": [dict(frame) for frame in found]})
+
+    def _asked_before(self, request: web.Request) -> str:
+        """The chat of who asks what was said before: within the bound of what is told again."""
+        caller = self._caller(request)
+        if wait_s := self._pages.bounds.replay(caller.chat, caller.address, MOST_TOLD_CHARS):
+            _too_many("too much was told again", wait_s)
+        return caller.chat
+
     # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        return await PageSocket(self._pages, self._caller(request)).serve(request)
+        caller = self._caller(request)
+        await self._recall(caller)
+        return await PageSocket(self._pages, caller).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         caller, pages = self._caller(request), self._pages
+        await self._recall(caller)
         epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
         since = int(seen) if _NUMBER.match(seen) else 0
         if wait_s := self._pages.greet(caller, epoch, since):

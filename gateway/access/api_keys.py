@@ -48,11 +48,13 @@ class Scope(StrEnum):
     OPERATE = "operate"  # to decide: requests, roles, deliveries
 
 
-def make_key(name: str, scopes: frozenset[str], user_id: str | None, by: str, now: datetime) -> tuple[ApiKey, str]:
+def make_key(
+    name: str, scopes: frozenset[str], user_id: str | None, by: str, now: datetime, tenant: str = DEFAULT_TENANT
+) -> tuple[ApiKey, str]:
     """A new key, and its text, which nobody can read again."""
     id_ = base64.b32encode(os.urandom(ID_BYTES)).decode().lower()
     text = f"tenk-{id_}-{os.urandom(SECRET_BYTES).hex()}"
-    return ApiKey(id_, DEFAULT_TENANT, name, digest_of(text), scopes, user_id, now, by), text
+    return ApiKey(id_, tenant, name, digest_of(text), scopes, user_id, now, by), text
 
 
 def digest_of(text: str) -> str:
@@ -98,7 +100,7 @@ class KeyOperations:
             raise OperationRefused("give the key a name, so that it is known what to revoke")
         now = self._clock()
         person = await self._person(who) if who else None
-        key, text = make_key(name, wanted, None if person is None else person.user_id, by, now)
+        key, text = make_key(name, wanted, None if person is None else person.user_id, by, now, self._store.home_tenant)
         changed = await self._store.write(partial(_add, key=key, now=now), self._announce)
         if changed is None:
             raise OperationRefused(f"there are {MAX_KEYS} keys already; revoke what nobody uses")

@@ -10,7 +10,6 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT
 from gateway.access import codes, invites, listing, ranks
 from gateway.access.invites import LONGEST, Terms
 from gateway.access.operations import LEAST_NUMBER_CHARS, OperationRefused
@@ -52,7 +51,7 @@ class InviteOperations:
             OperationRefused: the role is not below whoever does it.
         """
         now = self._clock()
-        invite = invites.make_invite(self._key, terms, by, now)
+        invite = invites.make_invite(self._key, terms, by, now, self._store.home_tenant)
 
         def job(connection: Connection) -> bool:
             may = ranks.may_touch(connection, by, invite.role)
@@ -92,7 +91,7 @@ class InviteOperations:
 
     async def _one(self, number: str) -> Invite:
         wanted = number.strip().lower()
-        known = await self._store.read(partial(rows.load_invites, tenant=DEFAULT_TENANT))
+        known = await self._store.read(partial(rows.load_invites, tenant=self._store.home_tenant))
         found = [invite for invite in known if len(wanted) >= LEAST_NUMBER_CHARS and invite.id.endswith(wanted)]
         if len(found) != 1:
             problem = "fits more than one" if found else "is no"

@@ -20,7 +20,7 @@ from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
 from gateway.store.reports import ALL_CHANGES, AuditFilter, audit_log
 
-MOST_FOUND = 200  # people that one page shows
+MOST_FOUND = 100  # people that one page shows
 
 
 class AccessLists:
@@ -79,9 +79,12 @@ class AccessLists:
         return [key_shown(key) for key in await self._reader.read(partial(api_keys.load_keys, tenant=DEFAULT_TENANT))]
 
 
+_HIGH = frozenset(role.value for role in Role if role.allows(Role.OPERATOR))
+
+
 def lookalikes(people: Iterable[Person]) -> Lookalikes:
     """Whom it pays to look like: owners first, then operators."""
-    inside = [person for person in people if Role(person.role).allows(Role.OPERATOR)]
+    inside = [person for person in people if person.role in _HIGH]
     inside.sort(key=lambda person: -rank_of(person.role))
     return Lookalikes(KnownName(person.display_name, person.role, person.user_id) for person in inside)
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT, Address, InboundEvent
+from channels.messages import Address, InboundEvent
 from gateway.access import kept, linking, listing, pairing, ranks, words
 from gateway.access.linking import Linked, LinkWhy, Move
 from gateway.access.listing import AccessLists
@@ -224,7 +224,7 @@ class AccessOperations(AccessLists):
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender, "name": denied.display_name}
 
-    async def block(self, who: str, by: str, tenant: str = DEFAULT_TENANT) -> dict[str, JsonValue]:
+    async def block(self, who: str, by: str) -> dict[str, JsonValue]:
         """Silence for a person, given as a request's number, a sender (`telegram:42`) or a user id.
 
         Raises:
@@ -232,7 +232,7 @@ class AccessOperations(AccessLists):
         """
         now = self._clock()
         if CANONICAL_SENDER.fullmatch(who):
-            sender, name = who, who
+            tenant, sender, name = self._store.home_tenant, who, who
         else:
             tenant, sender, name = await self._sender_of(who)
         cards: list[Address] = []

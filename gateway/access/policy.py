@@ -107,9 +107,10 @@ class AccessSnapshot:
         """The person with this user id, or whom that user is by a link."""
         return self._by_user.get(user_id)
 
-    def everybody(self) -> list[Person]:
-        """Each person once, in the order they came."""
-        return [person for id_, person in sorted(self._by_user.items()) if id_ == person.user_id]
+    def everybody(self, tenant: str | None = None) -> list[Person]:
+        """Each person once, in the order they came; of one tenant, or of all."""
+        known = [person for id_, person in sorted(self._by_user.items()) if id_ == person.user_id]
+        return known if tenant is None else [person for person in known if person.tenant == tenant]
 
     def principal(self, user_id: str) -> Principal | None:
         """The person as they are at this moment; None once they are blocked or gone."""

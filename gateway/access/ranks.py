@@ -7,7 +7,6 @@ The machine's operator, who owns the home, stands above every role; else two own
 from datetime import datetime
 from enum import IntEnum
 
-from channels.messages import DEFAULT_TENANT
 from gateway.access import pairing
 from gateway.access.pairing import NotApproved, Why
 from gateway.access.roles import Role
@@ -95,7 +94,8 @@ def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
     rank = of(connection, by)
     if rank < Rank.OPERATOR:
         return NotApproved(Why.NOT_ALLOWED)
-    no_owner = rank < Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
+    who = people.person_of(connection, by) if rank < Rank.OWNER else None
+    no_owner = who is not None and not people.has_owner(connection, who.tenant)
     return NotApproved(Why.NO_OWNER) if no_owner else None
 
 

@@ -6,8 +6,9 @@ import click
 
 from gateway.cli.client import ask, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.command_line import of_process
+from gateway.safety.names import minute, short
 
 
 @click.group("invite", invoke_without_command=True)

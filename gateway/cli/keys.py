@@ -6,7 +6,8 @@ import click
 
 from gateway.cli.client import ask, look, printable
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import minute
 
 
 @click.group("keys")

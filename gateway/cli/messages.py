@@ -9,8 +9,9 @@ import click
 from gateway.cli.client import ask, known_as, look, printable
 from gateway.cli.root import config_option
 from gateway.cli.sessions import hop_lines
-from gateway.cli.tables import Columns, Row, json_option, json_text, minute, print_rows, short
+from gateway.cli.tables import Columns, Row, json_option, json_text, print_rows
 from gateway.command_line import of_process
+from gateway.safety.names import minute, second, short
 
 limit_option = click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many, at most; the newest."
@@ -73,7 +74,7 @@ def trace_lines(found: dict[str, Any]) -> Iterator[str]:
     elif not found["near"]:
         yield "Nothing of theirs came in within 15 minutes of that: it did not arrive here. The nearest:"
     for message in found["messages"]:
-        at = message["at"][:19].replace("T", " ")
+        at = second(message["at"])
         yield f"\n{at}  {message['kind']} in {message['account']} {printable(message['chat'])}, row {message['row']}"
         yield from (f"  {printable(sentence)}" for sentence in message["verdict"])
         yield from hop_lines(message["hops"])

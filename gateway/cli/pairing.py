@@ -6,7 +6,8 @@ import click
 
 from gateway.cli.client import ask, known_as, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import short
 
 
 @click.group("pairing")

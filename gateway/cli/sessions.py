@@ -10,7 +10,8 @@ import click
 
 from gateway.cli.client import look, printable
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, json_text, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, json_text, print_rows
+from gateway.safety.names import minute, short
 
 TITLE_COLUMNS = 44
 NAMES = {

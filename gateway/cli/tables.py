@@ -15,7 +15,6 @@ from channels.console.drawing import width_of
 from gateway.safety.redaction import UNSAFE_CHARACTERS, escape_controls
 
 GAP = "  "
-SHORT_CHARS = 8
 LEAST_COLUMNS = 12  # a column is cut no further, even where the terminal is too narrow
 
 Row = Mapping[str, Any]
@@ -55,16 +54,6 @@ def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None)
     if width is not None:
         _narrow(widths, width)
     return [GAP.join(map(_fit, line, widths, numbers)).rstrip() for line in cells]
-
-
-def short(id_: str) -> str:
-    """An id as every list shows it, and as commands take it: its end, which differs where its beginning is the time."""
-    return id_[-SHORT_CHARS:]
-
-
-def minute(at: str | None) -> str | None:
-    """An ISO instant of UTC as a cell: day and minute."""
-    return None if not at else at[:16].replace("T", " ")
 
 
 def _cell(value: object) -> str:

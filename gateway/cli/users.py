@@ -8,7 +8,8 @@ import click
 
 from gateway.cli.client import ask, export_person, known_as, look
 from gateway.cli.root import config_option
-from gateway.cli.tables import Columns, json_option, minute, print_rows, short
+from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.safety.names import minute, short
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

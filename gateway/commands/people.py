@@ -188,7 +188,7 @@ class _PeopleReplies:
     async def block(self, asked: Invocation) -> Reply:
         """Answer somebody no more."""
         who = _number(asked, "block")
-        done = await self._access.block(who, asked.principal.user_id, asked.principal.tenant)
+        done = await self._access.block(who, asked.principal.user_id)
         return _reply_about(asked, "access.blocked", done)
 
     async def role(self, asked: Invocation) -> Reply:

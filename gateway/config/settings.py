@@ -1,10 +1,8 @@
 """The whole configuration, composed of each room's own model. How files and variables are read is `sources`' matter."""
 
-import difflib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -18,29 +16,30 @@ from pydantic import (
     model_validator,
 )
 
-from agent.config import AgentConfig, LinkConfig, ModelConfig
+from agent.config import AgentConfig, ModelConfig
 from agent.hooks.config import HookConfig
-from agent.models.select import wire_names
 from agent.permissions.config import PermissionsConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
+from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
 from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
-from gateway.config.environment import BESIDE, MODEL_KEYS, OPENAI_ONLY, from_environment
+from gateway.config.environment import OPENAI_ONLY, from_environment
+from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
-from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
 
+TenantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
 
@@ -119,6 +118,33 @@ class AgentSettings(AgentConfig):
     )
 
 
+def whose_account(account: AccountConfig) -> str:
+    """The tenant whose account this is; one of a channel that knows none is the installation's own."""
+    return str(getattr(account, "tenant", DEFAULT_TENANT))
+
+
+class TenantConfig(BaseModel):
+    """What one tenant has of its own: a table that stands here is in force in place of the installation's, whole.
+
+    What does not stand here is the installation's. Nothing of a table is taken over into it: least of all a key.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    language: str | None = Field(
+        default=None, pattern=r"^[a-z]{2}$", description="Spoken to people whose own nobody knows; None: theirs."
+    )
+    agent: AgentSettings | None = None
+    model: ModelConfig | None = None
+    connect: Mapping[str, ConnectConfig] | None = None
+    access: AccessConfig | None = None
+    permissions: PermissionsConfig | None = None
+    hooks: tuple[HookConfig, ...] | None = None
+    guard: GuardConfig | None = None
+    budgets: BudgetsConfig | None = None
+    sessions: SessionsConfig | None = None
+
+
 class Settings(BaseModel):
     """Everything configured; frozen."""
 
@@ -142,6 +168,25 @@ class Settings(BaseModel):
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers that people connect accounts of their own to, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()
+    tenants: Mapping[TenantName, TenantConfig] = Field(default_factory=dict)
+    """By name; accounts and keys say whose they are. What belongs to none is the installation's own tenant's."""
+
+    def of_tenant(self, name: str) -> "Settings":
+        """What is in force for this tenant; for the installation's own, all that stands outside of `tenants`."""
+        own = self.tenants.get(name)
+        if own is None:
+            return self
+        tables = {key: getattr(own, key) for key in TenantConfig.model_fields if key != "language"}
+        said: dict[str, Any] = {key: table for key, table in tables.items() if table is not None}
+        if "budgets" in said:  # the installation's day is everybody's
+            whole = {"day_usd": self.budgets.day_usd, "day_tokens": self.budgets.day_tokens}
+            said["budgets"] = said["budgets"].model_copy(update=whole)
+        return self.model_copy(update=said)
+
+    def unused_tenants(self, of_keys: Collection[str] = ()) -> tuple[str, ...]:
+        """Tenants whom no account names, and no key (`of_keys`): nobody can reach them."""
+        used = {whose_account(account) for _, account in self.channels.accounts()} | {self.channels.web.tenant}
+        return tuple(name for name in self.tenants if name not in used | set(of_keys))
 
     @property
     def home(self) -> Path:
@@ -214,10 +259,27 @@ def settings_of(sources: Sources) -> Settings:
         settings = model.model_validate(tree)
     except ValidationError as error:
         raise explain(model, error, sources) from None
-    _check_model(settings.model, sources)
-    _check_agent(settings.agent, sources)
-    _check_accounts(settings, sources)
+    parts: list[tuple[KeyPath, Settings | TenantConfig]] = [((), settings)]
+    for above, own in (*parts, *((("tenants", name), own) for name, own in settings.tenants.items())):
+        if own.model is not None:
+            check_model(own.model, sources, above)
+        if own.agent is not None:
+            check_agent(own.agent.product, own.agent.tools, sources, above)
+        check_accounts(_accounts_named(own, above), settings.channels, sources)
+    whose: dict[KeyPath, str] = {("channels", "web"): settings.channels.web.tenant}
+    whose |= {("channels", channel, own.name): whose_account(own) for channel, own in settings.channels.accounts()}
+    check_tenants(whose, settings.tenants, sources)
     return settings
+
+
+def _accounts_named(own: Settings | TenantConfig, above: KeyPath) -> list[KeyPath]:
+    """Where accounts are spoken of by their names."""
+    personas = () if own.agent is None else own.agent.personas
+    rules = () if own.access is None else own.access.accounts
+    return [
+        *((*above, "agent", "personas", name) for name in personas),
+        *((*above, "access", "accounts", name) for name in rules),
+    ]
 
 
 def settings_model(sources: Sources) -> type[Settings]:
@@ -292,65 +354,6 @@ def _with_product_defaults(tree: Tree) -> Tree:
     if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
         defaults["model"] = {"name": OPENAI_ONLY}
     return merge(defaults, tree)
-
-
-def _check_agent(agent: AgentSettings, sources: Sources) -> None:
-    """Whether there is such an agent, and such tools; neither is imported."""
-    named = [(AGENTS, "product", agent.product), *((TOOLS, "tools", name) for name in agent.tools)]
-    for group, key, name in named:
-        try:
-            check_offered(group, name)
-        except SettingsError as unknown:
-            raise SettingsError(f"{sources.place_of(('agent', key))}: agent.{key}: {unknown}") from None
-
-
-def _check_accounts(settings: Settings, sources: Sources) -> None:
-    """Whether what is said of accounts by name is said of some that there are.
-
-    Of a platform without any nobody can tell: its token may come from the environment another day.
-    """
-    fields = type(settings.channels).model_fields
-    known = {f"{channel}:{account.name}" for channel, account in settings.channels.accounts()}
-    known |= {f"{name}:main" for name in fields if not isinstance(getattr(settings.channels, name), Mapping)}
-    there = {name.partition(":")[0] for name in known}
-    named: list[KeyPath] = [
-        *(("agent", "personas", name) for name in settings.agent.personas),
-        *(("access", "accounts", name) for name in settings.access.accounts),
-    ]
-    for path in named:
-        channel = path[-1].partition(":")[0]
-        if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
-            continue
-        near = difflib.get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
-        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
-        raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
-
-
-def _check_model(model: ModelConfig, sources: Sources) -> None:
-    _check_link(model, ("model",), sources)
-    for name, link in model.fallback.items():
-        _check_link(link, ("model", "fallback", name), sources)
-    for name in BESIDE:
-        if (beside := getattr(model, name)) is not None:
-            _check_link(beside, ("model", name), sources)
-
-
-def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
-    place, others = sources.place_of((*path, "name")), wire_names()
-    path_words = ".".join(path)
-    wire = model.name.partition(":")[0]
-    if wire in others and re.fullmatch(r"\w+:\S+", model.name):
-        return
-    if not re.fullmatch(r"offline|openai:\S+|anthropic:[^\s*]\S*", model.name):
-        brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
-        raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
-    if model.name == "offline" and len(path) > 1:
-        raise SettingsError(f"{place}: {path_words}.name: the rules stand behind every chain: model.offline_when_down")
-    if model.name != "offline" and model.api_key is None and model.base_url is None and not model.has_other_keys:
-        key, base = MODEL_KEYS[wire]
-        raise SettingsError(
-            f"{place}: {path_words}.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
-        )
 
 
 def _leaves(tree: Tree, above: KeyPath = ()) -> Iterator[KeyPath]:

@@ -34,9 +34,15 @@ class ConsoleVisitor:
     """Somebody who may look, as they are at this moment."""
 
     by: str  # an actor of `gateway.access.ranks`: "cli", "key:ID", or a user's id
-    name: str  # as the page calls them
+    name: str  # a person's, or a key's; "" for this machine
+    locale: str | None  # that they chose, or their platform told; None: their browser's holds
     acts: bool  # else they only look
     token: str  # of their session, for leaving
+
+    @property
+    def kind(self) -> str:
+        """Who they are: cli, key or user."""
+        return "cli" if self.by == BY_CLI else "key" if self.by.startswith(BY_KEY) else "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +104,23 @@ class ConsoleDoors:
         if held is None or self._clock() >= held.until:
             return None
         found = await self._store.read(partial(_as_they_are, by=held.by))
-        return None if found is None else ConsoleVisitor(held.by, found[0], found[1], token)
+        return None if found is None else ConsoleVisitor(held.by, *found, token)
 
     def leave(self, token: str) -> None:
         """The session is over."""
         self._sessions.pop(digest_of(token), None)
 
 
-def _as_they_are(connection: Connection, by: str) -> tuple[str, bool] | None:
-    """An actor's name, and whether they act; None where they may not even look."""
+def _as_they_are(connection: Connection, by: str) -> tuple[str, str | None, bool] | None:
+    """An actor's name and language, and whether they act; None where they may not even look."""
     if by == BY_CLI:
-        return "this machine", True
+        return "", None, True
     if by.startswith(BY_KEY):
         key = api_keys.find(connection, by.removeprefix(BY_KEY))
         if key is None or key.revoked_at is not None:
             return None
-        return f"the key “{key.name}”", Scope.OPERATE in key.scopes
+        return key.name, None, Scope.OPERATE in key.scopes
     person, rank = people.person_of(connection, by), ranks.of(connection, by)
     if person is None or rank < Rank.OPERATOR:
         return None
-    return person.display_name, rank >= Rank.OWNER
+    return person.display_name, person.locale, rank >= Rank.OWNER

@@ -33,6 +33,8 @@ class DeadLetters:
         self._store = store
         self._clock = clock
         self._reread = reread
+        self.tenant = store.home_tenant
+        """Whose they are where nobody says."""
 
     async def retry(self, tenant: str, id_: int, by: str) -> OutboxLine:
         """Say a failed part again, as it was; the part as it was. One that may be there already is marked as such.

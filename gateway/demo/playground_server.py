@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import ValidationError
 
-from channels.web.page_files import POLICY
+from channels.web.page_files import HEADERS
 from gateway.demo.playground import CONFIG, NotDone, Order, Playground
 from gateway.demo.stage import Stage
 from gateway.errors import GatewayError
@@ -30,12 +30,7 @@ _FILES: Mapping[str, tuple[str, str]] = {
     f"{PATH}/playground.css": ("playground.css", "text/css"),
     f"{PATH}/playground.js": ("playground.js", "text/javascript"),
 }
-_HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
+_HEADERS = HEADERS | {"Cache-Control": "no-store"}
 
 
 async def serve(port: int, show: Callable[[str], None], *, attached: bool = False) -> None:

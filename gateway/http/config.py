@@ -120,13 +120,13 @@ def root_of(text: str) -> str:
         parts = urlsplit(text.strip())
         port, host = parts.port, parts.hostname or ""
     except ValueError as error:
-        raise ValueError(f"{text!r} is no address ({error}); write it like https://bot.example.com") from None
+        raise ValueError(f"this is no address ({error}); write it like https://bot.example.com") from None
     if parts.scheme not in {"http", "https"} or not HOST_NAME.fullmatch(host) or "@" in parts.netloc:
-        raise ValueError(f"{text!r} is no address of a server; write it like https://bot.example.com")
+        raise ValueError("this is no address of a server; write it like https://bot.example.com")
     if parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise ValueError(f"{text!r} has something behind the name; pages stand at its root: give it a name of its own")
+        raise ValueError("it has something behind the name; pages stand at its root: give it a name of its own")
     if parts.scheme == "http" and not is_loopback(host):
-        raise ValueError(f"{text!r} is not https: links that let somebody in would be read on their way")
+        raise ValueError("it is not https: links that let somebody in would be read on their way")
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}" + (f":{port}" if port else "")
 

@@ -26,7 +26,7 @@ from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.inbound.admission import Admission, CommitResult, Plan
-from gateway.inbound.reception import Doorway, is_talk
+from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
 from gateway.store import chats, inbox, reply_routes
@@ -102,6 +102,9 @@ class Intake:
         self._told_over_s: BoundedDict[str, float] = BoundedDict(NOTED_AT_MOST)  # by chat
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
+        self.of_tenants: dict[str, Intake] = {}
+        """Where what comes in for others than the installation's own tenant goes."""
+        self.language: str | None = None  # for people of whom nobody knows which is theirs
 
     def reconfigure(self, access: AccessConfig) -> None:
         """These rules and bounds from the next event on; where a bound changes, what was counted begins anew."""
@@ -268,9 +271,12 @@ class Intake:
 class ChannelSink:
     """What one adapter is given (its `Sink`): the way in for its account."""
 
-    def __init__(self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str) -> None:
-        self._store = store
-        self._intake = intake
+    def __init__(
+        self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str | None
+    ) -> None:
+        """`tenant` is the account's, whatever a message says; None: each message says it, who made it saw its key."""
+        self._store = store.of(tenant)
+        self._intake = intake.of_tenants.get(tenant or "", intake)
         self._channel = channel
         self._health = health
         self._tenant = tenant
@@ -283,6 +289,11 @@ class ChannelSink:
         Raises:
             NotPersisted: nothing is; the platform must not be told that we have it.
         """
+        if self._tenant is None:
+            for event in events:
+                sink = ChannelSink(self._store, self._intake, self._channel, self._health, event.tenant)
+                await sink.receive([event])
+            return
         failpoint("received")
         self.report(ChannelState.READY)
         unread = list(rejected)
@@ -312,7 +323,7 @@ class ChannelSink:
         """What is to be done with each event; one that breaks joins the `unread`."""
         for event in events:
             try:
-                plan = self._intake.plan(event)
+                plan = self._intake.plan(to_tenants(event, self._tenant, self._intake.language))
             except Exception as error:  # noqa: BLE001  one event: kept for the operator
                 unread.append(_reject_broken(event, error))
                 continue
@@ -341,9 +352,10 @@ class ChannelSink:
         admission = self._intake.begin_commit(connection, self._channel)
         for plan in plans:
             admission.admit(plan)
-        admission.quarantine(rejected, self._tenant)
+        tenant = self._store.home_tenant
+        admission.quarantine(rejected, tenant)
         if cursor is not None:
-            admission.move_cursor(cursor, self._tenant)
+            admission.move_cursor(cursor, tenant)
         return admission.done
 
     async def cursor(self) -> str | None:

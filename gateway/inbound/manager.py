@@ -45,7 +45,7 @@ class ChannelAccount:
     account: str
     make: Callable[[], Channel]  # may import an SDK: runs in a thread
     strict_pacing: bool = False
-    tenant: str = DEFAULT_TENANT
+    tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
     config: object = None  # as the operator wrote it: what differs is started anew
 
 
@@ -123,6 +123,8 @@ class ChannelManager:
         self._retired: list[Channel] = []  # not closed yet
         self.personas: Mapping[str, str] = {}
         """Who the agent is to be on an account ("telegram:main"), in words for the model."""
+        self.menus_of: dict[str, Menus] = {}
+        """Menus of tenants whose agent is another."""
 
     async def run(self, intake: Intake) -> None:
         """Keep every channel running until cancelled; then no channel reads any more."""
@@ -308,7 +310,9 @@ class ChannelManager:
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""
         if isinstance(channel, HasCommands):
-            await self._sign(channel.set_commands(self._menus), "menu_not_set", channel.name)
+            tenant = self._held[channel.name, channel.account].spec.tenant
+            menus = self.menus_of.get(tenant or "", self._menus)
+            await self._sign(channel.set_commands(menus), "menu_not_set", channel.name)
 
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""

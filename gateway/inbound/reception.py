@@ -207,6 +207,13 @@ def open_row(event: InboundEvent, person: Person, agent: str) -> NewRow:
     return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
 
+def to_tenants(event: InboundEvent, tenant: str | None, language: str | None) -> InboundEvent:
+    """The event as its account's tenant's, in the language that is spoken there where its sender's is not known."""
+    if language and isinstance(event, InboundMessage | CommandInvoked) and event.locale is None:
+        event = replace(event, locale=language)
+    return event if tenant in (None, event.tenant) else replace(event, tenant=tenant)
+
+
 def is_talk(event: InboundEvent) -> bool:
     """Whether it was said in a group and not to the bot."""
     return isinstance(event, InboundMessage) and event.kind is ChatKind.GROUP and not event.mentions_bot

@@ -14,11 +14,16 @@ def session_key(event: InboundEvent, kind: ChatKind, agent: str) -> str:
     the others of it. The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
     """
     address = event.address
-    direct = f"{_account(address, agent)}:direct:{_escape(event.sender.id)}"
+    direct = direct_key(address, event.sender.id, agent)
     if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None and event.route.private:
         return direct
     key = group_key(address, agent) if kind is ChatKind.GROUP else direct
     return key if address.thread is None else f"{key}:thread:{_escape(address.thread)}"
+
+
+def direct_key(address: Address, sender_id: str, agent: str) -> str:
+    """The key of what somebody says to the bot alone, outside threads."""
+    return f"{_account(address, agent)}:direct:{_escape(sender_id)}"
 
 
 def group_key(address: Address, agent: str, chat: str | None = None) -> str:

@@ -9,7 +9,6 @@ from functools import partial
 from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
-from channels.messages import DEFAULT_TENANT
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.safety.names import shown_name
@@ -17,6 +16,7 @@ from gateway.store import people
 from gateway.store.conversations import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
 from gateway.store.engine import Connection, Reader
 from gateway.store.journal import events_of_turn
+from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 
 MOST_LISTED = 100_000
@@ -27,7 +27,7 @@ EXPORTED_AT_ONCE = 50
 """Turns of one answer of an export; what follows is asked for anew."""
 
 
-def conversation_calls(store: Reader, tenant: str = DEFAULT_TENANT) -> Mapping[str, Handler]:
+def conversation_calls(store: Reader) -> Mapping[str, Handler]:
     """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
 
     async def names(*shown: ConversationHead | TurnHead) -> dict[str, str]:
@@ -37,7 +37,7 @@ def conversation_calls(store: Reader, tenant: str = DEFAULT_TENANT) -> Mapping[s
     async def list_all(arguments: dict[str, JsonValue]) -> JsonValue:
         most, person = _number(arguments, "most", MOST_LISTED), arguments.get("person")
         whose = None if person is None else await _person(store, str(person))
-        heads = await store.read(partial(list_heads, tenant=tenant, most=most, user_id=whose))
+        heads = await store.read(lambda connection: list_heads(connection, whose_rows(), most, user_id=whose))
         known = await names(*heads)
         return [_head_shown(head, known) for head in heads]
 
@@ -45,9 +45,9 @@ def conversation_calls(store: Reader, tenant: str = DEFAULT_TENANT) -> Mapping[s
         most = _number(arguments, "turns", MOST_TURNS)
 
         def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
-            head = _only(find_head(connection, tenant, _id_end(arguments)))
-            turns = turns_of_session(connection, tenant, head.id, most)
-            return head, turns, hops(connection, tenant, turn_ids=[turn.id for turn in turns])
+            head = _only(find_head(connection, whose_rows(), _id_end(arguments)))
+            turns = turns_of_session(connection, whose_rows(), head.id, most)
+            return head, turns, hops(connection, whose_rows(), turn_ids=[turn.id for turn in turns])
 
         head, turns, way = await store.read(read)
         known = await names(head, *turns)
@@ -61,8 +61,8 @@ def conversation_calls(store: Reader, tenant: str = DEFAULT_TENANT) -> Mapping[s
         skip = _number(arguments, "skip", 10**9, least=0)
 
         def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
-            head = _only(find_head(connection, tenant, _id_end(arguments)))
-            turns = turns_of_session(connection, tenant, head.id, 10**6)[skip : skip + EXPORTED_AT_ONCE]
+            head = _only(find_head(connection, whose_rows(), _id_end(arguments)))
+            turns = turns_of_session(connection, whose_rows(), head.id, 10**6)[skip : skip + EXPORTED_AT_ONCE]
             return head, [(turn, events_of_turn(connection, turn.id)) for turn in turns]
 
         head, turns = await store.read(read)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT, Address, Button
+from channels.messages import Address, Button
 from gateway.access import invites, linking, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
@@ -82,7 +82,8 @@ def access_operations(
         failpoint("pairing_approved")
 
     verdict = partial(_show_verdict, manager)
-    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), snapshot.everybody)
+    everybody = partial(snapshot.everybody, store.tenant)
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), everybody)
     return AccessOperations(store, key, say, steady_now, on_change, deps)
 
 
@@ -241,7 +242,7 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
     by_code = access.rules_of("web", "main").direct is Policy.PAIRING
     if not server.on_loopback or not by_code:
         return
-    if await store.read(lambda connection: people.has_owner(connection, DEFAULT_TENANT)):
+    if await store.read(lambda connection: people.has_owner(connection, store.home_tenant)):
         return
     if doorway.show is None:
         command = doorway.tenk.command("invite", "--role", Role.OWNER)

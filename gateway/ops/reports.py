@@ -5,11 +5,9 @@ Rows are `gateway.store.reports`'; what is done to a failed part is `gateway.del
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from functools import partial
 
 from pydantic import JsonValue, TypeAdapter
 
-from channels.messages import DEFAULT_TENANT
 from gateway.access.ranks import BY_CLI
 from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters
 from gateway.errors import GatewayError
@@ -20,6 +18,7 @@ from gateway.store.engine import Reader
 from gateway.store.inbox import Outcome
 from gateway.store.outbox import PartState
 from gateway.store.reports import OPEN, InboxLine, OutboxLine, OutboxWords
+from gateway.store.tenancy import whose_rows
 
 MOST_ROWS = 1_000
 
@@ -42,7 +41,8 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         outcome = next((known for known in outcomes if known == given), None)
         if given is not None and outcome is None:
             raise GatewayError(f"{given!r} is no outcome; there are: {', '.join(outcomes)}")
-        query = partial(reports.inbox_lines, tenant=DEFAULT_TENANT, limit=_limit(arguments), outcome=outcome)
+        limit = _limit(arguments)
+        query = lambda connection: reports.inbox_lines(connection, whose_rows(), limit, outcome)  # noqa: E731  shorter than its def
         return _INBOX.dump_python(await store.read(query), mode="json")  # type: ignore[no-any-return]  # JSON it is
 
     async def list_outbox(arguments: Arguments) -> JsonValue:
@@ -50,12 +50,13 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         if not isinstance(states, list) or (unknown := [state for state in states if state not in (*PartState,)]):
             raise GatewayError(f"{unknown[0]!r} is no state; there are: {', '.join(PartState)}")
         named = [str(state) for state in states]
-        query = partial(reports.outbox_lines, tenant=DEFAULT_TENANT, limit=_limit(arguments), states=named)
+        limit = _limit(arguments)
+        query = lambda connection: reports.outbox_lines(connection, whose_rows(), limit, named)  # noqa: E731  shorter than its def
         return _OUTBOX.dump_python(await store.read(query), mode="json")  # type: ignore[no-any-return]  # JSON it is
 
     async def show_outbox(arguments: Arguments) -> JsonValue:
         id_ = _id(arguments)
-        found = await store.read(partial(reports.outbox_words, tenant=DEFAULT_TENANT, id_=id_))
+        found = await store.read(lambda connection: reports.outbox_words(connection, whose_rows(), id_))
         if found is None:
             raise GatewayError(f"no part of the outbox has the id {id_}; `tenk outbox list --all` shows them")
         return _WORDS.dump_python(found, mode="json")  # type: ignore[no-any-return]  # JSON it is
@@ -69,7 +70,7 @@ def letter_calls(letters: DeadLetters, by: str = BY_CLI) -> Mapping[str, Handler
 
     def call(change: Callable[[str, int, str], Awaitable[OutboxLine]]) -> Handler:
         async def run(arguments: Arguments) -> JsonValue:
-            line = await change(DEFAULT_TENANT, _id(arguments), by)
+            line = await change(letters.tenant, _id(arguments), by)
             return _LINE.dump_python(line, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
         return run

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from pydantic import JsonValue
 
 from agent.calendar import zone_of
-from channels.messages import DEFAULT_TENANT
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.store import reports
 from gateway.store.engine import Connection, Reader
 from gateway.store.reports import KnownSender, OutboxLine
+from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops
 
 NEAR = timedelta(minutes=15)
@@ -47,7 +47,7 @@ def trace_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Ha
         now = clock()
 
         def look(connection: Connection) -> JsonValue:
-            person = find_person(who, reports.known_senders(connection, DEFAULT_TENANT))
+            person = find_person(who, reports.known_senders(connection, whose_rows()))
             zone = zone_of(person.timezone)
             instant = None if at is None else instant_of(at, now, zone)
             rows = _rows(connection, person, instant, max(1, min(count, MOST_MESSAGES)))
@@ -136,21 +136,21 @@ def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
 def _rows(connection: Connection, person: KnownSender, instant: datetime | None, count: int) -> list[reports.InboxLine]:
     """Their messages near the instant, oldest first; where there are none the nearest on both sides of it."""
     if instant is None:
-        return reports.messages_of(connection, DEFAULT_TENANT, person, count)[::-1]
+        return reports.messages_of(connection, whose_rows(), person, count)[::-1]
     behind, before = instant + NEAR, instant - NEAR
-    near = reports.messages_of(connection, DEFAULT_TENANT, person, MOST_MESSAGES, since=before, until=behind)
+    near = reports.messages_of(connection, whose_rows(), person, MOST_MESSAGES, since=before, until=behind)
     if near:
         return near[::-1]
-    earlier = reports.messages_of(connection, DEFAULT_TENANT, person, 1, until=before)
-    later = reports.messages_of(connection, DEFAULT_TENANT, person, 1, since=behind, oldest=True)
+    earlier = reports.messages_of(connection, whose_rows(), person, 1, until=before)
+    later = reports.messages_of(connection, whose_rows(), person, 1, since=behind, oldest=True)
     return [*earlier, *later]
 
 
 def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime) -> Traced:
-    way = hops(connection, DEFAULT_TENANT, inbox_ids=[row.id])
-    asked = reports.pairing_state(connection, DEFAULT_TENANT, row) if row.user is None else None
+    way = hops(connection, whose_rows(), inbox_ids=[row.id])
+    asked = reports.pairing_state(connection, whose_rows(), row) if row.user is None else None
     ids = {id_ for hop in way if isinstance(id_ := hop.facts.get("outbox_id"), int)}
-    parts = reports.outbox_by_id(connection, DEFAULT_TENANT, ids)
+    parts = reports.outbox_by_id(connection, whose_rows(), ids)
     return Traced(row, (decision_text(row, way, asked, now), *delivery_texts(parts)), tuple(way))
 
 

@@ -12,11 +12,11 @@ from pydantic import JsonValue
 
 from agent.context.weight import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
-from channels.messages import DEFAULT_TENANT
 from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.store import people
 from gateway.store.engine import Connection, Reader
+from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
 
 MOST_TURNS = 5_000
@@ -64,7 +64,7 @@ def usage_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Ha
     """
 
     async def rows(since: datetime, newest: int | None = None) -> list[JsonValue]:
-        found = await store.read(partial(usage_sums, tenant=DEFAULT_TENANT, since=since, newest=newest))
+        found = await store.read(lambda connection: usage_sums(connection, whose_rows(), since, newest=newest))
         names = await store.read(partial(people.names_of, user_ids={row.user_id for row in found}))
         return [_row_shown(row, names) for row in found]
 
@@ -76,7 +76,7 @@ def usage_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Ha
         by_day: dict[str, JsonValue] = {
             day.isoformat(): {"calls": calls, "tokens": tokens, "microusd": microusd or 0}
             for day, calls, tokens, microusd in await store.read(
-                partial(usage_by_day, tenant=DEFAULT_TENANT, since=since)
+                lambda connection: usage_by_day(connection, whose_rows(), since)
             )
         }
         return {"days": by_day, "rows": await rows(since, MOST_USAGE_ROWS)}
@@ -85,7 +85,7 @@ def usage_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Ha
         since = clock() - _back(arguments)
 
         def look(connection: Connection) -> dict[str, JsonValue]:
-            return sums_by_weight(recorded_turns(connection, DEFAULT_TENANT, since, MOST_TURNS))
+            return sums_by_weight(recorded_turns(connection, whose_rows(), since, MOST_TURNS))
 
         return await store.read(look)
 

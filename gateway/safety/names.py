@@ -1,4 +1,4 @@
-"""Names as they may be shown: what cannot be seen is spelled out, and who looks like somebody else is said to. Pure.
+"""Names, ids and instants as lists show them: what is unseen is spelled out, who looks like another is said to. Pure.
 
 A name is a stranger's own word. It decides nothing (A27); here it is kept from deceiving whoever reads a list.
 """
@@ -11,6 +11,8 @@ from gateway.texts import HARNESS
 
 MAX_READ_CHARS = 512
 """Of a name; no platform lets one be longer than a quarter of that."""
+
+SHORT_CHARS = 8  # of an id
 
 MAX_MARKS = 3
 """Combining marks on one letter that writing needs; more are a stack that runs into the lines above."""
@@ -197,3 +199,18 @@ class Lookalikes:
 def _mixed_scripts(word: str) -> frozenset[str]:
     scripts = frozenset(_script(letter) for letter in word if letter.isalpha()) & _ALIKE
     return scripts if len(scripts) > 1 else frozenset()
+
+
+def short(id_: str) -> str:
+    """An id as every list shows it, and as commands take it: its end, which differs where its beginning is the time."""
+    return id_[-SHORT_CHARS:]
+
+
+def minute(at: str | None) -> str | None:
+    """An ISO instant of UTC as a list shows it: day and minute."""
+    return None if not at else at[:16].replace("T", " ")
+
+
+def second(at: str) -> str:
+    """The same to the second, where it matters what came first."""
+    return at[:19].replace("T", " ")

@@ -91,12 +91,14 @@ def caps_of(config: BudgetsConfig, spender: Spender, now: datetime) -> list[Cap]
 class Budgets:
     """The caps of one gateway; a `Budget` of its models."""
 
-    def __init__(self, config: BudgetsConfig, store: Store, dates: Callable[[], datetime]) -> None:
-        """`dates` is the wall clock: caps are of days."""
+    def __init__(
+        self, config: BudgetsConfig, store: Store, dates: Callable[[], datetime], news: asyncio.Event | None = None
+    ) -> None:
+        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well."""
         self._config = config
         self._store = store
         self.now = dates
-        self.news = asyncio.Event()
+        self.news = news or asyncio.Event()
         """Calls were settled since somebody looked."""
 
     def charge(self, model: ChatModel, config: LinkConfig) -> ChatModel:

@@ -20,6 +20,7 @@ from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import CHAT, is_missed, to_typed
 from gateway.sessions.session import Session
 from gateway.store import earlier, inbox, journal
+from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn
 from gateway.telemetry import FAULTS, series
@@ -35,17 +36,30 @@ TRIES = 2
 class Router:
     """From the bus to sessions, or to the commands."""
 
-    def __init__(self, bus: Bus, deps: SessionDeps, commands: CommandRunner, tasks: asyncio.TaskGroup) -> None:
-        """`tasks` is the parent of every session's work."""
+    def __init__(
+        self, bus: Bus, deps: SessionDeps, commands: CommandRunner, tasks: asyncio.TaskGroup, store: Store
+    ) -> None:
+        """`tasks` is the parent of every session's work; `store` is everybody's."""
         self._bus = bus
         self._deps = deps
         self._commands = commands
+        self._of_tenants: dict[str, tuple[SessionDeps, CommandRunner]] = {}
         self._tasks = tasks
-        self._store = deps.turns.store
+        self._store = store
         self._sessions: dict[tuple[str, str], Session] = {}
         self._used_at: dict[tuple[str, str], datetime] = {}
         self._sweeps = False
         deps.turns.parking.bind(self.take_up)
+
+    def answer_for(self, tenant: str, deps: SessionDeps, commands: CommandRunner) -> None:
+        """Answer this tenant's people so, from the next session on."""
+        self._of_tenants[tenant] = (deps, commands)
+
+    def _part(self, tenant: str) -> tuple[SessionDeps, CommandRunner]:
+        return self._of_tenants.get(tenant, (self._deps, self._commands))
+
+    def _runners(self) -> list[CommandRunner]:
+        return [self._commands, *(commands for _, commands in self._of_tenants.values())]
 
     async def run(self) -> None:
         """Route until cancelled."""
@@ -91,7 +105,7 @@ class Router:
         self._used_at[where] = self._deps.turns.clock()
         held = self._sessions.get(where)
         if held is None:
-            held = self._sessions[where] = Session(self._deps, tenant, key, self._tasks)
+            held = self._sessions[where] = Session(self._part(tenant)[0], tenant, key, self._tasks)
         return held
 
     def forget(self, tenant: str, keys: Collection[str]) -> None:
@@ -108,7 +122,7 @@ class Router:
     @property
     def busy(self) -> bool:
         """Whether any turn or command runs."""
-        return self.running > 0 or self._commands.busy
+        return self.running > 0 or any(commands.busy for commands in self._runners())
 
     def close(self) -> None:
         """Begin no further turn; what runs goes on."""
@@ -123,7 +137,7 @@ class Router:
     async def _give_up(self, row: InboxRow) -> None:
         """End a row that cannot be routed; whoever said something is told."""
         if isinstance(row.event, MessageDeleted):
-            await self._settle(row.id, Outcome.FAILED, "it could not be routed; the log has more")
+            await self._settle(row.tenant, row.id, Outcome.FAILED, "it could not be routed; the log has more")
         else:
             await self.session(row.tenant, row.session_key).give_up([row])
 
@@ -132,16 +146,17 @@ class Router:
         failpoint("routed")
         event = row.event
         session = self.session(row.tenant, row.session_key)
+        deps, commands = self._part(row.tenant)
         if isinstance(event, MessageDeleted):
             await self._take_back(session, row, event.message_id)
-        elif is_missed(self._deps.turns.clock() - row.admitted_at, self._deps.config):
-            self._commands.offer(session, row)
+        elif is_missed(deps.turns.clock() - row.admitted_at, deps.config):
+            commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row, event.message_id)
-        elif self._deps.kind_of(row) is not None:
+        elif deps.kind_of(row) is not None:
             session.offer(row)
         else:
-            self._commands.offer(session, row)
+            commands.offer(session, row)
 
     async def _apply_edit(self, session: Session, row: InboxRow, message_id: str) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
@@ -153,7 +168,7 @@ class Router:
         elif original.done_at is None or row.admitted_at < original.done_at or await self._answers_edits(row):
             session.offer(row)  # too late to join, not to be answered
         else:
-            await self._settle(row.id, Outcome.CONTEXT, "edited after it was answered")
+            await self._settle(row.tenant, row.id, Outcome.CONTEXT, "edited after it was answered")
 
     async def _answers_edits(self, row: InboxRow) -> bool:
         return (await self._deps.channels.when_loaded(row.event.address)).limits.answers_edits
@@ -161,17 +176,18 @@ class Router:
     async def _replace(self, session: Session, edit: InboxRow, original_id: int) -> None:
         """Let what waits read as its sender wants it now; what it is, a message or a command, is decided anew."""
         as_typed = replace(edit, id=original_id, event=to_typed(edit.event))
-        kind, was_command = self._deps.kind_of(as_typed), self._commands.take_out(session, original_id)
+        deps, commands = self._part(edit.tenant)
+        kind, was_command = deps.kind_of(as_typed), commands.take_out(session, original_id)
         moves = was_command or (kind is None and session.mailbox.take_out(original_id))
         if moves or kind not in {None, CHAT}:
             edit = replace(edit, event=as_typed.event)
         if not moves:
             session.change(original_id, edit)  # before its commit: a claim queued after this has the new text
-        now = self._deps.turns.clock()
-        if not await self._store.write(partial(earlier.replace, original_id=original_id, edit=edit, now=now)):
+        now = deps.turns.clock()
+        if not await deps.turns.store.write(partial(earlier.replace, original_id=original_id, edit=edit, now=now)):
             session.offer(edit)
         elif moves and kind is None:
-            self._commands.offer(session, as_typed, again=True)
+            commands.offer(session, as_typed, again=True)
         elif moves:
             session.mailbox.put_back([as_typed])
 
@@ -179,15 +195,17 @@ class Router:
         """What nobody has answered yet is not answered any more."""
         original = await self._original(row, message_id)
         if original is not None and original.outcome is None and original.turn_id is None:
-            await self._settle(original.id, Outcome.CLEARED, "deleted by its sender")
-        await self._settle(row.id, Outcome.CONTEXT, "a deletion")
+            await self._settle(row.tenant, original.id, Outcome.CLEARED, "deleted by its sender")
+        await self._settle(row.tenant, row.id, Outcome.CONTEXT, "a deletion")
 
     async def _original(self, row: InboxRow, message_id: str) -> earlier.Original | None:
-        return await self._store.read(partial(earlier.original_of, row=row, message_id=message_id), lasting=True)
+        return await self._store.of(row.tenant).read(
+            partial(earlier.original_of, row=row, message_id=message_id), lasting=True
+        )
 
-    async def _settle(self, id_: int, outcome: Outcome, detail: str) -> None:
+    async def _settle(self, tenant: str, id_: int, outcome: Outcome, detail: str) -> None:
         now = self._deps.turns.clock()
-        await self._store.write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
+        await self._store.of(tenant).write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
 
     async def _sweep(self) -> None:
         """Let idle sessions go: what they know is in the store."""
@@ -195,5 +213,5 @@ class Router:
             await asyncio.sleep(SWEEP_EVERY_S)
             oldest = self._deps.turns.clock() - timedelta(seconds=self._deps.config.idle_s)
             for where, used_at in list(self._used_at.items()):
-                if used_at < oldest and not self._sessions[where].busy and not self._commands.works_in(*where):
+                if used_at < oldest and not self._sessions[where].busy and not self._part(where[0])[1].works_in(*where):
                     del self._sessions[where], self._used_at[where]

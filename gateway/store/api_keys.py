@@ -55,9 +55,9 @@ def find(connection: sa.Connection, id_: str) -> ApiKey | None:
     return None if row is None else _to_key(row)
 
 
-def load_keys(connection: sa.Connection, tenant: str) -> list[ApiKey]:
-    """Every key of a tenant, in the order they were made."""
-    query = sa.select(api_keys).where(api_keys.c.tenant_id == tenant)
+def load_keys(connection: sa.Connection, tenant: str | None) -> list[ApiKey]:
+    """Every key of a tenant, in the order they were made; None: of all."""
+    query = sa.select(api_keys) if tenant is None else sa.select(api_keys).where(api_keys.c.tenant_id == tenant)
     return [_to_key(row) for row in connection.execute(query.order_by(api_keys.c.created_at, api_keys.c.id))]
 
 

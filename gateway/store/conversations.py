@@ -9,12 +9,18 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from agent.transcript import JOURNAL_EVENT, TurnStarted
+from agent.consent import Parked
+from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnStarted
 from agent.wellformed import clean
+from channels.messages import INBOUND_EVENT, InboundMessage
+from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns, usage
 from gateway.store.timeline import IDS_AT_ONCE
 
 TITLE_CHARS = 60
+WORDS = ("turn_started", "steered", "parked", "turn_ended")
+"""The events of a turn that hold what was said, or tell by what its answer is known."""
+
 LEAST_ID_CHARS = 6
 """Of an id that is not written out: `tenk sessions` shows the last eight."""
 
@@ -45,10 +51,10 @@ def title_of(text: str) -> str:
     return words[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
 
 
-_later = events.alias("later")
-_last = (
-    sa.select(sa.func.max(_later.c.seq)).where(_later.c.session_id == sessions.c.id).correlate(sessions)
-).scalar_subquery()
+_last = sa.select(events).where(events.c.session_id == sessions.c.id).order_by(events.c.seq.desc()).limit(1)
+_used_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery().label("used_at")
+_last_turn = _last.with_only_columns(events.c.turn_id).correlate(sessions).scalar_subquery()
+_spoken = turns.alias("spoken")
 _newest = sessions.alias("newest")
 _is_living = ~sa.exists().where(
     _newest.c.tenant_id == sessions.c.tenant_id, _newest.c.key == sessions.c.key,
@@ -57,13 +63,26 @@ _is_living = ~sa.exists().where(
 _heads = (
     sa.select(
         sessions.c.id, sessions.c.key, sessions.c.generation, _is_living.label("living"), sessions.c.mode,
-        sessions.c.title, turns.c.user_id, sessions.c.created_at, events.c.at.label("used_at"),
+        sessions.c.title, turns.c.user_id, sessions.c.created_at, _used_at,
     )
     .select_from(sessions)
-    .join(events, sa.and_(events.c.session_id == sessions.c.id, events.c.seq == _last))
-    .join(turns, turns.c.id == events.c.turn_id)
-    .order_by(events.c.at.desc(), sessions.c.id.desc())
+    .join(turns, turns.c.id == _last_turn)
+    .order_by(_used_at.desc(), sessions.c.id.desc())
 )  # fmt: skip
+
+MOST_WALKED = 5_000
+"""Turns that are looked at, from the one that ended last, for the conversations that were used last."""
+
+
+def _used_last(connection: sa.Connection, tenant: str, most: int) -> list[str] | None:
+    """So many conversations in which turns ended last, and those at work; None: too many turns were in too few."""
+    in_tenant = sa.select(turns.c.session_id).where(turns.c.tenant_id == tenant)
+    ended = in_tenant.where(turns.c.ended_at.is_not(None)).order_by(turns.c.ended_at.desc()).limit(MOST_WALKED)
+    walked = connection.execute(ended).scalars().all()
+    found = list(dict.fromkeys(walked))[:most]
+    if len(found) < most and len(walked) == MOST_WALKED:
+        return None
+    return [*found, *connection.execute(in_tenant.where(turns.c.end_reason.is_(None)).limit(IDS_AT_ONCE)).scalars()]
 
 
 def list_heads(
@@ -77,10 +96,13 @@ def list_heads(
 ) -> list[ConversationHead]:
     """A tenant's conversations that were used last: of one key, of who spoke last, of these ids."""
     query = _heads.where(sessions.c.tenant_id == tenant).limit(most)
+    if (key, user_id, ids) == (None, None, None) and most <= IDS_AT_ONCE:
+        ids = _used_last(connection, tenant, most)
     if key is not None:
         query = query.where(sessions.c.key == key)
     if user_id is not None:
-        query = query.where(turns.c.user_id == user_id)
+        theirs = sa.select(_spoken.c.session_id).where(_spoken.c.user_id == user_id)
+        query = query.where(turns.c.user_id == user_id, sessions.c.id.in_(theirs))
     if ids is not None:
         query = query.where(sessions.c.id.in_(ids))
     rows = connection.execute(query).all()
@@ -131,6 +153,68 @@ def _first_words(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str
             if isinstance(started, TurnStarted) and started.items:
                 titles[id_] = title_of(started.items[0].text)
     return titles
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """What is kept of a turn that was said: by its person, and to them."""
+
+    id: str
+    started_at: datetime
+    ended_at: datetime | None
+    said: Sequence[InboundMessage] | None  # as they were taken in; None: only the journal has the words still
+    events: Sequence[JournalEvent]  # how it began, what joined it, how often it waited, how it ended
+
+    @property
+    def source_id(self) -> str:
+        """What the outbox knows its answer by."""
+        waits = sum(isinstance(event, Parked) for event in self.events)
+        return self.id if not waits else f"{self.id}.{waits}"
+
+
+def kept_turns(connection: sa.Connection, tenant: str, key: str, session_id: str | None, most: int) -> list[KeptTurn]:
+    """The newest turns of a conversation of this key (None: of the living one), oldest first."""
+    query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)
+    query = query.where(sessions.c.id == session_id) if session_id else query.order_by(sessions.c.generation.desc())
+    found = connection.execute(query.limit(1)).scalar()
+    if found is None:
+        return []
+    rows = connection.execute(
+        sa.select(turns.c.id, turns.c.started_at, turns.c.ended_at)
+        .where(turns.c.session_id == found)
+        .order_by(turns.c.id.desc())
+        .limit(min(most, IDS_AT_ONCE))
+    ).all()
+    ids = [row.id for row in rows]
+    said = _by_turn(connection, sa.select(inbox.c.turn_id, inbox.c.payload), inbox, ids)
+    told = _by_turn(
+        connection, sa.select(events.c.turn_id, events.c.payload).where(events.c.kind.in_(WORDS)), events, ids
+    )
+    return [
+        KeptTurn(
+            row.id, row.started_at, row.ended_at,
+            _messages(said[row.id]) if said[row.id] else None,
+            [JOURNAL_EVENT.validate_json(raw) for raw in told[row.id]],
+        )
+        for row in reversed(rows)
+    ]  # fmt: skip
+
+
+def _messages(payloads: Sequence[str]) -> list[InboundMessage]:
+    taken = [INBOUND_EVENT.validate_json(raw) for raw in payloads]
+    return [event for event in taken if isinstance(event, InboundMessage)]
+
+
+def _by_turn(
+    connection: sa.Connection, query: sa.Select[str, str], table: sa.Table, ids: Sequence[str]
+) -> dict[str, list[str]]:
+    """The payloads of these turns' rows, in order; nothing of what is empty."""
+    payloads: dict[str, list[str]] = {id_: [] for id_ in ids}
+    order = table.c.id if "id" in table.c else table.c.seq
+    for turn_id, payload in connection.execute(query.where(table.c.turn_id.in_(ids)).order_by(order)):
+        if payload:
+            payloads[turn_id].append(payload)
+    return payloads
 
 
 def entitle(connection: sa.Connection, session_id: str, title: str, *, anew: bool) -> None:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+from channels.messages import DEFAULT_TENANT
 from gateway.errors import SettingsError, StoreUnavailable
 from gateway.store.postgres import PostgresEngine
 from gateway.store.schema import HEAD, probe
@@ -69,6 +70,11 @@ class Store:
         self._writer = Writer(engine.commit, probe)
         self._task: asyncio.Task[None] | None = None
         self._whole: Store = self  # not a tenant's part of it
+
+    @property
+    def home_tenant(self) -> str:
+        """Whose rows are made in it where nothing else says: its tenant's, of the whole the installation's own."""
+        return self.tenant or DEFAULT_TENANT
 
     def of(self, tenant: str | None) -> "Store":
         """The same store as one tenant sees it: jobs and queries meet its rows alone. None: all of it.

@@ -14,6 +14,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.util import LRUCache
 
+from channels.messages import DEFAULT_TENANT
+
 T = TypeVar("T")
 
 EVERYBODY = "*"
@@ -32,6 +34,11 @@ _COMPILED: dict[bool, LRUCache[Any, Any]] = {named: LRUCache(COMPILED_STATEMENTS
 def acting_tenant() -> str | None:
     """In whose name this job or query runs; None: in nobody's, it sees everybody's rows."""
     return _ACTING.get()
+
+
+def whose_rows() -> str:
+    """The acting tenant, where everybody's rows are seen the installation's own: whose rows a report is of."""
+    return _ACTING.get() or DEFAULT_TENANT
 
 
 def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa.Connection) -> T:

@@ -293,6 +293,7 @@ EXCUSED: dict[str, str] = {
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
+    "channels.web.recollection": "loops over messages that are kept of one chat, of a bounded number of turns",
     "channels.web.routes": "headers and a query, which the server bounds",
     "channels.web.visitor": "a cookie and a header, which the server bounds",
 }

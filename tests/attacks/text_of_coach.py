@@ -129,6 +129,11 @@ def reminder_arguments(text: str) -> None:
         reminders.read_reminder(said, TODAY)
 
 
+def supposed(text: str) -> None:
+    """Behind a question that supposes a pace."""
+    lookups.read_lookup(f"when will I reach 100 hours {text}"[: lookups.MAX_CHARS], SKILLS, NOW, "en")
+
+
 def imported(text: str) -> None:
     """A file of practice, as either format."""
     for said in (text, f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"):
@@ -144,6 +149,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.clocks:spell_range": Entry(timed_log, clocks.MAX_LINE_CHARS),
     "agent.coach.understanding.wishes:read_skill_wish": Entry(skill_wish, wishes.MAX_SKILL_WISH_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
+    "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),

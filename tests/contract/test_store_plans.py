@@ -53,7 +53,9 @@ def watched() -> Iterator[list[Asked]]:
     asked: list[Asked] = []
 
     def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_more: object) -> None:
-        if not statement.startswith(("INSERT", "CREATE")) and any(f"{name}." in statement for name in GROWING):
+        if not statement.startswith(("INSERT", "CREATE")) and any(
+            f"{name}." in statement for name in (*GROWING, "usage")
+        ):
             asked.append((statement, parameters))
 
     sa.event.listen(sa.Engine, "before_cursor_execute", note)
@@ -88,12 +90,14 @@ async def running(settings: Settings) -> AsyncIterator[None]:
 
 
 async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
-    """Start, status, the recovery of a turn, stop, and status again."""
+    """Start, status, what was given up and used, the recovery of a turn, stop, and status again."""
     settings = settings_of(directory, url)
     with watched() as asked:
         async with running(settings):
             begun_s = time.perf_counter()
             await call(settings.control_path, "status", {}, 60.0)
+            await call(settings.control_path, "outbox.list", {"states": ["discarded"]}, 60.0)
+            await call(settings.control_path, "usage.summary", {"days": "366"}, 60.0)
             sys.stdout.write(f"status: {1000 * (time.perf_counter() - begun_s):.0f} ms\n")
         await gateway_status(settings)
         store = await Store.open(url)
@@ -174,6 +178,7 @@ async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tm
         read = await rows_read_by_postgres(case.url, asked)
     assert set(GROWING) == {name for name in GROWING if any(f"{name}." in statement for statement, _ in asked)}
     assert [] == [told for rows, told in read if rows > FEW]
+    assert [] == [statement for statement, _ in asked if "usage." in statement]  # its sums are kept
 
 
 async def analyse(url: str) -> None:

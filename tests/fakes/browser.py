@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,18 @@ class Page:
         await self.value("document.getElementById('text').focus()")
         await self.type(text)
         await self.value("document.getElementById('form').requestSubmit()")
+
+    async def barriers(self) -> list[str]:
+        """What axe finds in the page that shuts somebody out (serious or critical): rule and elements."""
+        if not await self.value("typeof axe !== 'undefined'"):
+            await self.value((files("axe_core_python") / "axe.min.js").read_text("utf-8") + ";0")
+        found = await self.value("axe.run().then((run) => JSON.stringify(run.violations))")
+        return [
+            f"{one['id']} ({one['impact']}): "
+            + "; ".join(f"{node['html'][:160]} {node['failureSummary']}" for node in one["nodes"])
+            for one in json.loads(found)
+            if one["impact"] in {"serious", "critical"}
+        ]
 
     async def offline(self, is_off: bool = True) -> None:
         """Cut the browser's network, or give it back."""

@@ -207,7 +207,7 @@ class Spine:
             product, clock = self._product(), self.clock or (lambda: self.now)
             deps = RuntimeDeps(
                 settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks),
-                store=self.store.of("default"),
+                store=self.store,
                 product=product,
                 tools=self.tools,
                 model=_CurrentModel(self),

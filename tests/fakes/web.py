@@ -13,6 +13,7 @@ from channels.messages import Address, InboundMessage, OutboundPart, Rendered
 from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
+from channels.web.recollection import Records
 from channels.web.visitor import COOKIE, Identities, Identity
 from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
@@ -65,12 +66,15 @@ async def house(
     guests: Guests | None = None,
     trusted_proxies: tuple[str, ...] = (),
     clock: Callable[[], datetime] = steady_now,
+    records: Records | None = None,
     **more: object,
 ) -> AsyncIterator[House]:
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
     watch = Clock()
     config = WebAccount.model_validate({"title": "Coach"} | more)
-    channel = WebChannel(config, texts=HARNESS, guests=guests, key=KEY, patience=QUICK, now_s=watch, clock=clock)
+    channel = WebChannel(
+        config, texts=HARNESS, guests=guests, records=records, key=KEY, patience=QUICK, now_s=watch, clock=clock
+    )
     sink = RecordingSink()
     async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))

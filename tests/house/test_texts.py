@@ -182,16 +182,16 @@ def patterns_in(node: ast.expr) -> list[str]:
 
 
 def page_files() -> list[Path]:
-    """The web page and its scripts, which say keys too."""
-    return [
-        path for path in files() if named(path).startswith("channels/web/page/") and path.suffix in {".html", ".js"}
-    ]
+    """The web page and its scripts, and the console's templates, which say keys too."""
+    places = ("channels/web/page/", "gateway/console/templates/")
+    return [path for path in files() if named(path).startswith(places) and path.suffix in {".html", ".js"}]
 
 
 def said_in(path: Path) -> Iterator[str]:
     """The patterns of all keys that a file says, of those whose first word is one of ours."""
     if path.suffix != ".py":
-        yield from map(re.escape, re.findall(r"\bpage\.[a-z_]+", path.read_text(encoding="utf-8")))
+        for key in re.findall(r"\b(?:page|ops)\.[a-z_]+", path.read_text(encoding="utf-8")):
+            yield re.escape(key) + ("[a-z0-9_]+" if key.endswith("_") else "")  # composed: "ops.state_" ~ state
         return
     rooms = {key.partition(".")[0] for folder in OWNERS for key in texts_of(folder, "en")}
     inner = {id(part) for node in ast.walk(parsed(path)) if isinstance(node, ast.JoinedStr) for part in node.values}

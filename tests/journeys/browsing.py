@@ -110,14 +110,19 @@ async def _serves(http: ClientSession, url: str) -> bool:
         return False
 
 
+async def wait_for(gateway: GatewayProcess) -> None:
+    """Return when the page is there."""
+    async with asyncio.timeout(60), ClientSession() as http:
+        while not await _serves(http, gateway.url):
+            await asyncio.sleep(0.05)
+
+
 @asynccontextmanager
 async def a_gateway(home: Path) -> AsyncIterator[GatewayProcess]:
     """A gateway with nothing configured but how fast its offline coach speaks."""
     made = GatewayProcess(home)
     made.start()
-    async with asyncio.timeout(60), ClientSession() as http:
-        while not await _serves(http, made.url):
-            await asyncio.sleep(0.05)
+    await wait_for(made)
     yield made
     made.end()
 

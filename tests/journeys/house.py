@@ -110,16 +110,19 @@ async def house(
     environ: Mapping[str, str] | None = None,
     show: Callable[[str], None] | None = None,
     tools: Sequence[Tool] = (),
+    bots: Sequence[str] = (),
 ) -> AsyncIterator[House]:
     """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own.
 
     A reload reads the file, and `environ`, as they are then.
 
-    `show` is its terminal, `tools` stand beside the coach's.
+    `show` is its terminal, `tools` stand beside the coach's, `bots` are tokens that the simulator knows beside its own.
     """
     file = directory / "gateway.toml"
     file.write_text(CONFIG + config)
     async with TelegramPersonSide(token=TOKEN) as telegram, ModelServer() as server:
+        for token in bots:
+            telegram.simulator.add_bot(token, username=f"bot{token.partition(':')[0]}")
         ours = {**telegram.environment(), "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access}
         if model is not None:
             ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}

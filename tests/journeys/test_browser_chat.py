@@ -1,10 +1,25 @@
 """The chat page as people know such pages: sending, steering, stopping, changing, copying, and being cut off."""
 
+import signal
+from pathlib import Path
+
 from channels.base import Sign
 from channels.markdown.parse import parse
 from channels.messages import InboundMessage, Rendered
 from tests.fakes.browser import Page
-from tests.journeys.browsing import ANSWER, BOT, IN_CHROMIUM, LAST, ONLINE, GatewayProcess, alone, chat_of, let_in, part
+from tests.journeys.browsing import (
+    ANSWER,
+    BOT,
+    IN_CHROMIUM,
+    LAST,
+    ONLINE,
+    GatewayProcess,
+    alone,
+    chat_of,
+    let_in,
+    part,
+    wait_for,
+)
 
 pytestmark = IN_CHROMIUM
 
@@ -193,3 +208,43 @@ async def test_an_answer_is_told_to_who_listens_once(page: Page):
         await page.call("Page.reload")
         await page.until(f"{ONLINE} && {LAST} === 'You practised 3 h.'")
         assert [] == await page.value(told)
+
+
+async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, gateway: GatewayProcess, pictures: Path):
+    """After a restart a new tab shows the living one; an earlier one is opened from the list, and is gone on with."""
+    await let_in(page, gateway)
+    await page.say("/log 45m guitar scales")
+    await page.until(f"{LAST}.includes('45 min')")
+    before = await page.value(f"{BOT}.length")
+    await page.say("how am I doing?")
+    await page.until(f"{BOT}.length > {before} && document.getElementById('stop').hidden")
+    await page.value("document.getElementById('new').click()")
+    await page.until(f"{LAST}.includes('new conversation')")
+    await page.say("hello there again")
+    await page.until(f"{LAST}.includes('offline coach') && document.getElementById('stop').hidden")
+    gateway.end(signal.SIGKILL)
+    gateway.start()
+    await page.value("sessionStorage.clear(); 1")
+    await page.call("Page.navigate", url="about:blank")
+    await wait_for(gateway)
+    await page.go(gateway.url)
+    await page.until(ONLINE)
+    await page.until(f"{SAID}.includes('hello there again')")
+    assert ["hello there again"] == await page.value(SAID)
+    await page.value("document.getElementById('past').click()")
+    await page.until("document.querySelectorAll('#list button').length === 2")
+    await page.picture(pictures / "1-list.png")
+    assert "the present one" in await page.value("document.querySelector('#list button').innerText")
+    await page.value("document.querySelectorAll('#list button')[1].click()")
+    await page.until("document.querySelectorAll('#read .msg').length >= 4")
+    await page.picture(pictures / "2-read.png")
+    assert "how am I doing?" in await page.value("document.getElementById('read').innerText")
+    await page.value("document.getElementById('resume').click()")
+    await page.until(f"{LAST}.includes('hello there')")
+    assert not await page.value("document.getElementById('panel').open")
+    await page.look(390, 844, phone=True, dark=True)
+    await page.value("document.getElementById('past').click()")
+    await page.until("document.querySelectorAll('#list button').length === 2")
+    await page.picture(pictures / "3-phone.png")
+    assert "hello there" in await page.value("document.querySelector('#list button:has(.living)').innerText")
+    assert [] == page.complaints

@@ -1,5 +1,6 @@
 """The console as an operator opens it: by a link or a key, with what may be seen and done, and nothing else."""
 
+import asyncio
 import re
 import socket
 from collections.abc import AsyncIterator
@@ -9,10 +10,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.fakes.browser import browser, chromium
+from gateway.store import people
+from tests.fakes.browser import Page, browser, chromium
 from tests.journeys.house import House, house
 
-ANA, BEN = 1, 2
+ANA, BEN, CAT = 1, 2, 3
 PAGES = ("", "/people", "/sessions", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
 
 
@@ -30,9 +32,9 @@ class Visit:
     def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
         self._http, self.base = http, base
 
-    async def get(self, path: str) -> tuple[int, str]:
+    async def get(self, path: str, language: str = "en") -> tuple[int, str]:
         """A page."""
-        async with self._http.get(f"{self.base}{path}") as answer:
+        async with self._http.get(f"{self.base}{path}", headers={"Accept-Language": language}) as answer:
             return answer.status, await answer.text()
 
     async def post(self, path: str, headers: dict[str, str] | None = None, **form: str) -> tuple[int, str]:
@@ -76,7 +78,11 @@ async def owned(here: House) -> str:
 
 
 async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
-    """A link once, a wrong key not twenty times; no other site, no forged Host; without a session nothing shows."""
+    """A link once, a wrong key not twenty times; without a session nothing shows.
+
+    A17: a made-up address is no new try. A19: no other site's page acts, nor a form in plain text. A20: no forged Host.
+    A21: other fields and addresses do not get round the limit. A22: nobody says themselves who they are.
+    """
     async with house(tmp_path, access="pairing") as here:
         base, secret = await link_of(here)
         async with visiting(base) as stranger:
@@ -84,22 +90,33 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
                 status, text = await stranger.get(page)
                 assert (200, True) == (status, 'id="login"' in text)
                 assert "<table" not in text
+            assert "alcance <code>read</code> u <code>operate</code>" in (await stranger.get("", "es-MX"))[1]
             assert 401 == (await stranger.post("/act", do="approve", request="x"))[0]
             assert 403 == (await stranger.post("/login", {"Origin": "http://evil.example"}, secret=secret))[0]
             assert 403 == (await stranger.post("/login", {"Host": "rebound.example"}, secret=secret))[0]
+            claimed = {"Cookie": "tenk_console=cli", "X-Forwarded-For": "127.0.0.1", "X-User": "cli"}
+            assert 401 == (await stranger.post("/act", claimed, do="approve", request="x", by="cli", role="owner"))[0]
             for kind, body in BROKEN:
                 assert (400, "this form cannot be read\n") == await stranger.send("/login", kind, body)
         async with visiting(base, secret) as operator:
             for page in PAGES:
                 status, text = await operator.get(page)
                 assert (200, 1) == (status, text.count("<h1>")), text
+                status, text = await operator.get(page, "es")
+                assert (200, []) == (status, re.findall(r"ops\.\w+|>Nothing", text)), text
+                assert '<html lang="es">' in text
             assert 404 == (await operator.get(f"/usage?days={'9' * 5000}"))[0]
             assert 400 == (await operator.send("/act", *BROKEN[0]))[0]
+            assert 400 == (await operator.send("/act", "text/plain", b"do=discard&id=1"))[0]
             assert "sk-journey" not in (await operator.get("/config"))[1]
             await operator.post("/logout")
             assert 'id="login"' in (await operator.get("/people"))[1]
         async with visiting(base) as guesser:
-            tried = [(await guesser.post("/login", secret=secret if not n else f"wrong-{n}"))[0] for n in range(20)]
+            tried = []
+            for n in range(20):
+                elsewhere = {"X-Forwarded-For": f"10.0.0.{n}", "Forwarded": f"for=10.0.0.{n}"}
+                wrong = {"secret": f"wrong-{n}" if n else secret, "role": "owner", f"field-{n}": "x"}
+                tried.append((await guesser.post("/login", elsewhere, **wrong))[0])
         assert (401, 429) == (tried[0], tried[-1])
         assert 5 >= tried.count(401)
 
@@ -156,13 +173,30 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             assert (409, True) == (status, "already" in page), page
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="role", who=ana, role="member")
             assert (409, True) == (status, "owner" in page), page
+            await two_decide_at_once(here, owner)
             ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
             await here.operator("users.role", {"who": ben["user"], "role": "owner"})
             await here.operator("users.role", {"who": ana, "role": "operator"})
+            await here.store.write(lambda c: people.set_locale(c, ana, "es"))  # as `/language` does
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="block", who=ben["user"])
-            assert (403, True) == (status, "change nothing" in page)
+            assert (403, True) == (status, "no cambiar nada" in page)
             await here.operator("users.role", {"who": ana, "role": "member"})
             assert 'id="login"' in (await owner.get("/people"))[1]
+
+
+async def two_decide_at_once(here: House, owner: Visit) -> None:
+    """Of an owner who approves and one who denies at the same moment one is told that it was decided."""
+    here.sim.add_person(CAT, "Cat")
+    here.sim.say(CAT, "and I?")
+    await here.told(CAT, "To be let in")
+    (asked,) = await here.operator("pairing.list")
+    async with visiting(*(await link_of(here))) as other:
+        htmx, same = {"HX-Request": "true"}, asked["request"]
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(owner.post("/act", htmx, do="approve", request=same))
+            second = tasks.create_task(other.post("/act", htmx, do="deny", request=same))
+    assert [200, 409] == sorted((first.result()[0], second.result()[0])), (first.result(), second.result())
+    assert [] == await here.operator("pairing.list")
 
 
 async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_nothing(tmp_path: Path) -> None:
@@ -198,7 +232,10 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         here.sim.say(BEN, "may I?")
         await here.told(BEN, "To be let in")
         await page.look(1200, 900)
-        await page.go((await here.operator("console.link"))["link"])
+        link = (await here.operator("console.link"))["link"]
+        await page.go(link.partition("#")[0])
+        await page.until("document.getElementById('login')")  # who has it open already follows the link there, too
+        await page.go(link)
         await page.until("document.querySelector('h1')?.textContent === 'How it is doing'")
         await page.picture(tmp_path / "console-1.png")
         await page.value(
@@ -206,8 +243,10 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         )
         await page.until("document.querySelector('h1')?.textContent === 'People'")
         await page.until("typeof htmx !== 'undefined'")
-        await page.value("document.querySelector('[aria-label=\"Approve: Ben\"]').click()")
+        await page.value("document.querySelector('[aria-label=\"Approve: Ben\"]').focus()")
+        await page.press("Enter")
         await page.until("document.getElementById('said').textContent === 'Ben is let in.'")
+        await page.until("document.activeElement.id === 'said'")  # not the button that is there now
         await here.told(BEN, "You are in")
         await page.picture(tmp_path / "console-2.png")
         for name in ("usage", "sessions", "logs"):
@@ -218,9 +257,33 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
                 await page.until("document.querySelectorAll('.chart canvas').length === 3")
         await page.value("document.querySelector('nav a[href=\"/console/sessions\"]').click()")
         await page.until("document.querySelector('tbody a') && location.pathname === '/console/sessions'")
-        await page.value("document.querySelector('tbody a').click()")
+        await page.value(
+            "document.querySelector('tbody a').focus(); document.getElementById('part').dataset.old = '1'; 0"
+        )
+        await page.until("!document.getElementById('part').dataset.old")  # it has renewed itself
+        assert await page.value("document.activeElement === document.querySelector('tbody a')")
+        await page.press("Enter")
         await page.until("document.querySelectorAll('.hops li').length > 5")
-        await page.look(390, 844, phone=True, dark=True)
-        await page.picture(tmp_path / "console-phone.png")
-        assert await page.value("document.documentElement.scrollWidth <= innerWidth")
+        session = await page.value("location.pathname + location.search")
         assert [] == page.complaints
+        assert [] == await barriers_of(page, tmp_path, session)
+
+
+async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
+    """What shuts somebody out of any page: on a phone and a desk, light and dark; each is kept as a picture."""
+    found = []
+    base = await page.value("location.origin")
+    for path in (*(f"/console{name}" for name in PAGES), session, "/console/outbox?state=none"):
+        await page.go(f"{base}{path}")
+        await page.until(f"location.pathname + location.search === '{path}' && document.readyState === 'complete'")
+        for width, dark in ((390, False), (390, True), (1200, False), (1200, True)):
+            await page.look(width, 844, phone=width < 500, dark=dark)
+            name = f"{path.replace('/', '-').replace('?', '-')[1:40]}-{width}-{'dark' if dark else 'light'}"
+            found += [f"{name}: {barrier}" for barrier in await page.barriers()]
+            wide = await page.value("document.documentElement.scrollWidth > innerWidth")
+            found += [f"{name} is wider than its window"] if wide else []
+            await page.picture(pictures / f"{name}.png")
+    await page.look(390, 844, phone=True)
+    await page.value("document.querySelector('.who button').click()")
+    await page.until("document.getElementById('login')")
+    return found + [f"login: {barrier}" for barrier in await page.barriers()]

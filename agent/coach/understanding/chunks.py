@@ -3,9 +3,8 @@
 One walk through the message. Where the two languages disagree on a word, the language of the message decides.
 """
 
-import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +17,7 @@ from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
+from agent.coach.understanding.timings import cut_amounts, read_times
 from agent.coach.understanding.words import Phrases, Word, mend_words, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
@@ -27,7 +27,7 @@ _MARKS = {
     **dict.fromkeys("?¿", WordRole.QUESTION),
     "¡": WordRole.OPENING,
 }
-_AT = frozenset({"at", "a", "las", "la", "around", "sobre", "until", "till", "til", "hasta"})
+_AT = frozenset({"at", "@", "a", "las", "la", "around", "sobre", "until", "till", "til", "hasta"})
 _UNTIL = frozenset({"until", "till", "til", "hasta"})
 _COUNTED = frozenset([
     "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "minutos", "minuto", "horas", "hora", "dias",
@@ -44,6 +44,7 @@ _PAST_IN_R = frozenset([
     "suspire", "espere", "supere", "altere", "genere", "opere", "admire", "inspire"
 ])  # fmt: skip
 _WOULD = ("rian", "riamos")
+_WE_DID = ("amos", "imos")
 NEWLINE = "⏎"
 """Stands for the end of a line."""
 
@@ -58,11 +59,30 @@ class Lexicon:
     meanings: tuple[WordRole | Twist, ...]
 
 
+def _doing(word: str, twist: Twist) -> Iterator[str]:
+    """The gerunds of a verb of the past that is no practice: "explained", "lijé"."""
+    if twist in (Twist.LASTS, Twist.UNCLEAR) and len(word) > LEAST_VERB and word != "parked":  # "parking" is a place
+        if word.endswith("ed"):
+            yield from (f"{word[:-2]}ing", f"{word[:-3]}ing" if word[-3] == word[-4] else f"{word[:-2]}ing")
+        elif word.endswith("é"):
+            yield f"{word[:-1]}ando"
+        elif word.endswith("í"):
+            yield f"{word[:-1]}iendo"
+
+
 def _lexicon(table: LanguageTable) -> Lexicon:
     roles = {word: WordRole(role) for role, words in table.roles.items() for word in words.split()}
     twists = {word: Twist(twist) for twist, words in table.twists.items() for word in words.split()}
+    twists |= {
+        doing: twists[word] for word in tuple(twists) for doing in _doing(word, twists[word]) if doing not in roles
+    }
     bare_roles = {plain_of(word): role for word, role in roles.items() if plain_of(word) not in twists}
-    bare_twists = {plain_of(word): twist for word, twist in twists.items() if plain_of(word) not in bare_roles | roles}
+    named = {plain_of(name) for name in table.acts}  # "dibujo" is no "dibujó"
+    bare_twists = {
+        plain_of(word): twist
+        for word, twist in twists.items()
+        if plain_of(word) not in bare_roles | roles.keys() | named
+    }
     meanings: list[WordRole | Twist] = [WordRole(role) for role in table.phrases]
     meanings += [Twist(twist) for twist in table.twisted_phrases]
     phrases: dict[str, int] = {}
@@ -125,67 +145,9 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         object.__setattr__(chunk, "plain", said)  # just made, and nobody else's yet
         at = chunk.end
         found.append(chunk)
-    _cut_amounts(found)
+    read_times(found)
+    cut_amounts(found)
     return in_context(found)
-
-
-_AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT})
-_PARTS = frozenset([
-    "half", "halves", "media", "medias", "medio", "medios", "mitad", "quarter", "quarters", "cuarto", "cuartos",
-    "cuartito", "third", "thirds", "tercio", "tercios", "fifth", "fifths", "quinto", "quintos", "bit", "pico", "algo",
-    "something", "change", "odd", "poco", "poquito", "tad", "twice", "thrice", "double", "doble", "triple", "dozen",
-    "dozens", "docena", "docenas", "second", "seconds", "segundo", "segundos", "sec", "secs", "s", "hundred",
-    "hundreds", "thousand", "thousands", "mil", "cien", "doscientos", "trescientos", "cuatrocientos", "quinientos",
-    "seiscientos", "setecientos", "ochocientos", "novecientos", "several", "few", "many", "multiple", "varios",
-    "varias", "algunas", *"½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
-])  # fmt: skip
-"""Words that make more or less of an amount beside them."""
-
-_ADDS = frozenset([
-    "and", "y", "e", "&", "n", "+", "-", "–", "plus", "mas", "con", "with", "less", "minus", "menos", "short", "shy",
-    "under", "over", "off", "x", "×", "*", "times", "por", "/", "of", "de", "a", "an", "the", "un", "una", "la", "el",
-    "another", "otros", "otras", "other", "further", "more", "than", "para", "past", "that", "or", "so", "o", "asi",
-    "sessions", "sesiones", "rounds", "rondas", "series", "sets", "lots", "blocks", "bloques", "tandas", "veces",
-    "point", "punto", "coma", "or so", "o asi", "mas o menos", "more or less",
-])  # fmt: skip
-_ENTRY = frozenset({WordRole.SKILL, WordRole.DAY, WordRole.STOP, WordRole.DID, WordRole.PRACTISED, WordRole.SUBJECT})
-"""Roles beside which an amount ends, whatever their words are."""
-
-_OF_HOUR = re.compile("hal|quart|cuart|medi|[/½¼¾]")
-_COUNTS = frozenset({WordRole.CONTENT, WordRole.PRACTICE, WordRole.OTHER})
-MAX_BETWEEN = 4
-
-
-def _cut_amounts(chunks: list[Chunk]) -> None:
-    """Amounts beside a number or a fraction that none of them took ("two hours and a third") are no clear ones."""
-    for at, chunk in enumerate(chunks):
-        if chunk.role in _AMOUNTS and (_is_cut(chunks, at, -1) or _is_cut(chunks, at, 1)):
-            chunks[at] = replace(chunk, role=WordRole.AMOUNT_VAGUE, twist=Twist.DOUBT)
-
-
-def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
-    """Whether such a number or fraction stands on this side of an amount."""
-    for far in range(1, MAX_BETWEEN + 1):
-        place = at + far * step
-        if not 0 <= place < len(chunks) or (chunks[place].role in _ENTRY and chunks[place].plain != "punto"):
-            return False
-        chunk = chunks[place]
-        if not _PARTS.isdisjoint(chunk.plain.split()) or chunk.role in _AMOUNTS or chunk.role is WordRole.AMOUNT_VAGUE:
-            return True
-        if chunk.role is WordRole.NUMBER:
-            return _is_of_amount(chunks, at, place)
-        comma = chunk.plain == "," and far == 1 and step > 0
-        if not comma and chunk.plain not in _ADDS:
-            return False
-    return False
-
-
-def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
-    """Whether a number belongs to an amount: not in "45 min, 3 songs", nor in "guitar 4 an hr"."""
-    if number < at:
-        return number + 1 < at or chunks[number].plain != "4" or _OF_HOUR.search(chunks[at].plain) is not None
-    things = chunks[number + 1 : number + 2]
-    return not things or things[0].role not in _COUNTS or things[0].plain in _PARTS
 
 
 class _ChunkReader:
@@ -203,7 +165,7 @@ class _ChunkReader:
         """The chunk that begins here."""
         word = self._words[at]
         if not word.text[0].isalnum() and word.text[0] not in "½¼¾":
-            return self._mark(at)
+            return (self._time_of_day(at) if word.text == "@" else None) or self._mark(at)
         reads = (self._time, self._amount, self._day, self._skill, self._phrase)
         for read in reads if word.plain in _BEGINS or not word.is_name else reads[3:]:
             found = read(at)
@@ -263,7 +225,7 @@ class _ChunkReader:
         if clock is None or (clock.end < len(self._words) and self._words[clock.end].plain in _COUNTED):
             return None
         behind = self._words[at + 1].plain
-        is_time = clock.is_time or self._words[at].plain in {"at", "las"} or behind == "las"
+        is_time = clock.is_time or self._words[at].plain in {"at", "@", "las"} or behind == "las"
         latest = clock.minute if clock.is_certain or clock.minute >= 720 else clock.minute + 720
         return Chunk(WordRole.TIME, at, clock.end, until=latest, from_minute=clock.minute) if is_time else None
 
@@ -358,6 +320,12 @@ class _ChunkReader:
         if word.plain.endswith(_ADVERBS) and len(word.plain) > LEAST_ADVERB:
             return Chunk(WordRole.ADVERB, at, at + 1)
         past = word.text[-1] in "éí" or word.text.endswith("ed")
+        if word.plain.endswith(_WE_DID) and (
+            skill := self._skills.acts.get(
+                f"{word.plain[:-4]}ado" if word.plain[-4] == "a" else f"{word.plain[:-4]}ido"
+            )
+        ):
+            return Chunk(WordRole.ACT, at, at + 1, skill=skill, twist=Twist.DOUBT, is_first_person=True)
         own = self._skills.act_of(word.plain[: -2 if word.text.endswith("ed") else -1]) if past else None
         if own is not None:
             return Chunk(WordRole.ACT, at, at + 1, skill=own, is_first_person=self._first_is_spanish)

@@ -31,6 +31,13 @@ _POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
+_LESSONS = frozenset([
+    "class", "lesson", "clase", "leccion", "solos", "solo", "songs", "song", "pieces", "piece", "games", "matches",
+    "partidas"
+])  # fmt: skip
+"""What one did of a skill may have been practice: it is asked about."""
+
+_TOOK = frozenset({"took", "llevo", "llevaron", "tomo"})
 _INSTEAD = frozenset({"instead"})
 _USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
@@ -185,6 +192,9 @@ class Clause:
         """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
         verb = self.verb
+        if verb is None and before and self.amounts and self.skills and self.chunks[at].plain in _PLACES:
+            core = [place for place, chunk in enumerate(self.chunks) if chunk.role in AMOUNTS | SKILLS]
+            return core[-1] < at and before[0].plain in _WHERE  # "Spanish 25 minutes on the bus"
         if verb is None or verb > at or not before:
             return False
         if self.chunks[at].twist is Twist.OTHERS and not (self.chunks[at].plain in _GROUPS and self.has_subject):
@@ -198,6 +208,21 @@ class Clause:
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-2:]
         of = len(before) == 2 and before[0].role in SKILLS and before[1].plain in _POSSESSIVE
         return of or (bool(before) and before[-1].plain in _FOR)
+
+    @cached_property
+    def _did(self) -> int:
+        """Where a verb of the speaker's own stands, whatever is spoken of behind it; -1 where none does."""
+        return next((at for at, chunk in enumerate(self.chunks) if chunk.role is WordRole.DID), -1)
+
+    def _took_me(self, at: int) -> bool:
+        """As "French homework took me 50 minutes": of a skill that is named before."""
+        named = any(chunk.role is WordRole.SKILL for chunk in self.chunks[:at])
+        beside = (*self.chunks[at - 1 : at], *self.chunks[at + 1 : at + 2]) if at else ()
+        return named and self.chunks[at].plain in _TOOK and any(chunk.plain == "me" for chunk in beside)
+
+    def _names(self, at: int) -> bool:
+        """As "clase de boxeo"."""
+        return [chunk.role for chunk in self.chunks[at + 1 : at + 3]] == [WordRole.OF, WordRole.SKILL]
 
     def is_led(self, at: int) -> bool:
         """Whether the words before only tell where and when: "on the bus", "at my sister's"."""
@@ -223,9 +248,11 @@ class Clause:
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
             if not ((beside and chunk.twist in _BESIDE) or self._is_more(at, last)):
-                if chunk.twist not in SOFT:
+                lesson = chunk.plain in _LESSONS and 0 <= self._did < at and (at == last + 1 or self._names(at))
+                lesson = lesson or self._took_me(at)
+                if chunk.twist not in SOFT and not lesson:
                     return chunk.twist
-                soft = soft or chunk.twist
+                soft = soft or (Twist.UNCLEAR if lesson else chunk.twist)
         return soft
 
 

@@ -3,34 +3,25 @@
 import re
 from dataclasses import replace
 
-from agent.coach.understanding.bare_numbers import letters_of, read_bare_numbers
-from agent.coach.understanding.clocks import LONGEST
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import is_acting
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
+from agent.coach.understanding.timings import AMOUNTS_THEN, LEAST_PAST, NUMBERS_FIRST, letters_of
 
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
-_ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _WAKING = frozenset({"woke", "desperte", "me"})
-_STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
-_STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
-LEAST_PAST = 5
 _IRREGULAR = frozenset([
     "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
     "bent", "taught", "kept"
 ])  # fmt: skip
-EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada vez", "both days", "ambos dias", "los dos dias"])
+_NEARLY = frozenset({"nearly", "almost", "casi"})
 _ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
 _SO = frozenset({"too", "so", "very", "super", "really", "pretty", "quite"})
 _OWN_BEFORE = ",.cCBOYyIAJ"
 _PASSED_OVER = "wpTPOic.,"
 _NUMBERED = frozenset({"no", "nr", "num", "op"})
-_TIMES = frozenset({"x", "×"})
-_CAME_TO = frozenset(
-    {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
-)
 _WHENS = frozenset({"when", "cuando"})
 _LONG_AGO = frozenset({"was", "were", "era", "lived", "kid", "young", "younger", "used"})
 _BEING_SO = frozenset({"i'm", "im"})
@@ -59,20 +50,12 @@ def _head(chunk: Chunk) -> str:
     return chunk.plain.partition(" ")[0]
 
 
-def _each_day(chunks: list[Chunk]) -> None:
-    """As "monday and tuesday, 30 min each": so much on each of these days, no habit."""
-    days = [chunk for chunk in chunks if chunk.role in (WordRole.DAY, WordRole.DAY_EITHER)]
-    for at, chunk in enumerate(chunks):
-        led = chunks[at + 1 : at + 2] and chunks[at + 1].role in (WordRole.DAY, WordRole.DAY_EITHER)  # "each monday"
-        if chunk.twist is Twist.HABIT and chunk.plain in EACH and len(days) > 1 and not led:
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-
-
 def _doing_a_skill(chunks: list[Chunk]) -> None:
     """As "estuve programando en rust", "spoke Italian"; but "a nadar 30 min" is still to come."""
     for at, chunk in enumerate(chunks[:-1]):
         behind = letters_of(chunks, at + 1, at + 4)
-        if chunk.role is WordRole.CONTENT and at and is_acting(chunk.plain) and re.match("P?T?S", behind):
+        does = is_acting(chunk.plain) and re.match("P?T?S", behind)
+        if chunk.role is WordRole.CONTENT and at and does:  # "three hours programming in rust"
             chunks[at] = replace(chunk, role=WordRole.ADVERB)
         begins = at == 0 or chunks[at - 1].role.value in PAUSES + "OJ"
         if (
@@ -84,34 +67,23 @@ def _doing_a_skill(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
 
 
-def _from_start_to_stop(chunks: list[Chunk]) -> None:
-    """As "started algebra at 6pm and stopped at 7:15": what lies between."""
-    at = next((at for at, chunk in enumerate(chunks) if chunk.plain in _STARTED), None)
-    stop = next((to for to, chunk in enumerate(chunks) if at is not None and to > at and chunk.plain in _STOPPED), None)
-    if at is None or stop is None:
-        return
-    first, last = (
-        [chunk for chunk in part if chunk.role is WordRole.TIME and chunk.from_minute is not None]
-        for part in (chunks[at:stop], chunks[stop:])
-    )
-    if len(first) != 1 or len(last) != 1:
-        return
-    minutes = ((last[0].from_minute or 0) - (first[0].from_minute or 0)) % 720
-    if 0 < minutes <= LONGEST:
-        chunks[at] = replace(chunks[at], role=WordRole.DID, twist=None)
-        chunks[stop] = replace(chunks[stop], role=WordRole.ADVERB, twist=None)
-        place = chunks.index(first[0])
-        chunks[place] = replace(first[0], role=WordRole.AMOUNT_CLOCK, minutes=minutes, until=last[0].until)
-        for number in range(at + 1, stop):
-            if chunks[number].role is WordRole.AND or chunks[number].role is WordRole.COMMA:
-                chunks[number] = replace(chunks[number], role=WordRole.ADVERB)
-
-
 def _instead(chunks: list[Chunk]) -> None:
     """As "instead of guitar", "without the guitar"; "instead of eating" is none of that."""
     for at, chunk in enumerate(chunks):
         if chunk.role is WordRole.INSTEAD:
-            negates = re.match("[GTfP]*S", letters_of(chunks, at + 1, at + 4)) is not None
+            behind = letters_of(chunks, at + 1, at + 5)
+            if re.match("F?[nDd](?:$|[,.cY])", behind):  # "50 minutes rather than 30"
+                chunks[at + 1] = replace(chunks[at + 1], role=WordRole.ADVERB)
+                chunks[at] = replace(chunk, role=WordRole.ADVERB)
+                continue
+            whole = re.search("[Dda].*[Sk]|[Sk].*[Dda]", letters_of(chunks, 0, at)) is not None
+            if whole and (
+                other := re.match("T?S(?=$|[,.cBCYyK])", behind)
+            ):  # "did 20 min of Spanish instead of French"
+                for place in range(at, at + 1 + other.end()):
+                    chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+                continue
+            negates = re.match("[GTfP]*S", behind[:3]) is not None
             role, twist = (WordRole.OTHER, Twist.NEGATED) if negates else (WordRole.WHILE, None)
             chunks[at] = replace(chunk, role=role, twist=twist)
 
@@ -124,11 +96,28 @@ def _questions(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.QUESTION)
 
 
+def _nearly(chunks: list[Chunk]) -> None:
+    """As "I nearly meditated": not done; "nearly 20 minutes" are. And "we played" may be practice of one's own."""
+    for at, chunk in enumerate(chunks[:-1]):
+        behind = chunks[at + 1]
+        acts = behind.role.value in "VvkG" and behind.twist is None
+        if chunk.plain in _NEARLY and acts:
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.NEGATED)
+        elif chunk.plain == "we" and acts:
+            chunks[at] = replace(chunk, role=WordRole.SUBJECT, twist=Twist.DOUBT)
+
+
 def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
     for at, chunk in enumerate(chunks[:-1]):
-        if chunk.plain == "been" and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
+        named = re.match("SF?[Dd]", letters_of(chunks, at + 1, at + 4)) and chunks[at + 1].plain.endswith("ing")
+        if chunk.plain == "been" and (named or chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "I've been practising"
+        begins = at == 0 or (chunks[at - 1].role.value in PAUSES + "IOJ" and chunks[at - 1].plain != "me")
+        if (
+            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdF"
+        ):  # "llevo 2 horas programando"
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=Twist.DOUBT, is_first_person=True)
         if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
 
@@ -164,18 +153,6 @@ def _awake(chunks: list[Chunk]) -> None:
             for behind in range(at + 1, min(at + 2, len(chunks))):
                 if chunks[behind].plain in {"early", "late", "temprano", "tarde"}:
                     chunks[behind] = replace(chunks[behind], role=WordRole.ADVERB, twist=None)
-
-
-def _amounts_told_more(chunks: list[Chunk]) -> None:
-    """As "90 minutes total", "40 minutos tranquilos con ...": what only says more of an amount."""
-    for at in range(1, len(chunks)):
-        chunk, before = chunks[at], chunks[at - 1]
-        if before.role not in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
-            continue
-        ends = at + 1 == len(chunks) or chunks[at + 1].role.value in PAUSES + "PFi"
-        agrees = chunk.role is WordRole.CONTENT and chunk.plain.endswith(("os", "as")) and len(chunk.plain) > LEAST_PAST
-        if ends and (agrees or chunk.plain in _ALL_TOLD):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
 def _all_but(chunks: list[Chunk]) -> None:
@@ -243,31 +220,6 @@ def _asides(chunks: list[Chunk]) -> None:
             if inside and all(each.role.value in _PASSED_OVER and each.twist is None for each in inside):
                 chunks[opened : at + 1] = [replace(each, role=WordRole.ADVERB) for each in chunks[opened : at + 1]]
             opened = None
-
-
-def _time_that_is_there(chunks: list[Chunk]) -> None:
-    """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
-    for at, chunk in enumerate(chunks[:-1]):
-        if chunk.role is WordRole.HAVE and re.match("J*F?[Dd][FP]T?[SjGf]", letters_of(chunks, at + 1, at + 7)):
-            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
-        if chunk.plain in _TIMES and at and chunks[at - 1].role is WordRole.SKILL and chunks[at + 1].role.value in "Dd":
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-
-
-def _was_so_long(chunks: list[Chunk]) -> None:
-    """As "yesterday's guitar was 35 minutes", "hoy el dibujo me llevó 55 minutos": so long was it."""
-    if not any(chunk.role is WordRole.DAY for chunk in chunks):
-        return
-    said = letters_of(chunks, 0, len(chunks))
-    for at, chunk in enumerate(chunks):
-        if (
-            chunk.plain in _CAME_TO
-            and re.search("Sp*[YP]*x?$", said[:at])
-            and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
-        ):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
-            if chunks[at - 1].twist is Twist.SELF:
-                chunks[at - 1] = replace(chunks[at - 1], role=WordRole.ADVERB, twist=None)
 
 
 def _when(chunks: list[Chunk]) -> None:
@@ -345,23 +297,20 @@ _READINGS = (
     _requests,
     _asides,
     _all_but,
-    read_bare_numbers,
-    _each_day,
+    *NUMBERS_FIRST,
     _doing_a_skill,
-    _from_start_to_stop,
     _instead,
     _awake,
-    _amounts_told_more,
     _told_of_while,
     _small_words,
     _spoken_short,
-    _time_that_is_there,
-    _was_so_long,
+    *AMOUNTS_THEN,
     _when,
     _read_again,
     _unknown_pasts,
     _done_by_others,
     _questions,
+    _nearly,
     _under_way,
     _other_speakers,
 )

@@ -24,6 +24,8 @@ _WEEKDAYS = {plain_of(word): day for table in _TABLES for word, day in table.wee
 MONTHS = {plain_of(word): month for table in _TABLES for word, month in table.months.items()}
 _BEFORE_NUMBER = frozenset(["hace", "in", "en", "since", "desde", "dia", "sat", "sun"])
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "º", "ª"})
+_THE_DAY_BEFORE = frozenset({("the", "day", "before"), ("el", "dia", "antes"), ("el", "dia", "anterior")})
+_YESTERDAY = frozenset({"yesterday", "yday", "ayer"})
 _LAST = frozenset({"last", "past"})
 _PASSED = frozenset({"pasado", "pasada", "ultimo"})
 _BEFORE_DAY = frozenset({"on", "el", "this", "este", "del", "the"})
@@ -38,7 +40,7 @@ OLDEST_DAYS = 27
 
 def read_day(words: Sequence[Word], at: int, today: date) -> Day | None:
     """The day that these words name from here on; None where they name none."""
-    for read in (_relative, _ago, _period, _iso, _slash_date, _month_day, _weekday, _day_of_month):
+    for read in (_relative, _day_before, _ago, _period, _iso, _slash_date, _month_day, _weekday, _day_of_month):
         found = read(words, at, today)
         if found is not None:
             return found
@@ -71,6 +73,15 @@ def _part_end(words: Sequence[Word], at: int) -> int:
     """Where a part of the day ends that begins here, else here."""
     found = phrase_end(_PARTS, words, at)
     return found[1] if found is not None else at
+
+
+def _day_before(words: Sequence[Word], at: int, today: date) -> Day | None:
+    """As "yesterday and the day before": the second day back, where nothing says before what."""
+    said = tuple(word.plain for word in words[at : at + 3])
+    ends = at + 3 >= len(words) or not words[at + 3].is_name
+    if said not in _THE_DAY_BEFORE or not ends or not any(word.plain in _YESTERDAY for word in words[:at]):
+        return None
+    return Day(_back(today, 2), at + 3, WordRole.DAY)
 
 
 def _ago(words: Sequence[Word], at: int, today: date) -> Day | None:

@@ -19,10 +19,10 @@ ENGLISH = LanguageTable(
     quarter=frozenset(["quarter", "quarters"]),
     conjunctions=frozenset(["&", "and", "n"]),
     days={
-        "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "earlier today": 0,
-        "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1, "ystrday": 1,
-        "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1, "last evening": 1,
-        "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
+        "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "this arvo": 0, "this avo": 0,
+        "earlier today": 0, "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1,
+        "ystrday": 1, "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1,
+        "last evening": 1, "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
     open_days={
         "tonight": 0, "tonight's": 0, "tonite": 0, "2nite": 0,
@@ -64,32 +64,35 @@ ENGLISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "by the way; fyi; good morning; good evening; good afternoon; dear coach; hey coach; forgot to say; "
-            "forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i forgot to mention; i "
-            "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no "
-            "problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to "
-            "put it in; i forgot to put it in; forgot to add it; please add it; log it please; please log it; can "
-            "you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm proud; "
-            "i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know what; to "
-            "be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for a change; on "
-            "the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as promised; back at "
-            "it; as agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing too fancy; nothing "
-            "too crazy; not my best; not bad at all; not great; not great but; not much but; never felt better; no "
-            "biggie; no pain no gain; no complaints; no distractions; no phone; no stopping; dear diary; no doubt; "
-            "nice one; what a day; long day; rough day; good times; small win; little win; tiny win; didn't do much; "
-            "didnt do much; did not do much; not a lot; wasn't a lot; didn't have much time; didnt have much time; "
-            "not much time; it's me; its me; it's me again; its me again; quick one; thank you; thank you so much; "
-            "thank you very much; thanks a lot; see you; voice message; years young; years old; year old; i'm back; "
-            "im back; i'm back at it; im back at it; back on track; back in business; getting there; slowly but "
-            "surely"
+            "i'd say; i would say; i'd guess; can't believe; cant believe; if it helps; if you must know; if anyone "
+            "cares; if you're interested; if that counts; if it counts; did not log; didn't log; didnt log; i did "
+            "not log; i didn't log; i didnt log; have not logged; haven't logged; i haven't logged; didn't write "
+            "down; i didn't write down; by the way; fyi; good morning; good evening; good afternoon; dear coach; hey "
+            "coach; forgot to say; forgot to tell you; i forgot to say; i forgot to tell you; forgot to mention; i "
+            "forgot to mention; i wanted to tell you; just to let you know; for the record; quick update; not bad; "
+            "no worries; no problem; better than nothing; i guess; forgot to log; forgot to log it; i forgot to log "
+            "it; forgot to put it in; i forgot to put it in; forgot to add it; please add it; log it please; please "
+            "log it; can you log it; no excuses; not too bad; without stopping; non stop; no breaks; without a "
+            "break; i'm proud; i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; "
+            "you know what; to be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; "
+            "for a change; on the bright side; not much; wasn't much; it wasn't much; it's not much; as planned; as "
+            "promised; back at it; as agreed; nothing fancy; nothing special; nothing crazy; nothing major; nothing "
+            "too fancy; nothing too crazy; not my best; not bad at all; not great; not great but; not much but; "
+            "never felt better; no biggie; no pain no gain; no complaints; no distractions; no phone; no stopping; "
+            "dear diary; no doubt; nice one; what a day; long day; rough day; good times; small win; little win; "
+            "tiny win; didn't do much; didnt do much; did not do much; not a lot; wasn't a lot; didn't have much "
+            "time; didnt have much time; not much time; it's me; its me; it's me again; its me again; quick one; "
+            "thank you; thank you so much; thank you very much; thanks a lot; see you; voice message; years young; "
+            "years old; year old; i'm back; im back; i'm back at it; im back at it; back on track; back in business; "
+            "getting there; slowly but surely"
         ),
         "o": (
             "late entry; both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell "
             "you; forgot to log; forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 "
-            "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; i "
-            "forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it; in the "
-            "bag; in the books; done and dusted; under my belt; in the bank; in the can; out of the way; checked off; "
-            "ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
+            "log it; i forgot to log it; i forgot to log; i forgot to tell you; i forgot to mention; forgot to say; "
+            "i forgot to say; forgot to put it in; i forgot to put it in; forgot to add it; i forgot to add it; in "
+            "the bag; in the books; done and dusted; under my belt; in the bank; in the can; out of the way; checked "
+            "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
         "L": (
             "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
@@ -101,9 +104,7 @@ ENGLISH = LanguageTable(
         "t": "b 4; thanks to; in spite of",
         "R": "without; instead of; rather than",
         "w": "to warm up; as a warm up; for fun; next door",
-        "P": (
-            "out of; in front of; on top of; next to; at the end of; at the start of"
-        ),
+        "P": "out of; in front of; on top of; next to; at the end of; at the start of",
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
@@ -123,8 +124,10 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "at last; at least; on my own; by myself; all by myself; all alone; on the dot; of em; of them; of it; "
-            "on the nose; on the clock; by noon; by lunch; by dinner; by bedtime"
+            "in months; in weeks; in years; in ages; in days; in forever; for the first time in months; for the "
+            "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
+            "own; by myself; all by myself; all alone; on the dot; of em; of them; of it; on the nose; on the clock; "
+            "by noon; by lunch; by dinner; by bedtime"
         ),
         "F": (
             "or so; or thereabouts; give or take; in total; no time for more than; nothing more than; no more than; "
@@ -149,20 +152,21 @@ ENGLISH = LanguageTable(
         ),
         "joke": (
             "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
-            "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; pulling "
-            "your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; it was not "
-            "me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat chance; in "
-            "minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
+            "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; "
+            "pulling your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; "
+            "it was not me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat "
+            "chance; in minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
         ),
         "wish": "had planned; meant to; up for; in the mood for",
         "doubt": (
-            "as a kid; as a child; as a boy; as a girl; as a teen; as a teenager; as a student; in high school; in "
-            "college; in the eighties; in the nineties; in the sixties; in the seventies; my old flat; my old house; "
-            "my old apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both "
-            "days; morning and evening; morning and night; half of it; half of that; half of which; most of it; more "
-            "or less than; not sure; no idea; i think; or so they; or something; don't remember; do not remember; "
-            "can't remember; or was it; or maybe; who knows; during lockdown; during the lockdown; during uni; during "
-            "college; back at uni; back at school"
+            "gave up after; stopped after; quit after; called it after; gave up at; bailed after; bailed at; tapped "
+            "out after; still going; and counting; still at it; as a kid; as a child; as a boy; as a girl; as a "
+            "teen; as a teenager; as a student; in high school; in college; in the eighties; in the nineties; in the "
+            "sixties; in the seventies; my old flat; my old house; my old apartment; my old job; my old school; my "
+            "youth; my childhood; the pandemic; the lockdown; both days; morning and evening; morning and night; "
+            "half of it; half of that; half of which; most of it; more or less than; not sure; no idea; i think; or "
+            "so they; or something; don't remember; do not remember; can't remember; or was it; or maybe; who knows; "
+            "during lockdown; during the lockdown; during uni; during college; back at uni; back at school"
         ),
         "goal": "my goal; my target; aim for; get to",
         "reported": "according to; my teacher says; my coach says",
@@ -200,7 +204,7 @@ ENGLISH = LanguageTable(
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
+            "stayed played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
             "revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated invested went "
             "squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
             "geeked nerded tinkered noodled banged"
@@ -217,14 +221,15 @@ ENGLISH = LanguageTable(
             "solid good full whole"
         ),
         "p": (
-            "practice practise session sessions exercises exercise drills workout drill studies training work scale "
-            "scales chord chords arpeggio arpeggios puzzle puzzles opening openings endgame endgames tactics warmup "
-            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines flashcards "
-            "flashcard paradiddles rudiments etude etudes riffs riff licks lick laps sprints intervals sparring "
-            "bagwork footwork sketches gesture gestures verbs conjugations kanji hiragana katakana metronome "
-            "sightreading improvisation improv voicings fingerpicking barre studio gym dojo rink court range "
-            "pomodoros pomodoro stitches poses asanas fundamentals essentials worksheet worksheets pronunciation "
-            "anki duolingo jazz blues bach chopin mozart beethoven rounds lengths sets routine routines"
+            "conversation conversations dictation dictations exchange practice practise session sessions exercises "
+            "exercise drills workout drill studies training work scale scales chord chords arpeggio arpeggios puzzle "
+            "puzzles opening openings endgame endgames tactics warmup warmups technique techniques grammar vocab "
+            "vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles rudiments etude "
+            "etudes riffs riff licks lick laps sprints intervals sparring bagwork footwork sketches gesture gestures "
+            "verbs conjugations kanji hiragana katakana metronome sightreading improvisation improv voicings "
+            "fingerpicking barre studio gym dojo rink court range pomodoros pomodoro stitches poses asanas "
+            "fundamentals essentials worksheet worksheets pronunciation anki duolingo jazz blues bach chopin mozart "
+            "beethoven rounds lengths sets routine routines"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
@@ -249,23 +254,24 @@ ENGLISH = LanguageTable(
             "dodged shirked ditched"
         ),
         "future": (
-            "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
-            "starting planning plan plans planned due pending remaining remain remains left booked promise promised "
-            "scheduled schedule agenda we'll let let's lets begin beginning calendar ⏳ ⏰ 🔜 📅"
+            "owe owed will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm "
+            "im ready starting planning plan plans planned due pending remaining remain remains left booked promise "
+            "promised scheduled schedule agenda we'll let let's lets begin beginning calendar ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
-            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need needs "
-            "needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've would've "
-            "could've intend intended rather fancy feel-like dying tempted thinking considering"
+            "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
+            "needs needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've "
+            "would've could've intend intended rather fancy feel-like dying tempted thinking considering"
         ),
         "goal": "goal goals aim aiming target targets objective challenge",
         "habit": (
-            "daily weekly monthly yearly every each per usually normally typically generally always often sometimes "
-            "rarely mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends mornings "
-            "evenings nights days weeks months years average times practices regularly minute's"
+            "apiece daily weekly monthly yearly every each per usually normally typically generally always often "
+            "sometimes rarely mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends "
+            "mornings evenings nights days weeks months years average times practices regularly minute's"
         ),
         "reminder": (
-            "remind reminds reminder reminders alarm timer timers countdown snooze wake ping notify nudge alert"
+            "reminding remind reminds reminder reminders alarm timer timers countdown snooze wake ping notify nudge "
+            "alert"
         ),
         "hypothetical": (
             "if whether unless imagine imagined imagining suppose supposing pretend pretended pretending "
@@ -288,12 +294,12 @@ ENGLISH = LanguageTable(
             "export import set start accidentally mistakenly"
         ),
         "others": (
-            "he she we they you us them him her his hers its our your their he's she's they're we're someone somebody "
-            "everyone everybody anyone people who whom whose which brother sister son daughter wife husband mother "
-            "father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
+            "he she we they you us them him her his hers its our your their he's she's they're we're someone "
+            "somebody everyone everybody anyone people who whom whose which brother sister son daughter wife husband "
+            "mother father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
             "neighbor neighbours neighbors cat dog grandson granddaughter grandma grandpa uncle aunt cousin coworker "
-            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys class "
-            "grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
+            "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys "
+            "class grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
             "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
@@ -318,15 +324,15 @@ ENGLISH = LanguageTable(
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
-            "needed less fewer least most enough many lot lots limit max maximum minimum streak total half quarter "
-            "twice thrice once seconds second secs sec hours hour minutes minute mins tuning tuned cleaning cleaned "
-            "repairing repaired fixing fixed buying bought selling sold restringing looking finding found away "
-            "happen happens happened happening waiting waited carrying carried talking talked among under upto "
-            "within than was it's it there's here there talk research researched researching browsing browsed "
-            "searching searched ago sounds seems looks feels sound seem look sucks rocks kills means mean counts "
-            "count become became theory maintenance repair sick ill watched recorded organised organized sorted "
-            "tidied rearranged discussed explained taught coached graded hosted attended joined signed read reading "
-            "homework polished"
+            "teaching selling sitting giving getting making paying needed less fewer least most enough many lot lots "
+            "limit max maximum minimum streak total half quarter twice thrice once seconds second secs sec hours "
+            "hour minutes minute mins tuning tuned cleaning cleaned repairing repaired fixing fixed buying bought "
+            "selling sold restringing looking finding found away happen happens happened happening waiting waited "
+            "carrying carried talking talked among under upto within than was it's it there's here there talk "
+            "research researched researching browsing browsed searching searched ago sounds seems looks feels sound "
+            "seem look sucks rocks kills means mean counts count become became theory maintenance repair sick ill "
+            "watched recorded organised organized sorted tidied rearranged discussed explained taught coached graded "
+            "hosted attended joined signed read reading homework polished"
         ),
     },
     acts={

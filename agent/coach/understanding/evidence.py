@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, VERBS, Clause
-from agent.coach.understanding.contexts import EACH
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.entry_days import give_days
 from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.timings import EACH
 
 _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIVE})
 
@@ -47,7 +47,7 @@ class Evidence:
 
 def weigh(clauses: Sequence[Clause], now: datetime) -> Evidence:
     """What the clauses say was practised."""
-    entries, clear = _pair_amounts(clauses)
+    entries, clear = _of_each(clauses) or _pair_amounts(clauses)
     for entry in entries:
         said = [clause for clause in clauses[entry.first : entry.last + 1] if not clause.is_aside]
         entry.is_said = any(clause.verb is not None for clause in said)
@@ -59,6 +59,18 @@ def weigh(clauses: Sequence[Clause], now: datetime) -> Evidence:
         entry.is_sure = entry.is_sure and direct
     give_days(clauses, entries, now)
     return Evidence(tuple(_each_day(clauses, entries)), clear)
+
+
+def _of_each(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool] | None:
+    """As "half an hour each of chess and meditation": the one amount for each skill that is named."""
+    at = next((at for at, clause in enumerate(clauses) if any(each.plain in EACH for each in clause.chunks)), None)
+    named = {skill.skill: (number, skill) for number, clause in enumerate(clauses) for skill in clause.skills}
+    amounts = [amount for clause in clauses for amount in clause.amounts]
+    days = [day for clause in clauses for day in clause.days]
+    if at is None or len(named) < 2 or len(amounts) != 1 or len(days) > 1 or clauses[at].block is not None:
+        return None
+    places = [at, *(number for number, _ in named.values())]
+    return [Candidate(amounts[0], skill, min(places), max(places)) for _, skill in named.values()], True
 
 
 def _each_day(clauses: Sequence[Clause], entries: list[Candidate]) -> list[Candidate]:
@@ -254,6 +266,8 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
+    if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
+        return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
     near = behind is not None and (behind.sentence == clause.sentence or _is_called(clauses, at))
     if done and behind is not None and near and _names_one(behind):
@@ -332,7 +346,9 @@ def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Se
     """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
     if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
         return False
-    return not entries or clauses[entries[-1].last].sentence != clause.sentence
+    listed = clause.has(WordRole.CONTENT, WordRole.PRACTICE) and not clause.has(WordRole.OF, WordRole.IN)
+    listed = listed and clause.block is None and len(clauses) > 1 and clauses[1].mark is WordRole.COMMA
+    return not listed and (not entries or clauses[entries[-1].last].sentence != clause.sentence)
 
 
 def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[Candidate]) -> bool:

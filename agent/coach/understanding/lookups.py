@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from agent.coach.numbers import Number
+from agent.coach.understanding.amounts import read_amount
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.entries import Chunk
@@ -42,12 +43,14 @@ class Lookup:
     until: date | None = None
     text: str = ""  # in the notes
     number: Number | None = None
-    minutes: int | None = None  # what is right instead
+    minutes: int | None = None  # what is right instead; of a number that is reached: so many
+    pace: int | None = None  # minutes a week that are supposed for it
     day: date | None = None  # what is right instead
 
 
 _HOW_MUCH = re.compile(
-    r"\bhow (?:much|long|many)\b|\bcuant[oa]s?\b|\bin total\b|\ben total\b|\btotal\b|\b(?:my|mis|las) (?:hours|horas)\b"
+    r"\bhow (?:much|long|many)\b|\bcuant[oa]s?\b|^\D*\b(?:(?:in|en) )?total\b\D*$"
+    r"|\b(?:my|mis|las) (?:hours|horas)\b"
 )
 _OF_ONESELF = re.compile(
     r"\b(?:did|have|do|'ve|had) i\b|\bi(?: have|'ve)? (?:did|done|practi\w+|play\w*|log\w*)\b|\bllevo\b|\bhice\b|\bhe\b"
@@ -72,10 +75,18 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
         re.compile(
             r"\b(?:what|which) (?:day|weekday)s?\b(?:.{0,60}\b(?:most|best|least|more)\b)"
             r"|\bwhen do i (?:usually )?practi[sc]e (?:the )?most\b"
+            r"|\b(?:which|what) day of the week\b|\bque dia de la semana\b"
             r"|\bque dias?\b.{0,60}\b(?:mas|menos|mejor)\b|\bcuando practico mas\b"
             r"|\b(?:best|strongest|weakest|worst) (?:day of the week|weekday)\b|\b(?:mejor|peor) dia de la semana\b"
         ),
         Number.WEEKDAY,
+    ),
+    (
+        re.compile(
+            r"\blongest (?:\w+ )?(?:session|practice|i(?:'ve| have))\b|\b(?:sesion|practica) mas larga\b"
+            r"|\bla vez que mas\b"
+        ),
+        Number.LONGEST,
     ),
     (re.compile(r"\bbest day\b|\bmejor dia\b"), Number.BEST_DAY),
     (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
@@ -95,6 +106,11 @@ _REACH = re.compile(
     r"\b(?:(?P<number>\d[\d.,]{0,7}|mil|diez mil|cien|cincuenta|a hundred|fifty|a thousand|one thousand|ten thousand)"
     r"\s?(?:h|hrs?|hours?|horas?)\b)"
 )
+_PACE = re.compile(
+    r"(?P<amount>(?:\d[\d.,]{0,5} ?(?:h|hrs?|hours?|horas?|m|min|mins|minutes?|minutos?)|half an hour|an hour|una hora"
+    r"|media hora)\b)(?: \w+){0,3}? (?:(?P<day>(?:a|per|every|each|al|por|cada|todos los) (?:day|dias?)|daily)"
+    r"|(?:a|per|every|each|a la|por|cada) (?:week|semana))\b"
+)
 _SPELLED = {
     "mil": 1_000, "a thousand": 1_000, "one thousand": 1_000, "diez mil": 10_000, "ten thousand": 10_000, "cien": 100,
     "a hundred": 100, "cincuenta": 50, "fifty": 50,
@@ -110,6 +126,7 @@ _HOW_MUCH_WHEN: tuple[tuple[re.Pattern[str], Number], ...] = (
 )
 _WHAT_DONE = re.compile(
     r"\bwhat (?:all )?(?:did|have) i\b|\bwhat i did\b|\bwhen did i\b|\bdid i (?:do|practi\w+|play|log|study|train)\b"
+    r"|\b(?:apunte|anote|registre)\b[^?]{0,40}\?"
     r"|\bhave i (?:\w{1,9} )?(?:done|practi\w+|played|logged)\b"
     r"|(?:^|[¿.,;!]\s?)(?:y )?que (?:hice|practique|toque|estudie|he (?:hecho|practicado|tocado)|tengo anotado)\b"
     r"|\b(?:the )?last time i\b[^.!]{0,60}\?|\bwhen (?:was|is) the last time\b|\bcuando fue la ultima vez\b"
@@ -121,9 +138,10 @@ _WHAT_DONE = re.compile(
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )
 _ONLY_DAYS = re.compile(
-    r"¿?(?:and |y )?(?:on |el |en )?(?:(?:this|last) (?:month|week)|este mes|el mes pasado|esta semana|la semana pasada"
+    r"¿?(?:and |y |show (?:me )?|tell me (?:about )?|(?:ensena|muestra|dime|dame)(?:me)? )?(?:my |mi |on |el |en )?"
+    r"(?:(?:this|last) (?:month|week)|este mes|el mes pasado|esta semana|la semana pasada"
     r"|yesterday|ayer|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-    r"|lunes|martes|miercoles|jueves|viernes|sabado|domingo)\s?\?"
+    r"|lunes|martes|miercoles|jueves|viernes|sabado|domingo)\s?[?.!]?"
 )
 _SEARCH = re.compile(
     r"\b(?:find|search(?: for)?|look for|look up)\s+(?P<en>\S.{0,80}?)\s+in\s+(?:my\s+|the\s+)?(?:notes|entries|log)\b"
@@ -132,12 +150,12 @@ _SEARCH = re.compile(
     re.IGNORECASE,
 )
 _DELETE = re.compile(
-    r"^(?:\W|please|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero|(?:me )?puedes|hey|oye|ok"
-    r"|uy|oops)*"
+    r"^(?:\W|please|pls|plz|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero"
+    r"|(?:me )?puedes|hey|oye|ok|uy|oops)*"
     r"(?:delete|remove|erase|get rid of|borra\w*|elimina\w*|quita\w*|take out)\b"
 )
 _EDIT = re.compile(
-    r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
+    r"^(?:\W|please|pls|plz|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
 _SKILL_LIST = re.compile(r"\bskills?\b(?! (?:did|have) i)[^?]{0,12}\??$|\b(?:lista de |mis )habilidades\b")
@@ -178,7 +196,8 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
         return None
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))
-    if _WHAT_DONE.search(plain) or _ONLY_DAYS.fullmatch(plain):
+    only_days = _ONLY_DAYS.fullmatch(plain) and (plain.endswith("?") or " " in plain.strip())
+    if _WHAT_DONE.search(plain) or only_days:
         return Lookup(Wanted.ENTRIES)
     if _DELETE.search(plain):
         return Lookup(Wanted.DELETE)
@@ -191,10 +210,19 @@ def _number_asked(plain: str) -> Lookup | None:
     reach = _REACH.search(plain)
     if reach is not None:
         hours = _SPELLED.get(reach["number"]) or int(re.sub(r"\D", "", reach["number"]) or 0)
-        return Lookup(Wanted.NUMBER, number=Number.REACH, minutes=60 * hours)
+        return Lookup(Wanted.NUMBER, number=Number.REACH, minutes=60 * hours, pace=_supposed_pace(plain))
     found = (number for pattern, number in _NUMBERS if pattern.search(plain))
     number = None if re.search(r"\d", plain) else next(found, None)
     return None if number is None else Lookup(Wanted.NUMBER, number=number)
+
+
+def _supposed_pace(plain: str) -> int | None:
+    """Minutes a week, as in "if I do 30 minutes a day"; None where none are said."""
+    said = _PACE.search(plain)
+    amount = read_amount(words_of(said["amount"]), 0) if said is not None else None
+    if said is None or amount is None or amount.vague:
+        return None
+    return amount.whole * (7 if said["day"] else 1) or None
 
 
 def _number_of(plain: str) -> Number:

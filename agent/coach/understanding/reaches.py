@@ -177,7 +177,12 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     if clause.sentence == own.sentence and soft and doubts and not _is_of_others(clause):
         return _first(soft)
     regrets = any(chunk.plain in _BETTER for chunk in clause.chunks)  # "..., should have done more"
-    if clause.is_fragment and not clause.has(WordRole.OPENING) and not regrets and not _is_of_its_own(clause):
+    if (
+        clause.is_fragment
+        and not clause.has(WordRole.OPENING)
+        and not regrets
+        and not _is_of_its_own(clauses, at, entry)
+    ):
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
         put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
@@ -191,8 +196,11 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
     return Twist.DOUBT if _is_odd(clause, own, entry, is_next=at == entry.last + 1) else None
 
 
-def _is_of_its_own(clause: Clause) -> bool:
-    """As "theory nothing today": what is denied is named before."""
+def _is_of_its_own(clauses: Sequence[Clause], at: int, entry: Candidate) -> bool:
+    """As "theory nothing today", "Python: none": what is denied is named before."""
+    clause, before = clauses[at], clauses[at - 1]
+    if entry.last < at - 1 and clause.is_listed and before.skills and not before.amounts:
+        return True
     about = clause.chunks[0].twist in (Twist.UNCLEAR, Twist.LASTS) and clause.chunks[0].plain not in _TOTALS
     return about and len(clause.chunks) > 1 and clause.chunks[1].twist is Twist.NEGATED
 
@@ -213,7 +221,12 @@ def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> 
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
     numbers = {chunk.minutes for chunk in clause.chunks if chunk.role is WordRole.NUMBER and chunk.minutes >= LEAST}
-    corrects = clause.is_fragment and bool(numbers - {entry.amount.minutes}) and Twist.OTHERS not in clause.twists
+    again = clause.mark in (WordRole.AND, WordRole.THEN)  # "and 15 after"
+    corrects = (
+        clause.is_fragment
+        and bool(numbers - (set() if again else {entry.amount.minutes}))
+        and Twist.OTHERS not in clause.twists
+    )
     says_more = bool(numbers or clause.amounts or clause.skills) or clause.has(WordRole.CONTENT)
     corrects = corrects or (says_more and any(chunk.plain in _MEANS for chunk in clause.chunks))
     return asked or planned or says_so or corrects or (is_next and _is_more(clause, own, entry))

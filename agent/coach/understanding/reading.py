@@ -108,9 +108,11 @@ def _untold(message: _Message) -> Heard:
     """What a message says instead of practice that was done."""
     amounts = [chunk.minutes for chunk in message.chunks if chunk.role in AMOUNTS]
     skills = {chunk.skill for chunk in message.chunks if chunk.role in SKILLS and not chunk.is_new}
-    is_one = len(amounts) == 1 and 0 < amounts[0] <= DAY_MINUTES and len(skills) == 1
-    meant = Practised(amounts[0], skills.pop(), message.now.date()) if is_one else None
-    return Heard(Certainty.NOTHING, twist=_twist_of(message.chunks), meant=meant)
+    twist = _twist_of(message.chunks)
+    is_goal = twist is Twist.GOAL and not skills
+    is_one = len(amounts) == 1 and amounts[0] > 0 and (is_goal or (len(skills) == 1 and amounts[0] <= DAY_MINUTES))
+    meant = Practised(amounts[0], "" if is_goal else skills.pop(), message.now.date()) if is_one else None
+    return Heard(Certainty.NOTHING, twist=twist, meant=meant)
 
 
 _SAYS_NOTHING = frozenset({
@@ -303,6 +305,9 @@ def add_amount(text: str, entry: Practised) -> Heard:
     words = words_of(clean(text[:MAX_CHARS]))
     chunks = chunks_of(words, Circumstances(_ANY_DAY, know(()), DEFAULT))
     amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
+    if not amounts:  # "20"
+        amounts = [chunk.minutes for chunk in chunks if chunk.role is WordRole.NUMBER and chunk.minutes]
+        amounts = [minutes for minutes in amounts if LEAST <= minutes <= MOST_COUNTED]
     if (
         len(amounts) != 1
         or len(words) > MAX_ANSWER_WORDS

@@ -20,9 +20,9 @@ SPANISH = LanguageTable(
     conjunctions=frozenset(["con", "y"]),
     days={
         "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
-        "hace rato": 0, "hace poco": 0, "hace nada": 0, "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1,
-        "ayr": 1, "aller": 1, "hayer": 1,
-        "aier": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2, "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
+        "hace rato": 0, "hace poco": 0, "hace nada": 0, "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1,
+        "aller": 1, "hayer": 1, "aier": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2, "anteanoche": 2,
+        "antiayer": 2, "antes de anoche": 2,
     },
     open_days={
         "esta noche": 0,
@@ -67,67 +67,69 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
-            "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
-            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; "
-            "quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues "
-            "mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; "
-            "algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; "
-            "otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se me "
-            "olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez; "
-            "poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo previsto; nada del otro "
-            "mundo; nada especial; nada de otro mundo; nada fancy; nada loco; no fue gran cosa; no es gran cosa; ni "
-            "tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; echándole ganas; de una; al "
-            "toque; querido diario; qué día; menudo día; día largo; vaya día; pasito a paso; poco a poco; no hice "
-            "mucho; no hice gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no me dio para más; soy yo; soy "
-            "yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; mil gracias; nos vemos; "
-            "vuelvo a la carga; de vuelta a la carga; volví; voy mejorando; ahí vamos; vamos bien"
+            "diría que; yo diría que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; "
+            "no apunté; no anoté; no registré; no lo apunté; no lo anoté; no lo registré; no he apuntado; no he "
+            "anotado; se me olvidó apuntar; se me olvidó anotar; se me olvidó apuntarlo; se me olvidó anotarlo; me "
+            "olvidé de apuntar; me olvidé de anotar; se me pasó apuntar; se me pasó apuntarlo; olvidé apuntar; "
+            "olvidé anotar; olvidé apuntarlo; por favor; buenos días; buenas tardes; buenas noches; se me olvidó "
+            "decirte que; olvidé decirte que; se me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; "
+            "se me olvidó anotar; por fin; me olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó "
+            "anotarlo; se me pasó apuntarlo; quería contarte que; te cuento que; sí señor; no está mal; nada mal; "
+            "menos mal; y nada; la verdad; pues mira; pues nada; que onda; qué onda; agrégalo porfa; para que "
+            "conste; no manches; menos da una piedra; algo es algo; peor es nada; sin parar; sin pausa; sin "
+            "descanso; sin pausas; ni más ni menos; de nuevo; otra vez; dios mío; sin excusas; mejor que nada; me "
+            "olvidé de decirte que; olvidé decir que; se me olvidó contarte que; no problem; la neta; la verdad es "
+            "que; la verdad que; para variar; por una vez; poca cosa; no fue mucho; de vuelta; como prometí; según "
+            "lo planeado; según lo previsto; nada del otro mundo; nada especial; nada de otro mundo; nada fancy; "
+            "nada loco; no fue gran cosa; no es gran cosa; ni tan mal; no me quejo; con ganas; sin ganas; le eché "
+            "ganas; le eche ganas; echándole ganas; de una; al toque; querido diario; qué día; menudo día; día "
+            "largo; vaya día; pasito a paso; poco a poco; no hice mucho; no hice gran cosa; no tuve mucho tiempo; no "
+            "me dio tiempo a más; no me dio para más; soy yo; soy yo otra vez; no avancé mucho; mensaje de voz; nota "
+            "de voz; muchas gracias; mil gracias; nos vemos; vuelvo a la carga; de vuelta a la carga; volví; voy "
+            "mejorando; ahí vamos; vamos bien"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
-            "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos hechas; "
-            "ambas hechas; ambos hechos; al saco; al bote; a la saca; en el bolsillo; para el cuerpo; pal cuerpo; pa "
-            "el cuerpo; listo el pollo; y listo; lista la tarea; en la mochila; en el saco; en la bolsa; a la bolsa; "
-            "ya quedó; ya quedo; ya está; ya estuvo; esa fue mi tarde; eso es todo por; eso fue todo por"
+            "hice; que ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos "
+            "hechas; ambas hechas; ambos hechos; al saco; al bote; a la saca; en el bolsillo; para el cuerpo; pal "
+            "cuerpo; pa el cuerpo; listo el pollo; y listo; lista la tarea; en la mochila; en el saco; en la bolsa; "
+            "a la bolsa; ya quedó; ya quedo; ya está; ya estuvo; esa fue mi tarde; eso es todo por; eso fue todo por"
         ),
-        "c": (
-            "además de; y también; y además; así como; y luego; y después; y despues"
-        ),
+        "c": "además de; y también; y además; así como; y luego; y después; y despues",
         "C": "después de eso; luego de eso",
-        "B": (
-            "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo"
-        ),
+        "B": "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo",
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
-            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa; han caído; ha "
-            "caído; en realidad; en línea; por internet; en vivo; al aire libre; con amigos; con la banda; con mi "
-            "profe; en el parque; en mi cuarto; en punto; de ellos; clavados; clavadas; como mandó el médico; a "
-            "tope; a muerte; a full; a saco"
+            "en meses; en semanas; en años; en siglos; por primera vez en meses; por primera vez en semanas; por "
+            "primera vez en años; en plan; al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a "
+            "solas; en casa; han caído; ha caído; en realidad; en línea; por internet; en vivo; al aire libre; con "
+            "amigos; con la banda; con mi profe; en el parque; en mi cuarto; en punto; de ellos; clavados; clavadas; "
+            "como mandó el médico; a tope; a muerte; a full; a saco"
         ),
         "F": (
             "más o menos; algo así como; nada más; poco más de; casi casi; o así; o por ahí; en total; no me dio "
-            "tiempo más que para; no me dio tiempo para más que; no más que; no me dio más que para; no pude más que; "
-            "nada más que"
+            "tiempo más que para; no me dio tiempo para más que; no más que; no me dio más que para; no pude más "
+            "que; nada más que"
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
-            "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
-            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
-            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
-            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
-            "puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui "
-            "sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí "
-            "duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; "
-            "me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me "
-            "encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le "
-            "estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; "
-            "me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; "
-            "me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre al; me "
-            "metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; me ha "
-            "dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo para; "
-            "saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; me "
-            "pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
+            "fui al; fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; "
+            "me senté al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; "
+            "me hice; me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me "
+            "mandé; me casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le "
+            "dedique; le meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto "
+            "con; me he puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; "
+            "consegui sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; "
+            "le metí duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me "
+            "puse a; me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; "
+            "me encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; "
+            "le estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué "
+            "para; me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me "
+            "reventé; me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre "
+            "al; me metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; "
+            "me ha dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo "
+            "para; saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; "
+            "me pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -135,15 +137,19 @@ SPANISH = LanguageTable(
         ),
         "R": "sin; en vez de; en lugar de",
         "P": "enfrente de; delante de; al lado de; frente a; frente al; encima de; junto a; junto al",
+        "H": (
+            "no me creo que haya; no me puedo creer que haya; no puedo creer que haya; parece mentira que haya; "
+            "increíble que haya"
+        ),
     },
     twisted_phrases={
         "reminder": "que no se me olvide; no me dejes olvidar",
         "habit": (
-            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las mañanas; "
-            "todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los miércoles; los "
-            "jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las mañanas; por las "
-            "tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; de chico; hace "
-            "años; en la uni; los findes"
+            "cada uno; cada una; cada cosa; al día; a la semana; al mes; por día; por semana; a diario; cada día; "
+            "todos los días; todas las mañanas; todas las noches; todas las tardes; dos veces; tres veces; los "
+            "lunes; los martes; los miércoles; los jueves; los viernes; los sábados; los domingos; por sesión; por "
+            "las noches; por las mañanas; por las tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; "
+            "de niña; de joven; de chico; hace años; en la uni; los findes"
         ),
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
@@ -152,23 +158,25 @@ SPANISH = LanguageTable(
             "cuando pueda; en un rato; en un ratito; al rato; más al rato; luego me pongo; ahora me pongo"
         ),
         "negated": (
-            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; casi "
-            "practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
+            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
+            "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
         "joke": (
             "me desperté; desperté; es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era "
             "broma; sí claro; si claro; no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es "
-            "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; en "
-            "un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; ya "
-            "te digo que no; ni por asomo"
+            "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; "
+            "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; "
+            "ya te digo que no; ni por asomo"
         ),
         "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
-            "igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi infancia; mi "
-            "niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los noventa; los dos "
-            "días; ambos días; mañana y tarde; mañana y noche; la mitad; una parte; en el ejército; en la mili; tal "
-            "vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no estoy segura; o algo "
-            "así; no se si; capaz que; por ahí; creo que; o fue; me parece"
+            "lo dejé tras; lo dejé a los; lo dejé después de; paré tras; paré a los; paré después de; me cansé a "
+            "los; me cansé tras; me rendí tras; me rendí a los; abandoné a los; y sigo; y sigo en ello; y contando; "
+            "sigo en ello; igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi "
+            "infancia; mi niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los "
+            "noventa; los dos días; ambos días; mañana y tarde; mañana y noche; la mitad; una parte; en el ejército; "
+            "en la mili; tal vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no "
+            "estoy segura; o algo así; no se si; capaz que; por ahí; creo que; o fue; me parece"
         ),
         "goal": "mi meta; mi objetivo; llegar a",
         "reported": "según; por ejemplo; mi profe dice",
@@ -195,12 +203,8 @@ SPANISH = LanguageTable(
         ),
         ".": "punto",
         ",": "coma",
-        "L": (
-            "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá"
-        ),
-        "V": (
-            "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq"
-        ),
+        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá",
+        "V": "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq",
         "v": (
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
             "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí metí "
@@ -219,14 +223,13 @@ SPANISH = LanguageTable(
             "quedó hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
             "completados ✅ ☑ ✔ ✓"
         ),
-        "F": (
-            "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo"
-        ),
+        "F": "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo",
         "p": (
-            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala escalas "
-            "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
-            "calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos entrenamientos "
-            "calentamientos lectura lecturas verbos kanjis sparring saque saques tiros pases golpes"
+            "conversación conversaciones intercambio dictado dictados tarjetas fichas apuntes flashcards partituras "
+            "diálogos sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala "
+            "escalas acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas "
+            "finales calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos "
+            "entrenamientos calentamientos lectura lecturas verbos kanjis sparring saque saques tiros pases golpes"
         ),
         "P": "de del con a al en para d contra entre",
         "T": (
@@ -250,8 +253,8 @@ SPANISH = LanguageTable(
         "future": (
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
-            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban íbamos "
-            "haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
+            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
+            "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
@@ -266,16 +269,16 @@ SPANISH = LanguageTable(
             "llevaba sigo frecuentemente regularmente dedico paso"
         ),
         "reminder": (
-            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador avísame "
-            "avisar despiértame llámame cronómetro recuérdeme avíseme avísenme avisame avisa aviso avisos recuérdalo "
-            "recordá recordatelo"
+            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador "
+            "avísame avisar despiértame llámame cronómetro recuérdeme avíseme avísenme avisame avisa aviso avisos "
+            "recuérdalo recordá recordatelo"
         ),
         "hypothetical": (
             "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo haya hayas hayan"
         ),
         "doubt": (
-            "dizque igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u "
-            "parece"
+            "tocamos practicamos hicimos estudiamos ensayamos jugamos entrenamos dizque igual quizá quizás creo "
+            "suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
         ),
         "reported": (
             "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí ejemplo asegura "
@@ -286,18 +289,17 @@ SPANISH = LanguageTable(
             "ficción virtual mentiroso hero inventé inventado"
         ),
         "command": (
-            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar olvida "
-            "cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva renombra pon "
-            "ponme muéstrame enséñame exporta"
+            "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
+            "olvida cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva "
+            "renombra pon ponme muéstrame enséñame exporta"
         ),
         "others": (
             "lleva llevan practica toca estudia ensaya juega entrena tú usted ustedes vos él ella ellos ellas "
             "nosotros nosotras les su sus se te alguien hermano hermana hijo hija hijos esposa esposo mujer marido "
             "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
             "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
-            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos hicimos estudiamos "
-            "ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina sobrinos nietos cuñado "
-            "cuñada yerno nuera colega colegas abuelos"
+            "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron practicaron coro banda orquesta gente "
+            "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
@@ -306,11 +308,11 @@ SPANISH = LanguageTable(
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "
             "pausas descanso siesta retraso cola vi escuché escuchando partido canción canciones episodio podcast "
             "disco documental serie dormí descansé tienda audición estaba foro foros torneo torneos ensayos obra "
-            "ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida partidas "
-            "grabé filmé moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé almorcé "
-            "llegué llamé pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré subí "
-            "bajé aparqué lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué publiqué "
-            "vendimos asistí charlé debatí lijé barnicé enceré engrasé soldé pulí miré comparé regateé desempolvé"
+            "ópera musical seminario taller anuncio anuncios artículo revista pieza campamento partida grabé filmé "
+            "moví cargué caminé gasté rompí presté regalé discutí comí cené desayuné merendé almorcé llegué llamé "
+            "pedí viajé sufrí soporté presencié grité lloré desperdicié malgasté contraté cobré subí bajé aparqué "
+            "lavé planché barrí ordené fregué recogí colgué desmonté monté instalé descargué publiqué vendimos "
+            "asistí charlé debatí lijé barnicé enceré engrasé soldé pulí miré comparé regateé desempolvé"
         ),
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",

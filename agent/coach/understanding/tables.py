@@ -86,10 +86,13 @@ def _again(before: str, behind: str, role: WordRole) -> tuple[re.Pattern[str], r
 
 
 _STARTS, _ENDS = rf"(?:^|[{PAUSES}])$", rf"(?:$|[{PAUSES}])"
-_PUTS = ("pon", "ponme", "pone", "poneme", "meteme", "cargame", "sumame", "echame", "mete")
+_PUTS = (
+    "sumale", "agregale", "anotale", "apuntale", "registrale", "pon", "ponme", "pone", "poneme", "meteme",
+    "cargame", "sumame", "echame", "mete",
+)  # fmt: skip
 READ_AGAIN = {
     "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
-    "was": _again(_STARTS, "[iP]TSp", WordRole.DID),  # "was at the pottery studio"
+    "was": _again(_STARTS, "[iP]T?S", WordRole.DID),  # "was at the pottery studio"
     "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
     "spoke": _again("", "T?S", WordRole.DID),  # "spoke Italian"
     "spoken": _again("", "T?S", WordRole.DID),

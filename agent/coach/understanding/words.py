@@ -220,6 +220,8 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
+    if word.plain.endswith("in") and f"{word.plain}g" in _KNOWN | own:  # "learnin"
+        return replace(word, text=f"{word.plain}g", plain=f"{word.plain}g")
     if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
     said = word.plain

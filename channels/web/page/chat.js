@@ -1,6 +1,7 @@
 // The chat page: what the person does becomes frames, what frames say is kept and shown.
 
 import { Link } from "/web/link.js";
+import { Panel } from "/web/panel.js";
 import { Store, newId } from "/web/store.js";
 import { View, tell, textOf } from "/web/view.js";
 
@@ -40,6 +41,7 @@ async function begin() {
   for (const frame of store.unsent) offered.add(frame.id);
   view = new View({ onPress: press, onEdit: edit, onRetry: () => act("retry"), title: session.title });
   view.onTyping = showStop;
+  new Panel({ onResume: (id) => act("sessions", id), title: session.title });
   for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
   for (const message of store.messages.values()) view.show(message, true);
   view.nothingYet();
@@ -130,7 +132,9 @@ function submitFrame(frame) {
 const HANDLERS = {
   history(frame) {
     const silent = store.epoch !== frame.epoch; // else it is what was said while this page was away
+    const late = store.messages.size > 0 && frame.messages.some((one) => one.kept && !store.messages.has(one.id));
     for (const message of frame.messages) keep(message, silent);
+    if (late) view.rebuild(store.sort());
     store.saw(frame.epoch, frame.seq);
   },
   message: (frame) => keep(frame),
@@ -160,6 +164,8 @@ function onFrame(frame) {
 function keep(frame, silent = false) {
   const { n, seq, ...message } = frame;
   if (frame.type === "deleted" && !store.messages.has(frame.id)) return;
+  const held = store.messages.get(frame.id);
+  if (frame.kept && held && !held.unsent && !held.live && !held.waiting) return; // this page knows it better
   if (frame.type === "said") message.unsent = false;
   view.show(store.put(message), silent);
 }
@@ -312,7 +318,6 @@ document.getElementById("unedit").addEventListener("click", () => {
   endEdit();
   text.focus();
 });
-document.getElementById("past").addEventListener("click", () => link && act("sessions"));
 document.getElementById("new").addEventListener("click", () => link && act("new"));
 
 function submit(event) {

@@ -29,6 +29,13 @@ export class Store {
     return this.messages.get(message.id);
   }
 
+  // By time: what was said earlier came later.
+  sort() {
+    const sorted = [...this.messages].sort(([, one], [, other]) => (one.at || "").localeCompare(other.at || ""));
+    this.messages = new Map(sorted);
+    return this.messages.values();
+  }
+
   saw(epoch, seq) {
     if (epoch !== undefined && epoch !== this.epoch) {
       this.epoch = epoch;

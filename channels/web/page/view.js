@@ -112,7 +112,7 @@ export function sizeText(bytes) {
 }
 
 // A table wider than its message scrolls by itself; a code block says its language and can be copied.
-function decorate(bubble) {
+export function decorate(bubble) {
   for (const table of bubble.querySelectorAll("table")) {
     const around = made("div", { className: "wide", tabIndex: 0 });
     around.setAttribute("role", "region");
@@ -303,6 +303,13 @@ export class View {
     tick();
     busy.replaceChildren(before, left, after);
     this.waitTimer = setInterval(tick, 1000);
+  }
+
+  rebuild(messages) {
+    log.replaceChildren();
+    this.items.clear();
+    this.lastDay = "";
+    for (const message of messages) this.show(message, true);
   }
 
   nothingYet() {

@@ -1,11 +1,31 @@
-// The console's own script: a link's secret is sent from behind "#", and usage is drawn as charts.
+// The console's own script: a link's secret is sent from behind "#", whoever uses the keyboard keeps their place when a page
+// renews itself, and usage is drawn as charts.
 
 const login = document.getElementById("login");
-if (login && location.hash.length > 1) {
+function openByLink() {
+  if (!login || location.hash.length < 2) return;
   document.getElementById("secret").value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname);
   login.requestSubmit();
 }
+openByLink();
+addEventListener("hashchange", openByLink); // the link is opened where this page stands already
+
+let place = null;
+document.addEventListener("htmx:beforeSwap", () => {
+  const part = document.getElementById("part"), at = document.activeElement;
+  const scrolls = [...part.querySelectorAll(".scroll, pre")].map((each) => each.scrollLeft);
+  place = { inside: part.contains(at), tag: at.tagName, href: at.getAttribute("href"), label: at.getAttribute("aria-label"), scrolls };
+});
+document.addEventListener("htmx:afterSwap", () => {
+  const part = document.getElementById("part"), said = document.getElementById("said");
+  if (!place) return;
+  part.querySelectorAll(".scroll, pre").forEach((each, index) => { each.scrollLeft = place.scrolls[index] || 0; });
+  if (!place.inside) return;
+  const same = (each) => each.tagName === place.tag && each.getAttribute("href") === place.href && each.getAttribute("aria-label") === place.label;
+  const next = said.hidden ? [...part.querySelectorAll("a, button, [tabindex='0']")].find(same) : said; // after a deed: what came of it
+  next?.focus({ preventScroll: true });
+});
 
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => style.getPropertyValue(name).trim();

@@ -189,7 +189,7 @@ class OperatorRoutes:
 
     async def block(self, call: ApiRequest) -> UserAnswer:
         """Silence for somebody."""
-        return _user(await self.operations.block(call.path["user"], call.key.actor, call.key.tenant))
+        return _user(await self.operations.block(call.path["user"], call.key.actor))
 
     async def pairing(self, call: ApiRequest) -> PairingAnswer:
         """Who wants to be let in."""

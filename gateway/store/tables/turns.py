@@ -35,7 +35,7 @@ turns = sa.Table(
     sa.Column("id", Id, primary_key=True),
     tenant_column(),
     sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False, index=True),
-    sa.Column("user_id", Id, nullable=False),  # the principal
+    sa.Column("user_id", Id, nullable=False, index=True),  # the principal
     sa.Column("kind", sa.String(16), nullable=False),  # chat | plan
     sa.Column("address", sa.Text, nullable=False),  # where the answer goes, JSON
     sa.Column("reply_to", sa.String(128)),

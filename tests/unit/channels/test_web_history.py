@@ -50,6 +50,20 @@ def test_what_grows_can_be_lowered_below_what_was_said_to_it():
     assert (None, None) == (history.lower("c", "id-1", "id-0"), history.lower("nobody", "id-1", "id-0"))
 
 
+def test_what_was_said_earlier_goes_before_what_is_there():
+    """Once; what is there is newer."""
+    history = History()
+    history.put("c", said(2))
+    history.put("c", said(1, "newer"))
+    assert not history.is_whole("c")
+    history.begin("c", [said(0), said(1, "older")])
+    frame = history.since("c", "", 0)
+    assert ["id-0", "id-2", "id-1"] == ids(frame)
+    assert "newer" == frame["messages"][-1]["text"]
+    history.begin("nobody", [])
+    assert (True, True) == (history.is_whole("c"), history.is_whole("nobody"))
+
+
 def test_chats_are_apart():
     """Nobody is shown another's words."""
     history = History()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from gateway.cli.tables import minute, print_rows, short, table_lines
+from gateway.cli.tables import print_rows, table_lines
+from gateway.safety.names import minute, short
 
 ROWS = [
     {"id": "018f-0000aaaa", "name": "Ana", "count": 1_200, "at": "2026-11-22T10:00:00+00:00"},

@@ -26,6 +26,7 @@ Entries = tuple[tuple[str, int, str], ...]
 
 _INTENTS = {
     Act.REMIND: "reminder",
+    Act.ASK_GOAL: "goal",
     Intent.MOOD: "mood",
     Intent.JOKE: "joke",
     Intent.SMALL_TALK: "other",

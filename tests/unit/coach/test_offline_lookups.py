@@ -61,6 +61,13 @@ class TestWhatLacks:
         assert [("guitar", 45)] == ana.logged
         assert TODAY - timedelta(days=1) == ana.newest.day
 
+    async def test_a_number_alone_answers_how_long_it_was(self, ana: Conversation):
+        """Minutes, in the message that the question is answered with; no more than a session has."""
+        await ana.say("I practised guitar")
+        assert "Logged **20 min**" in await ana.say("20")
+        await ana.say("I practised guitar")
+        assert "Logged" not in await ana.say("2000")
+
     @pytest.mark.parametrize(
         "words", ["monday,", "on the,", "el 19", "45m on", "a", "from 7 to", "hora y", "the 16th of", "½"]
     )
@@ -99,8 +106,9 @@ class TestChanging:
         """The one that is meant, and no other."""
         assert "Shall I take back **30 min of guitar" in await logged.say("delete Monday's guitar")
         assert 2 == len(logged.logged)
-        await logged.say("yes")
+        answer = await logged.say("yes")
         assert [("Piano", 20)] == logged.logged
+        assert "Taken back" in answer or "30 min" in answer
 
     async def test_an_entry_of_a_day_is_corrected_after_a_yes(self, logged: Conversation):
         """Its minutes; the day stays."""
@@ -139,6 +147,28 @@ async def test_what_it_cannot_do_is_answered_in_one_sentence_that_fits(
     assert told in answer
     assert "did not understand" not in answer
     assert [] == ana.logged
+
+
+class TestGoals:
+    @pytest.mark.parametrize(
+        ("said", "asked", "yes", "set_to"),
+        [
+            ("my goal is 3 hours a week", "Shall I make **3 h** your goal of the week?", "yes", 180),
+            ("mi meta son 5 horas a la semana", "¿Pongo **5 h** como tu meta de la semana?", "sí", 300),
+        ],
+    )
+    async def test_a_goal_of_the_week_is_set_after_a_yes(
+        self, ana: Conversation, said: str, asked: str, yes: str, set_to: int
+    ):
+        """Asked first, with its hours; then it is there to be asked for."""
+        assert asked in await ana.say(said)
+        await ana.say(yes)
+        assert f"{set_to // 60} h" in await ana.say("what's my weekly goal?")
+
+    async def test_a_pace_that_is_supposed_counts(self, logged: Conversation):
+        """Fifty hours at half an hour a day, fifty minutes done: 15 weeks."""
+        answer = await logged.say("if I practise 30 minutes a day, when will I reach 50 hours?")
+        assert "3 h 30 min a week" in answer and "June 2026" in answer
 
 
 class TestPlans:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from agent.coach.changes import LogPractice
+from agent.coach.changes import LogPractice, SetWeeklyGoal
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY
 
@@ -89,3 +89,32 @@ class TestNumbers:
         entries = _entries(seed)
         _practise(ana, entries)
         assert _minutes(entries) in _amounts(await ana.say("how am I doing?"))
+
+    async def test_when_hours_are_reached(self, ana: Conversation, seed: int):
+        """As many weeks ahead as the pace of the last eight weeks says, for one skill and for all; or already there."""
+        entries = _entries(seed)
+        _practise(ana, entries)
+        for skill, asked in (
+            ("guitar", "when will I reach 30 hours of guitar?"),
+            (None, "¿cuándo llegaré a 200 horas?"),
+        ):
+            wanted, total = (30 * 60, _minutes(entries, skill=skill)) if skill else (200 * 60, _minutes(entries))
+            amounts = _amounts(await ana.say(asked))
+            assert {wanted, total} <= set(amounts), asked
+
+    async def test_on_which_weekday_most_is_practised(self, ana: Conversation, seed: int):
+        """And how much; the longest session too."""
+        entries = _entries(seed)
+        _practise(ana, entries)
+        by_weekday = [sum(minutes for _, minutes, day in entries if day.weekday() == at) for at in range(7)]
+        assert max(by_weekday) in _amounts(await ana.say("which day do I practise most?"))
+        assert [max(minutes for _, minutes, _ in entries)] == _amounts(await ana.say("what's my longest session?"))
+
+    async def test_the_goal_of_the_week(self, ana: Conversation, seed: int):
+        """What is done of it, and what is left; nothing where none is set."""
+        entries = _entries(seed)
+        _practise(ana, entries)
+        assert "/goal 4h" in await ana.say("what is my goal?")
+        ana.practice.change(SetWeeklyGoal(2_000))
+        done = _minutes(entries, MONDAY)
+        assert [done or 0, 2_000, 2_000 - done] == _amounts(await ana.say("how far am I from my weekly goal?"))

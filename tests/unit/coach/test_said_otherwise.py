@@ -1,13 +1,22 @@
 """One thing said in hundreds of ways: what stands around it changes nothing, and what takes it back always does."""
 
-from datetime import UTC, datetime
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.coach.changes import SaveWeeklyPlan
+from agent.coach.practice import PlannedSession
+from agent.coach.understanding.words import plain_of
 from tests.fakes.amounts import share
+from tests.fakes.offline_conversation import Conversation
+from tests.fakes.practice_reader import TODAY as ANAS_TODAY
 from tests.unit.coach.corpus import Understood, understand
 
+PLANNED = ANAS_TODAY + timedelta(days=1)
 NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday
 NAMES = {
     "en": [
@@ -122,3 +131,100 @@ def test_what_was_not_done_is_never_written(code: str, data: st.DataObject) -> N
     said = data.draw(st.sampled_from(NOT_DONE[code])).format(skill=skill, amount=amount)
     sentence = data.draw(st.sampled_from(AROUND[code])).format(said=said)
     assert () == _understood(code, sentence).writes, sentence
+
+
+DID = {
+    "en": {
+        "swimming": "swam", "weaving": "wove", "sewing": "sewed", "writing": "wrote", "running": "ran",
+        "singing": "sang", "cycling": "cycled", "quilting": "quilted", "fencing": "fenced", "jogging": "jogged",
+        "skiing": "skied", "dancing": "danced", "diving": "dove", "knitting": "knitted",
+        "juggling": "juggled", "riding": "rode", "tapping": "tapped", "carving": "carved", "painting": "painted",
+    },
+    "es": {
+        "natación": "nadé", "correr": "corrí", "traducción": "traduje", "composición": "compuse", "lectura": "leí",
+        "tejer": "tejí", "pescar": "pesqué", "navegar": "navegué", "rezar": "recé", "baile": "he bailado",
+        "escribir": "he escrito", "patinaje": "patiné", "boxeo": "boxeé", "esculpir": "esculpí", "buceo": "buceé",
+        "conducir": "conduje", "tallado": "tallé", "remar": "he remado", "dibujo": "estuve dibujando", "coser": "cosí",
+    },
+}  # fmt: skip
+"""By another hand than the tables: what people say who did this."""
+
+
+@pytest.mark.parametrize("code", ["en", "es"])
+@pytest.mark.parametrize("said", ["{did} 40 min", "{did} 40 min today, felt great", "ok {did} 40 min {ago}"])
+def test_the_verb_of_a_skill_is_told_by_its_name(code: str, said: str) -> None:
+    """Regular or not: forty minutes of it, written, on the day that is said."""
+    wrong = []
+    for skill, did in DID[code].items():
+        words = f"I {did} for" if code == "en" else did
+        ago = "yesterday" if code == "en" else "ayer"
+        text = said.replace("today, felt great", "hoy, qué bien" if code == "es" else "today, felt great")
+        found = understand(text.format(did=words, ago=ago), [skill, "xylophone"], NOW, code)
+        day = NOW.date().isoformat() if "ago" not in said else "2026-11-17"
+        if ("log", ((plain_of(skill), 40, day),)) != (found.kind, found.entries):
+            wrong.append((skill, did, found))
+    assert [] == wrong
+
+
+TODAY, YESTERDAY = "2026-11-18", "2026-11-17"
+SHORT = {
+    "{a} 30 + {b} 45": {("a", TODAY): 30, ("b", TODAY): 45},
+    "{a} 30, {b} 45": {("a", TODAY): 30, ("b", TODAY): 45},
+    "{yesterday} 45 {a}, {today} 15": {("a", YESTERDAY): 45, ("a", TODAY): 15},
+    "{a}: 45 {today}, 30 {yesterday}": {("a", TODAY): 45, ("a", YESTERDAY): 30},
+    "{a} {today} 20 min {and} {b} 25": {("a", TODAY): 20, ("b", TODAY): 25},
+    "{monday} {and} {yesterday} {a}, 30 min {each}": {("a", "2026-11-16"): 30, ("a", YESTERDAY): 30},
+    "{a} {and} {b}, 20 min {each}": {("a", TODAY): 20, ("b", TODAY): 20},
+    "{a} 9-11 {morning}": {("a", TODAY): 120},
+    "20 min {a} {morning} {and} 15 {evening}": {("a", TODAY): 35},
+}
+SHORT_WORDS = {
+    "en": {
+        "yesterday": "yesterday", "today": "today", "and": "and", "monday": "monday", "each": "each",
+        "morning": "this morning", "evening": "this evening",
+    },
+    "es": {
+        "yesterday": "ayer", "today": "hoy", "and": "y", "monday": "lunes", "each": "cada uno",
+        "morning": "esta mañana", "evening": "esta tarde",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SHORT)
+@pytest.mark.parametrize("code", ["en", "es"])
+def test_several_entries_are_all_written_or_none(code: str, said: str) -> None:
+    """A number without its unit counts minutes where another does; nothing that was said is left out."""
+    for first, second in pairwise(NAMES[code]):
+        understood = _understood(code, said.format(a=first, b=second, **SHORT_WORDS[code]))
+        found: Counter[tuple[str, str]] = Counter()
+        for skill, minutes, day in understood.entries:
+            found["a" if skill == plain_of(first.casefold()) else "b", day] += minutes
+        assert ("log", SHORT[said]) == (understood.kind, dict(found)), (first, second, understood)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        *(("en", f"I {nearly} {did} for 40 minutes") for nearly in ("nearly", "almost") for did in ("swam", "ran")),
+        *(("es", f"casi {did} 40 minutos") for did in ("nadé", "corrí")),
+        ("en", "swam 20 min, some other thing 15 min"), ("en", "we swam for 40 minutes"), ("es", "nadamos 40 minutos"),
+        ("es", "a nadar 40 minutos"), ("en", "run 30 min x 3"), ("en", "3 songs, running, 12"),
+    ],
+)  # fmt: skip
+def test_what_is_not_wholly_clear_is_not_written(code: str, said: str) -> None:
+    """Nearly done, done by several, half understood: nothing, or a question."""
+    skills = ["swimming", "running"] if code == "en" else ["natación", "correr"]
+    assert () == understand(said, skills, NOW, code).writes
+
+
+async def test_what_is_still_to_come_is_answered_with_what_it_is(ana: Conversation) -> None:
+    """With its minutes and skill, and what the plan has for that day; nothing is written."""
+    answer = await ana.say("tomorrow I'm going to practise guitar for 30 minutes")
+    assert "**30 min of guitar**: still to come" in answer
+    ana.practice.change(
+        SaveWeeklyPlan(PLANNED - timedelta(days=3), "Play.", sessions=(PlannedSession(PLANNED, "guitar", 40),))
+    )
+    answer = await ana.say("mañana voy a practicar guitar 30 minutos")
+    assert "**30 min de guitar**: está por venir" in answer
+    assert "Tu plan para mañana: 40 min de" in answer
+    assert [] == ana.logged

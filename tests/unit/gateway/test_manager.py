@@ -58,7 +58,9 @@ async def managed(
     async with asyncio.TaskGroup() as tasks:
         specs = [ChannelAccount(name, "main", make) for name, make in accounts]
         manager = ChannelManager(specs, store, lambda: NOON, tasks, {"": [("start", "What I do")]}, pause)
-        running = tasks.create_task(manager.run(object.__new__(Intake)))
+        intake = object.__new__(Intake)
+        intake.of_tenants = {}
+        running = tasks.create_task(manager.run(intake))
         yield manager, pauses
         running.cancel()
 

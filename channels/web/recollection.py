@@ -1,0 +1,123 @@
+"""What was said before this process comes from whoever keeps it: into the pages' memory, or as a past conversation.
+
+The store is not known here; the port says what is asked of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from channels.base import Channel
+from channels.messages import InboundMessage, OutboundPart
+from channels.viewers.viewer_hub import Frame
+from channels.web.history import History
+from channels.web.open_pages import message_frame, said_frame
+
+
+@dataclass(frozen=True, slots=True)
+class PastConversation:
+    """A conversation as a list shows it."""
+
+    id: str
+    title: str  # "": it has none
+    used_at: datetime  # aware UTC
+    living: bool  # what is said next goes on with it
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMessage:
+    """One message as the store has it: the person's, or a part of ours."""
+
+    at: datetime  # aware UTC
+    message: InboundMessage | OutboundPart
+
+
+class Records(Protocol):
+    """Keeps what was said in each chat."""
+
+    async def conversations(self, chat: str) -> Sequence[PastConversation]:
+        """The chat's conversations, the one used last first.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
+    async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
+        """The last messages of one of the chat's conversations (None: the living one), in their order.
+
+        Of another chat's there are none. A part has the key that it was sent with.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
+
+class NoRecords:
+    """For a chat that nobody keeps."""
+
+    async def conversations(self, _chat: str) -> Sequence[PastConversation]:
+        """None."""
+        return ()
+
+    async def messages(self, _channel: Channel, _chat: str, _conversation_id: str | None) -> Sequence[KeptMessage]:
+        """None."""
+        return ()
+
+
+class Recollection:
+    """What is known of a chat beside what this process has seen of it."""
+
+    def __init__(self, channel: Channel, records: Records, history: History) -> None:
+        """What is recalled of the living conversation goes into `history`."""
+        self._channel = channel
+        self._records = records
+        self._history = history
+
+    async def recall(self, chat: str) -> None:
+        """See to it that the pages' memory holds the living conversation; a second time it is there.
+
+        Raises:
+            NotPersisted: it cannot be known just now.
+        """
+        if not self._history.is_whole(chat):
+            self._history.begin(chat, await self._frames(chat, None))
+
+    async def conversation(self, chat: str, conversation_id: str) -> Sequence[Frame]:
+        """The messages of a past conversation as frames; none where it is not this chat's.
+
+        Raises:
+            NotPersisted: it cannot be known just now.
+        """
+        return await self._frames(chat, conversation_id)
+
+    async def conversations(self, chat: str) -> list[JsonValue]:
+        """The chat's conversations, as a page lists them.
+
+        Raises:
+            NotPersisted: they cannot be known just now.
+        """
+        return [
+            {
+                "id": past.id,
+                "title": past.title,
+                "at": past.used_at.isoformat(timespec="seconds"),
+                "living": past.living,
+            }
+            for past in await self._records.conversations(chat)
+        ]
+
+    async def _frames(self, chat: str, conversation_id: str | None) -> list[Frame]:
+        return [to_frame(kept) for kept in await self._records.messages(self._channel, chat, conversation_id)]
+
+
+def to_frame(kept: KeptMessage) -> Frame:
+    """As a page is told it, but that a page which has it already knows it better."""
+    message = kept.message
+    if isinstance(message, InboundMessage):
+        return {**said_frame(message), "kept": True}
+    return {**message_frame(message, f"b-{message.idem_key}", (), kept.at), "kept": True}

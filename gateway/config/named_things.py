@@ -1,0 +1,113 @@
+"""What a configuration names has to be there: agents, tools, models, tenants; else the nearest right name is said."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+
+from pydantic import BaseModel
+
+from agent.config import LinkConfig, ModelConfig
+from agent.models.select import wire_names
+from channels.messages import DEFAULT_TENANT
+from gateway.config.environment import BESIDE, MODEL_KEYS
+from gateway.config.sources import KeyPath, Sources
+from gateway.errors import SettingsError
+from gateway.extensions import AGENTS, TOOLS, check_offered
+
+
+def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sources) -> None:
+    """Whether what is said of accounts by name is said of some that there are.
+
+    Of a platform without any nobody can tell: its token may come from the environment another day.
+
+    Raises:
+        SettingsError: there is none of a name.
+    """
+    fields = type(channels).model_fields
+    tables = {name: getattr(channels, name) for name in fields}
+    known = {f"{name}:{account}" for name, table in tables.items() if isinstance(table, Mapping) for account in table}
+    known |= {f"{name}:main" for name, table in tables.items() if not isinstance(table, Mapping)}
+    there = {name.partition(":")[0] for name in known}
+    for path in named:
+        channel = path[-1].partition(":")[0]
+        if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
+            continue
+        near = get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
+
+
+def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], sources: Sources) -> None:
+    """Whether every account is one's that there is.
+
+    Raises:
+        SettingsError: a line for each that is not.
+    """
+    known = (DEFAULT_TENANT, *tenants)
+    wrong = [
+        f"{sources.place_of((*path, 'tenant'))}: {'.'.join(path)}.tenant: {unknown_tenant(tenant, known)}"
+        for path, tenant in whose.items()
+        if tenant not in known
+    ]
+    if DEFAULT_TENANT in tenants:
+        place = sources.place_of(("tenants", DEFAULT_TENANT))
+        wrong.append(
+            f"{place}: tenants.{DEFAULT_TENANT}: this is the installation's own; its tables are the outer ones"
+        )
+    if wrong:
+        raise SettingsError("\n".join(wrong))
+
+
+def unknown_tenant(name: str, known: Collection[str]) -> str:
+    """That there is none of this name, with the one that is spelled most like it, or all there are."""
+    near = get_close_matches(name, known, 1, cutoff=0.6)
+    hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
+    return f"there is no tenant {name!r}; {hint}"
+
+
+def check_agent(product: str, tools: Sequence[str], sources: Sources, above: KeyPath) -> None:
+    """Whether there is such an agent, and such tools; neither is imported.
+
+    Raises:
+        SettingsError: there is none of a name.
+    """
+    named = [(AGENTS, "product", product), *((TOOLS, "tools", name) for name in tools)]
+    for group, key, name in named:
+        try:
+            check_offered(group, name)
+        except SettingsError as unknown:
+            path = (*above, "agent", key)
+            raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: {unknown}") from None
+
+
+def check_model(model: ModelConfig, sources: Sources, above: KeyPath) -> None:
+    """Whether each model of a chain can be asked: it is one of a wire that there is, and has a key or a server.
+
+    Raises:
+        SettingsError: one cannot.
+    """
+    path = (*above, "model")
+    _check_link(model, path, sources)
+    for name, link in model.fallback.items():
+        _check_link(link, (*path, "fallback", name), sources)
+    for name in BESIDE:
+        if (beside := getattr(model, name)) is not None:
+            _check_link(beside, (*path, name), sources)
+
+
+def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
+    place, others = sources.place_of((*path, "name")), wire_names()
+    path_words = ".".join(path)
+    wire = model.name.partition(":")[0]
+    if wire in others and re.fullmatch(r"\w+:\S+", model.name):
+        return
+    if not re.fullmatch(r"offline|openai:\S+|anthropic:[^\s*]\S*", model.name):
+        brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
+        raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
+    if model.name == "offline" and path[-1] != "model":
+        raise SettingsError(f"{place}: {path_words}.name: the rules stand behind every chain: model.offline_when_down")
+    if model.name != "offline" and model.api_key is None and model.base_url is None and not model.has_other_keys:
+        key, base = MODEL_KEYS[wire]
+        raise SettingsError(
+            f"{place}: {path_words}.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
+        )

@@ -1,0 +1,87 @@
+"""Reads the web chat's conversations from the journal, as pages show them; the parts are made as they were sent."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from agent.transcript import Steered, TurnEnded, TurnStarted, UserItem
+from channels.base import Channel, NotPersisted
+from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Sender
+from channels.web.recollection import KeptMessage, PastConversation
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.errors import StoreUnavailable
+from gateway.inbound.session_key import direct_key
+from gateway.store.conversations import KeptTurn, kept_turns, list_heads
+from gateway.store.engine import Connection, Store
+from gateway.store.outbox import idem_key
+
+MOST_CONVERSATIONS = 50
+MOST_TURNS = 60
+
+T = TypeVar("T")
+
+
+class StoredRecords:
+    """The `Records` of `channels.web`."""
+
+    def __init__(self, store: Store, agent: str, tenant: str = DEFAULT_TENANT) -> None:
+        """`agent` is the product's name, which is part of a conversation's key."""
+        self._store = store
+        self._agent = agent
+        self._tenant = tenant
+
+    async def conversations(self, chat: str) -> Sequence[PastConversation]:
+        """As the port says."""
+        heads = await self._read(partial(list_heads, tenant=self._tenant, most=MOST_CONVERSATIONS, key=self._key(chat)))
+        return [PastConversation(head.id, head.title, head.used_at, head.living) for head in heads]
+
+    async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
+        """As the port says."""
+        key = self._key(chat)
+        found = await self._read(
+            partial(kept_turns, tenant=self._tenant, key=key, session_id=conversation_id, most=MOST_TURNS)
+        )
+        address = Address("web", "main", chat)
+        return await asyncio.to_thread(  # long answers take their time to be read again
+            lambda: [kept for turn in found for kept in messages_of(turn, channel, address)]
+        )
+
+    def _key(self, chat: str) -> str:
+        return direct_key(Address("web", "main", chat), chat, self._agent)
+
+    async def _read(self, query: Callable[[Connection], T]) -> T:
+        try:
+            return await self._store.read(query, lasting=True)
+        except StoreUnavailable:
+            raise NotPersisted("the store cannot be asked just now") from None
+
+
+def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[KeptMessage]:
+    """What was said in a turn, and below it what it was answered; where the message itself is gone, its words."""
+    said = turn.said
+    if said is None:
+        said = [_as_message(item, f"{turn.id}-{number}", turn, address) for number, item in enumerate(_items(turn), 1)]
+    for message in said:
+        yield KeptMessage(message.received_at, message)
+    ended = next((event for event in turn.events if isinstance(event, TurnEnded)), None)
+    if ended is None:
+        return  # its answer is under way
+    for part in to_parts(channel, OutboundMessage(address, turn.source_id, ended.text)):
+        kept = OutboundPart(address=address, rendered=part.rendered, idem_key=idem_key(part))
+        yield KeptMessage(turn.ended_at or turn.started_at, kept)
+
+
+def _items(turn: KeptTurn) -> Iterator[UserItem]:
+    for event in turn.events:
+        if isinstance(event, TurnStarted | Steered):
+            yield from (item for item in event.items if item.own and item.text.strip())
+
+
+def _as_message(item: UserItem, id_: str, turn: KeptTurn, address: Address) -> InboundMessage:
+    at = turn.started_at if item.at is None else datetime.fromisoformat(item.at)
+    return InboundMessage(
+        event_id=f"msg:{id_}", address=address, sender=Sender(address.chat, ""), received_at=at, message_id=id_,
+        kind=ChatKind.DIRECT, text=item.text,
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""A tenant of a running gateway: its settings, its agent, its models and caps, over a store that sees its rows alone.
+
+Whatever answers its people is made of this. What tenants share (channels, the bus, deliveries) is wired elsewhere.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from agent.models.select import ModelDeps
+from agent.ports import ChatModel
+from agent.tools.base import Tool
+from channels.clocks import wall_now
+from gateway.access.inviting import InviteOperations
+from gateway.access.keys import AccessKeys
+from gateway.access.operations import AccessOperations
+from gateway.access.policy import AccessSnapshot
+from gateway.commands.connect import Connecting, providers_of
+from gateway.commands.decisions import access_decisions
+from gateway.commands.groups import GroupDeps
+from gateway.commands.people import OperatorDesk, Ways
+from gateway.config.settings import Settings
+from gateway.credentials.levels import CredentialLevels
+from gateway.delivery.delivery import Delivery
+from gateway.inbound.bus import Bus
+from gateway.inbound.intake import Intake
+from gateway.inbound.manager import ChannelManager
+from gateway.inbound.reception import Doorway
+from gateway.makers import judge_of, model_of
+from gateway.ops.operators import access_operations, link_deps
+from gateway.product import in_force, load_product, load_tools
+from gateway.safety.vault import Vault
+from gateway.sessions.budgets import Budgets
+from gateway.store.engine import Store
+from gateway.wiring import Runtime, RuntimeDeps, command_table
+
+ConsoleLink = Callable[[str], tuple[str, str]]
+"""For an actor: the address that opens the console once, and its secret's ref."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantDeps:
+    """What all tenants of a gateway are made with."""
+
+    store: Store
+    """All of it."""
+    snapshot: AccessSnapshot
+    vault: Vault
+    models: ModelDeps
+    """Without whose keys and caps they go by, which are a tenant's."""
+    clock: Callable[[], datetime]
+    extra_tools: Sequence[Tool] = ()
+
+
+class Tenant:
+    """One tenant as it is in force; `try_settings` and then `take` put other settings in force."""
+
+    def __init__(self, name: str, settings: Settings, deps: TenantDeps, budgets: Budgets | None = None) -> None:
+        """`settings` are the installation's; `budgets` those of its own tenant, whose watch sees all caps.
+
+        Raises:
+            SettingsError: its agent, a tool of its or its model cannot be made.
+        """
+        self.name = name
+        self._deps = deps
+        self.store = store = deps.store.of(name)
+        self.product = product = load_product(settings.of_tenant(name).agent.product)
+        self.settings = own = in_force(settings.of_tenant(name), product)
+        for texts in (product.texts, product.catalogue):
+            if texts is not None:
+                texts.load()
+        self.budgets = Budgets(own.budgets, store, wall_now, None if budgets is None else budgets.news)
+        self.levels = CredentialLevels(store, deps.vault, own.connect, deps.clock)
+        self.desk = OperatorDesk(groups=self._groups(own))
+        chosen = [link.name for link in (own.model, *own.model.fallback.values(), own.model.light) if link is not None]
+        connecting = Connecting(deps.vault, providers_of(own.model.links(), own.connect), models=chosen)
+        self.table = command_table(product, store, self.budgets.own_cap, connecting, self.desk)
+        self._models = replace(deps.models, sources=self.levels.sources, charge=self.budgets.charge)
+        self.model = model_of(own, product, self._models)
+        self._made = [self.model]  # with those that a reload replaced: a turn ends with the one that it began with
+        self.judge = judge_of(own, self.budgets.charge)
+        self.tools = (*product.tools(store), *load_tools(own.agent.tools), *deps.extra_tools)
+
+    def try_settings(self, settings: Settings) -> ChatModel | None:
+        """The model that these settings of the installation make; None where it stays. Nothing else is changed.
+
+        Raises:
+            SettingsError: it cannot be made.
+        """
+        old, new = self.settings, in_force(settings.of_tenant(self.name), self.product)
+        if (old.model, old.budgets) == (new.model, new.budgets):
+            return None
+        self.budgets.reconfigure(new.budgets)  # asked when a model is made, whether anything is capped
+        try:
+            return model_of(new, self.product, self._models)
+        except BaseException:
+            self.budgets.reconfigure(old.budgets)
+            raise
+
+    def take(self, settings: Settings, model: ChatModel | None) -> None:
+        """Put them in force, with the model that they made."""
+        self.settings = own = in_force(settings.of_tenant(self.name), self.product)
+        self.budgets.reconfigure(own.budgets)
+        self.desk.groups = self._groups(own)
+        if model is not None:
+            self.model = model
+            self._made.append(model)
+
+    @property
+    def language(self) -> str | None:
+        """Spoken to its people of whom nobody knows which is theirs."""
+        own = self.settings.tenants.get(self.name)
+        return None if own is None else own.language
+
+    async def aclose(self) -> None:
+        """Close its models; nothing of it runs any more."""
+        await self.levels.aclose()
+        for model in (*self._made, self.judge):
+            if model is not None:
+                await model.aclose()
+
+    def _groups(self, own: Settings) -> GroupDeps:
+        return GroupDeps(self.store, own.access, self._deps.clock, self._deps.snapshot.put_group)
+
+
+class Tenants:
+    """Every tenant beside the installation's own."""
+
+    def __init__(self, settings: Settings, deps: TenantDeps, own: Tenant) -> None:
+        """As `Tenant`."""
+        self._deps = deps
+        self._own = own
+        self._held = {name: self._make(name, settings) for name in settings.tenants}
+        self._take_in: Callable[[Tenant], None] = lambda _tenant: None
+        self._links: tuple[Ways | None, ConsoleLink | None] = None, None
+
+    def __iter__(self) -> Iterator[Tenant]:
+        """The installation's own first."""
+        return iter((self._own, *self._held.values()))
+
+    def get(self, name: str) -> Tenant:
+        """The tenant of this name; the installation's own where there is none."""
+        return self._held.get(name, self._own)
+
+    def serve(self, take_in: Callable[[Tenant], None]) -> None:
+        """From now on each is served; those that a reload brings, too."""
+        self._take_in = take_in
+        for tenant in self._held.values():
+            take_in(tenant)
+
+    def know_links(self, ways: Ways, console_link: ConsoleLink) -> None:
+        """Where invitations lead and the console opens, once it is served."""
+        self._links = ways, console_link
+        for tenant in self:
+            tenant.desk.ways, tenant.desk.console_link = self._links
+
+    def try_settings(self, settings: Settings) -> "TriedSettings":
+        """All that these settings make anew.
+
+        Raises:
+            SettingsError: something of it cannot be made; nothing was changed.
+        """
+        before = {tenant: tenant.settings.budgets for tenant in self}
+        try:
+            made = {name: self._make(name, settings) for name in settings.tenants if name not in self._held}
+            return TriedSettings({tenant: tenant.try_settings(settings) for tenant in self}, made)
+        except BaseException:
+            for tenant, budgets in before.items():
+                tenant.budgets.reconfigure(budgets)
+            raise
+
+    def take(self, settings: Settings, tried: "TriedSettings") -> None:
+        """Put them in force. A tenant that is in them no more has the installation's."""
+        for tenant, model in tried.models.items():
+            tenant.take(settings, model)
+        self._held |= tried.tenants
+        for tenant in tried.tenants.values():
+            self._take_in(tenant)
+            tenant.desk.ways, tenant.desk.console_link = self._links
+
+    def _make(self, name: str, settings: Settings) -> Tenant:
+        return Tenant(name, settings, self._deps, self._own.budgets)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSettings:
+    """What changed settings make: another model of a tenant (None: it stays), and tenants that are new."""
+
+    models: Mapping[Tenant, ChatModel | None]
+    tenants: Mapping[str, Tenant]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Where tenants' messages come in and their operators act, in a gateway that runs."""
+
+    key: bytes
+    keys: AccessKeys
+    manager: ChannelManager
+    snapshot: AccessSnapshot
+    doorway: Doorway
+    """Of the installation's own tenant."""
+    shared: Callable[..., RuntimeDeps]
+    """Made with what is a tenant's own."""
+    clock: Callable[[], datetime]
+
+    def deps_of(self, tenant: Tenant) -> RuntimeDeps:
+        """What its runtime is made with."""
+        return self.shared(
+            settings=tenant.settings, product=tenant.product, tools=tenant.tools, model=tenant.model,
+            judge=tenant.judge, access=lambda: tenant.settings.access, tenant=tenant.name,
+            decisions=lambda *ends: {**access_decisions(self.access(tenant, *ends)), **tenant.desk.decisions()},
+        )  # fmt: skip
+
+    def access(self, tenant: Tenant, delivery: Delivery, bus: Bus) -> AccessOperations:
+        """What its operators do about its people."""
+        agent = tenant.product.name
+        return access_operations(
+            tenant.store, self.key, self.manager, delivery, bus, self.snapshot, agent, tenant.product.move
+        )
+
+    def equip(self, runtime: Runtime, tenant: Tenant) -> None:
+        """Its operators' commands reach its people alone."""
+        desk, move = tenant.desk, tenant.product.move
+        desk.linking = link_deps(
+            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move
+        )
+        desk.access = self.access(tenant, runtime.delivery, runtime.bus)
+        desk.invites = InviteOperations(tenant.store, self.keys.invites, self.clock)
+
+    def take_in(self, runtime: Runtime, intake: Intake, tenant: Tenant) -> None:
+        """Answer this tenant's people as it is configured; `intake` is the installation's own tenant's."""
+        self.equip(runtime, tenant)
+        runtime.answer_for(self.deps_of(tenant), tenant.table)
+        doorway = replace(self.doorway, agent=tenant.product.name, commands=tenant.table.names)
+        intake.of_tenants[tenant.name] = own = Intake(
+            tenant.store, tenant.settings.access, self.snapshot, runtime.delivery, runtime.bus,
+            partial(runtime.router.waiting, tenant=tenant.name), self.clock, doorway,
+        )  # fmt: skip
+        own.language = tenant.language
+        self.manager.menus_of[tenant.name] = tenant.table.menus()

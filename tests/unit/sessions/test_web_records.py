@@ -1,0 +1,88 @@
+"""The web chat's conversations as they are read back: each message once, as it was sent, where it stood."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from channels.messages import InboundMessage, OutboundPart
+from channels.web.recollection import KeptMessage
+from gateway.inbound.web_records import StoredRecords
+from gateway.store.tables.traffic import inbox
+from tests.fakes.chat import FakeChannel
+from tests.fakes.spine import AGENT, Spine, quick_store
+
+ADA, BOB = "p1", "p2"
+
+
+@pytest.fixture
+async def web(tmp_path: Path) -> AsyncIterator[Spine]:
+    """A gateway whose one channel is called as the web chat is."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, FakeChannel(name="web"))
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+async def say(spine: Spine, text: str, who: str = ADA) -> None:
+    """Say something on the page, without waiting for an answer."""
+    await spine.say(text, who, who, channel="web")
+
+
+async def ask(spine: Spine, text: str, answer: str, who: str = ADA) -> None:
+    """Say something and have it answered."""
+    await say(spine, text, who)
+    await spine.asked()
+    spine.model.give(answer)
+    await spine.quiet()
+
+
+def shown(kept: list[KeptMessage]) -> list[str]:
+    """The words, ours with their key."""
+    return [one.message.text if isinstance(one.message, InboundMessage) else one.message.rendered.text for one in kept]
+
+
+async def test_what_was_said_is_read_back_as_it_was_sent(web: Spine) -> None:
+    """With the keys that pages know it by; what steered an answer stands above it; commands are no part of it."""
+    await ask(web, "hello", "Hello.")
+    await say(web, "how long?")
+    await web.asked()
+    await say(web, "in hours")
+    web.model.give("3 h")
+    await web.until(lambda: len(web.model.requests) == 3)
+    web.model.give("yes")
+    await web.quiet()
+    await say(web, "/mode")
+    await web.quiet()
+    records = StoredRecords(web.store, AGENT)
+    kept = await records.messages(web.channel, ADA, None)
+    assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes"] == shown(kept)
+    sent = {part.idem_key for part in web.channel.parts}
+    assert {one.message.idem_key for one in kept if isinstance(one.message, OutboundPart)} <= sent
+    assert [] == await records.messages(web.channel, BOB, None)
+
+
+async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
+    """Each is read by its id, by nobody else; one that is under way has no answer yet."""
+    await ask(web, "cats", "Noted: cats.")
+    await say(web, "/new")
+    await web.quiet()
+    await say(web, "dogs")
+    await web.asked()
+    await say(web, "birds", BOB)
+    records = StoredRecords(web.store, AGENT)
+    living, past = await records.conversations(ADA)
+    assert ("dogs", True, "cats", False) == (living.title, living.living, past.title, past.living)
+    assert ["dogs"] == shown(await records.messages(web.channel, ADA, None))
+    assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, past.id))
+    assert [] == await records.messages(web.channel, BOB, past.id)
+
+
+async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> None:
+    """Messages are kept for a month, conversations for a year."""
+    await ask(web, "cats", "Noted: cats.")
+    await web.store.write(lambda connection: connection.execute(sa.delete(inbox)))
+    assert ["cats", "Noted: cats."] == shown(await StoredRecords(web.store, AGENT).messages(web.channel, ADA, None))
