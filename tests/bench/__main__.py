@@ -65,7 +65,7 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "boot": lambda _asked: boot.run(),
     "console": lambda _asked: console.run(),
 }
-ASKED_FOR = ("acks-each", "profile", "console")
+ASKED_FOR = ("acks-each", "profile", "console", "growth", "scale")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
