@@ -12,12 +12,15 @@ time and a quarter of what its imports take (November 2026), and next to nothing
 
 
 def main() -> None:
-    """Run the command line; the exit status is 1 on a GatewayError, 2 on a wrong use."""
+    """Run the command line; the exit status is 1 on an error that an operator can mend, 2 on a wrong use."""
     gc.set_threshold(*COLLECTED_AFTER)
     try:
         root(prog_name="tenk")
     except GatewayError as error:
         _tell(error)
+        sys.exit(1)
+    except PermissionError as error:
+        sys.stderr.write(f"error: this user may not use {error.filename} ({error.strerror}); run as whose it is\n")
         sys.exit(1)
     except BaseExceptionGroup as group:
         ours, rest = group.split(GatewayError)

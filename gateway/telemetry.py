@@ -2,8 +2,10 @@
 
 import logging
 import sys
+import time
 from collections import deque
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 import structlog
@@ -182,6 +184,15 @@ def configure(
         cache_logger_on_first_use=True,
     )
     _route_libraries(shared, renderer, out)
+
+
+@contextmanager
+def log_end(event: str, **ids: object) -> Iterator[None]:
+    """Whatever is logged within names these; at its end stands a line with the seconds it took, unless it broke."""
+    begun_s = time.monotonic()
+    with structlog.contextvars.bound_contextvars(**ids):
+        yield
+        structlog.get_logger().info(event, duration_s=round(time.monotonic() - begun_s, 3))
 
 
 def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -5,8 +5,8 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TextIO, TypeVar
 
@@ -17,6 +17,9 @@ from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 
 Id = TypeVar("Id")  # int or str
+
+Buttons = Sequence[tuple[str, str]]
+"""What each says, and what it stands for."""
 
 PORTS = {"telegram": 8081, "discord": 8082, "slack": 8083}
 """Where each platform listens unless told otherwise."""
@@ -51,6 +54,8 @@ Simulated Slack on {base}
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "chat.postMessage", "applied": true}}]'
 End with Ctrl-C."""
 
+PRESSES = "A button is pressed by its words in brackets: [Yes]"
+
 _SAID = ("sendMessage", "createMessage", "followUp", "chat.postMessage", "response_url")
 _CHANGED = (
     "editMessageText", "editMessage", "editOriginal", "chat.update", "chat.appendStream", "chat.stopStream",
@@ -64,11 +69,14 @@ class Terminal(Generic[Id]):
     simulator: Served[Id]
     how: str  # printed first; {base} is where the simulator listens
     invitation: str  # printed when lines can be typed
-    chat: Id  # whose answers are printed
+    chats: Callable[[], Collection[Id]]  # whose answers are printed
     who: str  # what answers there: a bot, an app
     is_present: Callable[[], bool]  # whether it has called in, and can be spoken to
     say: Callable[[str], object]  # says a line
     text_of: Callable[[Arrived[Id]], str | None]  # what a call's message says
+    buttons_of: Callable[[Id, Id], Buttons]  # of a chat's message
+    press: Callable[[Id, Id, str], object]  # presses the button of a chat's message that stands for this
+    offered: "list[tuple[Id, Id, Buttons]]" = field(default_factory=list)  # the last message that has buttons
 
     async def serve(self, out: TextIO, lines: TextIO | None) -> None:
         """See `serve`."""
@@ -87,15 +95,27 @@ class Terminal(Generic[Id]):
         while line := await asyncio.to_thread(lines.readline):
             if not self.is_present():
                 print(f"(no {self.who} has called in yet; it was not sent)", file=out, flush=True)
+            elif line.strip().startswith("[") and self.offered:
+                self._press(line.strip(" []\n").casefold(), out)
             elif line.strip():
                 self.say(line.rstrip("\n"))
+
+    def _press(self, label: str, out: TextIO) -> None:
+        """Press the one of the last buttons whose words begin so."""
+        chat, message_id, buttons = self.offered[-1]
+        meant = [value for words, value in buttons if words.casefold().startswith(label)]
+        if len(meant) == 1:
+            self.press(chat, message_id, meant[0])
+        else:
+            print(f"(there are: {_in_brackets(buttons)})", file=out, flush=True)
 
     async def _show_answers(self, out: TextIO) -> None:
         """Print what the bot does in the typist's chat, as it happens."""
         seen = 0
 
         def news() -> list[Arrived[Id]]:
-            return self.simulator.history(self.chat, after=seen)
+            mine = self.chats()
+            return [call for call in self.simulator.history(after=seen) if call.chat_id in mine]
 
         while True:
             try:
@@ -110,11 +130,17 @@ class Terminal(Generic[Id]):
         """One call, as somebody at a terminal wants to read it."""
         if not call.applied or call.status not in (200, 204):
             return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"
-        if call.method in _SAID:
-            return f"  bot [{call.message_id}]: {self.text_of(call)}"
-        if call.method in _CHANGED:
-            return f"  bot changes [{call.message_id}]: {self.text_of(call)}"
-        return f"  ({call.method})"
+        if call.method not in (*_SAID, *_CHANGED) or call.chat_id is None or call.message_id is None:
+            return f"  ({call.method})"
+        line = f"  {'bot' if call.method in _SAID else 'bot changes'} [{call.message_id}]: {self.text_of(call)}"
+        buttons = self.buttons_of(call.chat_id, call.message_id)
+        if buttons:
+            self.offered[:] = [(call.chat_id, call.message_id, buttons)]
+        return f"{line}\n    {_in_brackets(buttons)}" if buttons else line
+
+
+def _in_brackets(buttons: Buttons) -> str:
+    return " ".join(f"[{words}]" for words, _ in buttons)
 
 
 async def serve(platform: str, *, port: int, out: TextIO | None = None, lines: TextIO | None = None) -> None:
@@ -130,24 +156,46 @@ async def serve(platform: str, *, port: int, out: TextIO | None = None, lines: T
 
 
 def _on_telegram(port: int) -> Terminal[int]:
-    return _with_person_1(TelegramSimulator(port=port, any_token=True), _TELEGRAM)
+    simulator = TelegramSimulator(port=port, any_token=True)
+
+    def buttons_of(chat: int, message_id: int) -> Buttons:
+        found = (shown for shown in simulator.messages_in(chat) if shown.message_id == message_id)
+        return [label for shown in found for label in shown.buttons]
+
+    return _with_person_1(simulator, _TELEGRAM, lambda: (1,), buttons_of)
 
 
 def _on_discord(port: int) -> Terminal[int]:
-    return _with_person_1(DiscordSimulator(port=port, any_token=True), _DISCORD)
+    simulator = DiscordSimulator(port=port, any_token=True)
+
+    def buttons_of(chat: int, message_id: int) -> Buttons:
+        found = (shown for shown in simulator.messages_in(chat, 1) if shown.message_id == message_id)
+        return [label for shown in found for label in shown.labels]
+
+    def chats() -> Collection[int]:  # and the conversation that the bot began
+        return {1, *(channel.id for channel in simulator.world.channels.values() if channel.person_id == 1)}
+
+    return _with_person_1(simulator, _DISCORD, chats, buttons_of)
 
 
-def _with_person_1(simulator: TelegramSimulator | DiscordSimulator, how: str) -> Terminal[int]:
+def _with_person_1(
+    simulator: TelegramSimulator | DiscordSimulator,
+    how: str,
+    chats: Callable[[], Collection[int]],
+    buttons_of: Callable[[int, int], Buttons],
+) -> Terminal[int]:
     """Where people and their private chats have one number."""
     return Terminal(
         simulator,
         how,
-        invitation="Type a line and person 1 says it.",
-        chat=1,
+        invitation=f"Type a line and person 1 says it. {PRESSES}",
+        chats=chats,
         who="bot",
         is_present=lambda: bool(simulator.world.bots),
         say=partial(simulator.say, 1),
         text_of=lambda call: call.text,
+        buttons_of=buttons_of,
+        press=partial(simulator.press, person=1),
     )
 
 
@@ -169,12 +217,14 @@ def _on_slack(port: int) -> Terminal[str]:
     return Terminal(
         simulator,
         _SLACK,
-        invitation="Type a line and person U1 says it; one that begins with / is a slash command.",
-        chat="D1",
+        invitation=f"Type a line and person U1 says it; one that begins with / is a slash command. {PRESSES}",
+        chats=lambda: ("D1",),
         who="app",
         is_present=lambda: simulator.world.app is not None,
         say=say,
         text_of=text_of,
+        buttons_of=lambda chat, ts: simulator.world.chat(chat).messages[ts].labels,
+        press=simulator.press,
     )
 
 

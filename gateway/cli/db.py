@@ -49,7 +49,7 @@ def upgrade(config_path: Path | None) -> None:
 @config_option
 def backup(destination: Path, config_path: Path | None) -> None:
     """Copy the database to the new file DESTINATION, whole and looked over, also while the gateway runs."""
-    settings, database = _sqlite(config_path, "pg_dump --format=custom --file=DESTINATION")
+    settings, database = _sqlite(config_path, "PGOPTIONS='-c tenk.tenant=*' pg_dump --enable-row-security")
     size = back_up(database, destination)
     click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
     click.echo(
@@ -63,7 +63,7 @@ def backup(destination: Path, config_path: Path | None) -> None:
 @config_option
 def restore(source: Path, config_path: Path | None) -> None:
     """Put the backup SOURCE in the place of a database that was moved away, while no gateway runs."""
-    settings, database = _sqlite(config_path, "pg_restore --clean --dbname=DATABASE SOURCE")
+    settings, database = _sqlite(config_path, "pg_restore --clean --if-exists --dbname=DATABASE SOURCE")
     with HomeLock(settings.home):
         put_back(source, database)
     click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")

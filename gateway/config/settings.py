@@ -317,10 +317,11 @@ def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, 
     Raises:
         SettingsError: the main file was named, is not there, and is not said to be new; or one cannot be read.
     """
-    if path is not None and not path.is_file() and not (is_new and not path.exists()):
-        raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
-    return read_file(main), read_file(main.with_name(SECRETS_NAME), private=True)
+    file = read_file(main)
+    if path is not None and not is_new and not path.exists():
+        raise SettingsError(f"{path}: there is no such file")
+    return file, read_file(main.with_name(SECRETS_NAME), private=True)
 
 
 def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]) -> Sources:

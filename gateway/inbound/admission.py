@@ -66,6 +66,7 @@ class CommitResult(ReceptionResult):
     moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
     noted: list[Address] = field(default_factory=list)  # chats that were written down
     duplicates: int = 0
+    refused: list[dict[str, object]] = field(default_factory=list)  # for the log: which rows, whose, why
 
 
 class Admission:
@@ -106,6 +107,7 @@ class Admission:
         if id_ is None:
             self.done.duplicates += 1
             return
+        self._note_refused(row, id_)
         self._note_reachable(plan.event)
         self._change_kept(plan.event)
         if row.user_id is not None:
@@ -121,6 +123,14 @@ class Admission:
             )
         elif row.outcome is Outcome.REFUSED:
             self._answer_refused(plan, id_)
+
+    def _note_refused(self, row: NewRow, id_: int) -> None:
+        """For the log; what groups say to each other is nobody's loss."""
+        event = row.event
+        whose = {"user_id": row.user_id} if row.user_id else {"sender": event.sender_key}
+        if row.outcome is Outcome.REFUSED and not is_talk(event):
+            account = f"{event.address.channel}:{event.address.account}"
+            self.done.refused.append({"inbox_id": id_, "account": account, **whose, "why": row.detail})
 
     def _answer_refused(self, plan: Plan, id_: int) -> None:
         """Say so where somebody waits to hear it; what a stranger takes back is kept no more."""

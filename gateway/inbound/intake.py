@@ -233,6 +233,8 @@ class Intake:
             series(INBOUND, row.event.address.channel, row.event.type).inc()
             self._bus.publish(row)
             log.debug("message_admitted", inbox_id=row.id, user_id=row.user_id, session=row.session_key)
+        for ids in done.refused:
+            log.info("message_refused", **ids)
         self._delivery.publish(done.replies)
         for lane in done.parked:
             self._delivery.park(lane)

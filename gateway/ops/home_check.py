@@ -187,7 +187,7 @@ def _migration(url: str, home: Path, now: Callable[[], datetime]) -> Callable[[]
     async def mend() -> str:
         file = file_of(url)
         if file is None:
-            raise GatewayError("a server's database is backed up by its own tools: pg_dump first, then tenk db upgrade")
+            raise GatewayError("a server's database is backed up by pg_dump first (.github/running/postgresql.md)")
         copy = home / f"before-{HEAD}-{now():%Y%m%dT%H%M%S}.db"
         with HomeLock(home):
             back_up(file, copy)

@@ -35,9 +35,14 @@ def check_home(home: Path, uid: int | None = None) -> None:
     Raises:
         LaxFile: what is wrong and what to run.
     """
-    if not home.is_dir():
+    try:
+        found = home.stat()
+    except (FileNotFoundError, NotADirectoryError):
         return
-    found = home.stat()
+    except OSError as error:
+        raise LaxFile(f"the home {home} cannot be looked at ({error.strerror}); run as whose it is") from error
+    if not stat.S_ISDIR(found.st_mode):
+        return
     _refuse_foreign(home, found, uid)
     if found.st_mode & WRITABLE_BY_OTHERS:
         mode = stat.S_IMODE(found.st_mode)

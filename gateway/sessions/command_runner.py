@@ -75,6 +75,7 @@ from gateway.store.journal import SessionState
 from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.supervision import care_of
+from gateway.telemetry import log_end
 
 log = structlog.get_logger()
 
@@ -202,12 +203,10 @@ class CommandRunner:
         return any(queue[:2] == (tenant, key) for queue in self._queues)
 
     async def _load(self, session: Session, queue: _CommandQueue, after_id: int, limit: int) -> list[_Queued]:
-        async def load(after_id: int, limit: int) -> list[InboxRow]:
-            return await read_waiting(self._store, after_id, limit, session.key)
-
         def is_wanted(row: InboxRow) -> bool:
             return session.takes_command(row) and self._queue_of(session, row) == queue
 
+        load = partial(read_waiting, self._store, session_key=session.key)
         return [_Queued(row, session) for row in await load_filtered(load, is_wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
@@ -218,17 +217,18 @@ class CommandRunner:
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
         where = self._queue_of(queued.session, queued.row)
-        queue = self._queues.get(where)
-        if queue is not None and not queue.head:
+        if (queue := self._queues.get(where)) is not None and not queue.head:
             del self._queues[where]
 
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run it, unless the process died of it again and again."""
         await self._channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
         command = self._parse(row)[0]
-        async with self._trials.command(row, urgent=command is not None and command.urgent) as admitted:
-            run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
-            await run(session, row)
+        name, is_urgent = (row.event.type, False) if command is None else (command.name, command.urgent)
+        with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
+            async with self._trials.command(row, urgent=is_urgent) as admitted:
+                run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
+                await run(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         person = self._people.principal(row.user_id)

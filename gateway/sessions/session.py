@@ -332,5 +332,7 @@ class Session:
         parts = to_parts(channel, said)
         refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
         await self._store.write(refuse, then=self._deps.turns.delivery.publish)
+        ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
+        log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:
             self._reactions.show(row, Sign.REFUSED)

@@ -260,6 +260,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.adapter:ReactionMemory.put": "loops over the four signs there are",
     "channels.api.adapter:ApiChannel.follow": "loops over who reads along, and hands the text on",
     "channels.web.page_files:PageFiles._in_words": "our own page and its own texts, once a language",
+    "channels.simulators.serve": "what somebody types to a simulated platform at a terminal of their own",
     "channels.simulators.shared.": "the simulated platforms run beside tests and the demo, not in a gateway",
     "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",

@@ -90,7 +90,7 @@ async def test_two_users_are_one_and_two_again_alike(store: Store) -> None:
     assert isinstance(await store.write(connect), Linked)
     assert {(stays.user_id, "guitar"): 60, (stays.user_id, "piano"): 30} == await store.read(practised)
     await store.write(partial(log_practice, user_id=stays.user_id, skill="piano", length=5))
-    undo = partial(linking.undo, link_id=made.id, user_id=stays.user_id, now=NOON, move=part_practice)
+    undo = partial(linking.undo, link_id=made.id, by=stays.user_id, now=NOON, move=part_practice)
     assert isinstance(await store.write(undo), Linked)
     assert before | {(stays.user_id, "piano"): 5} == await store.read(practised)
     assert both == await store.read(people.everybody)

@@ -98,9 +98,14 @@ async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
             here.model.script(LOGGED, Reply("Noted.", usage=(150, 20)))
             here.sim.say(1, "30 minutes of guitar")
             await here.told(1, "Noted.")
+            here.sim.say(1, "/help me, canary")
+            await here.told(1, "/help")
             await here.settled()
             (turn,) = await here.rows("SELECT id, session_id, user_id FROM turns")
     begun, ended = (line for line in logs if str(line["event"]).startswith("turn_"))
+    (command,) = (line for line in logs if line["event"] == "command_ended")
+    assert ("help", "info", turn["user_id"]) == tuple(command[key] for key in ("command", "log_level", "user_id"))
+    assert ("canary" in str(command), command["inbox_id"] > 0) == (False, True)
     for line in (begun, ended):
         assert (turn["id"], turn["session_id"], turn["user_id"]) == (
             line["turn_id"],

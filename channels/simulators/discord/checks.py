@@ -45,6 +45,11 @@ class Refusal(Refused):
         return body
 
 
+def objects_in(value: object) -> list[JsonObject]:
+    """The objects of a list; none of anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def invalid(where: str, code: str, words: str) -> Refusal:
     """50035 about one field; `where` is its path with dots."""
     tree: JsonObject = {"_errors": [{"code": code, "message": words}]}

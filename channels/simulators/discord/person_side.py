@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
-from channels.simulators.discord.checks import JsonObject
+from channels.simulators.discord.checks import objects_in
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.discord.state import ShownMessage
 from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
@@ -92,7 +92,7 @@ class DiscordPersonSide(PersonSide):
     def has_command(self, name: str, text: str) -> bool:
         """See `PersonSide`: one that takes these words, as its option `text` or as none at all."""
         options = next((command.get("options") for command in self.bot.commands if command["name"] == name), None)
-        return not text if not options else any(option.get("name") == "text" for option in _objects(options))
+        return not text if not options else any(option.get("name") == "text" for option in objects_in(options))
 
     def press(self, chat: str, message_id: str, value: str, *, person: int | None = None) -> None:
         """See `PersonSide`."""
@@ -125,12 +125,11 @@ class DiscordPersonSide(PersonSide):
         return None if message is None else self._as_seen(message)
 
     def _as_seen(self, message: ShownMessage) -> SeenMessage:
-        keys = [key for row in message.components for key in _objects(row.get("components"))]
         return SeenMessage(
             str(message.message_id), str(message.chat_id), message.by_bot, message.text, message.at_s,
             reaction=next(iter(message.reactions.get(self.bot.id, ())), ""),
             files=tuple([SeenFile(file.name, file.content) for file in message.files]),
-            buttons=tuple([(str(key.get("label")), str(key.get("custom_id"))) for key in keys]), pings=message.pings,
+            buttons=tuple(message.labels), pings=message.pings,
             private=message.only_for is not None, key=message.nonce or "",
         )  # fmt: skip
 
@@ -138,7 +137,3 @@ class DiscordPersonSide(PersonSide):
         """See `PersonSide`."""
         channel = self.simulator.world.channels.get(int(chat))
         return 0 if channel is None else len(channel.typing)
-
-
-def _objects(value: object) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

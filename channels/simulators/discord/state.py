@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from channels.simulators.discord.checks import JsonObject, Refusal
+from channels.simulators.discord.checks import JsonObject, Refusal, objects_in
 from channels.simulators.discord.sessions import Sessions
 from channels.simulators.shared.bots import BotWorld
 from channels.simulators.shared.history import Edit
@@ -81,6 +81,12 @@ class ShownMessage:
     only_for: int | None = None  # the person who alone sees it; None: everybody in the channel
     forwarded: str | None = None  # the text of a forwarded message
     deleted: bool = False
+
+    @property
+    def labels(self) -> list[tuple[str, str]]:
+        """The buttons under it: what each says, and its custom id."""
+        keys = [key for row in self.components for key in objects_in(row.get("components"))]
+        return [(str(key.get("label")), str(key.get("custom_id"))) for key in keys]
 
     @property
     def loading(self) -> bool:

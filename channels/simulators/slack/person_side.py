@@ -115,8 +115,8 @@ class SlackPersonSide(PersonSide):
             message.ts, message.chat, message.by_bot, message.text, message.at_s,
             reaction=next((f":{name}:" for name, who in message.reactions.items() if who), ""), thread=message.thread,
             streaming=message.streaming, files=tuple([self._file(str(file["id"])) for file in message.files]),
-            buttons=tuple([(_words(button.get("text")), str(button.get("value"))) for button in message.buttons]),
-            pings=message.pings, private=message.ephemeral_for is not None, key=message.key or "",
+            buttons=tuple(message.labels), pings=message.pings, private=message.ephemeral_for is not None,
+            key=message.key or "",
         )  # fmt: skip
 
     def _file(self, file_id: str) -> SeenFile:
@@ -131,8 +131,3 @@ class SlackPersonSide(PersonSide):
 
 def _user(person: int | None) -> str | None:
     return None if person is None else f"U{person}"
-
-
-def _words(label: object) -> str:
-    """What a text object of Block Kit says."""
-    return str(label.get("text")) if isinstance(label, dict) else str(label)

@@ -55,6 +55,12 @@ class ShownMessage:
         return self.ts
 
     @property
+    def labels(self) -> list[tuple[str, str]]:
+        """The buttons under it: what each says, as a text object of Block Kit or plainly, and its value."""
+        texts = [(button.get("text"), button.get("value")) for button in self.buttons]
+        return [(str(text.get("text") if isinstance(text, dict) else text), str(value)) for text, value in texts]
+
+    @property
     def streaming(self) -> bool:
         """Whether it can be appended to, and nothing else may change it."""
         return self.streamed and time.monotonic() < self.stream_ends_s

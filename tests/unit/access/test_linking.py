@@ -187,17 +187,19 @@ class LinkedPeople(RuleBasedStateMachine):
     @rule(sender=ANYBODY, data=st.data(), own=st.booleans())
     @precondition(lambda self: self.moved)
     def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
-        """A link of their own; what each had goes back, what was done since stays."""
+        """A link of their own, or of who stands below them; what each had goes back, what was done since stays."""
         link_id = data.draw(st.sampled_from(sorted(self.moved)))
         before = links.get(self.connection, link_id)
         assert before is not None
         person = self._person(before.sender if own else sender)
         if person.role == Role.BLOCKED:
             return
+        stays = people.person_of(self.connection, before.user_id)
         done = linking.undo(self.connection, link_id, person.user_id, self.now, part_practice)
         if isinstance(done, LinkWhy):
             return
-        assert before.user_id == person.user_id
+        assert stays is not None
+        assert before.user_id == person.user_id or rank_of(person.role) > max(rank_of(stays.role), rank_of(Role.MEMBER))
         assert rank_of(done.joins.role) <= rank_of(before.other_role or "")
         for session in self.moved.pop(link_id):
             if session.user_id == before.user_id:

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 from dataclasses import replace
 
 import aiohttp
@@ -83,27 +84,39 @@ async def test_history_can_be_waited_for():
 
 
 async def test_text_mode_says_lines_and_prints_answers():
-    """A terminal is person 1: what they type arrives, what the bot does is printed."""
-    out, lines = io.StringIO(), io.StringIO("too early\n")
-    async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(serve("telegram", port=0, out=out, lines=lines))
-        while "not sent" not in out.getvalue():
-            await asyncio.sleep(0)
-        base = out.getvalue().split("Simulated Telegram on ")[1].split()[0]
-        async with aiohttp.ClientSession(base) as http:
-            await _ask(http, "POST", "/sim/bots", {"token": TOKEN})
-            await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "hello"})
-            for method, body in (
-                ("sendMessage", {"chat_id": 1, "text": "hi there"}),
-                ("editMessageText", {"chat_id": 1, "message_id": 2, "text": "hi you"}),
-                ("sendMessage", {"chat_id": 1, "text": " "}),
-            ):
-                async with http.post(f"/bot{TOKEN}/{method}", json=body):
-                    pass
-        while "is empty" not in out.getvalue():
-            await asyncio.sleep(0)
-        serving.cancel()
+    """A terminal is person 1: what they type arrives, buttons too, and what the bot does is printed."""
+    out, (read, typed) = io.StringIO(), os.pipe()
+    keys = [{"text": "Yes, do", "callback_data": "1"}, {"text": "No", "callback_data": "2"}]
+    with os.fdopen(read) as lines, os.fdopen(typed, "w", buffering=1) as keyboard:
+        keyboard.write("too early\n")
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(serve("telegram", port=0, out=out, lines=lines))
+            while "not sent" not in out.getvalue():
+                await asyncio.sleep(0)
+            base = out.getvalue().split("Simulated Telegram on ")[1].split()[0]
+            async with aiohttp.ClientSession(base) as http:
+                await _ask(http, "POST", "/sim/bots", {"token": TOKEN})
+                await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "hello"})
+                for method, body in (
+                    ("sendMessage", {"chat_id": 1, "text": "hi there"}),
+                    ("editMessageText", {"chat_id": 1, "message_id": 2, "text": "hi you"}),
+                    ("sendMessage", {"chat_id": 1, "text": " "}),
+                    ("sendMessage", {"chat_id": 1, "text": "sure?", "reply_markup": {"inline_keyboard": [keys]}}),
+                ):
+                    await http.post(f"/bot{TOKEN}/{method}", json=body)
+                while "[Yes, do] [No]" not in out.getvalue():
+                    await asyncio.sleep(0)
+                keyboard.write("[maybe]\n[yes]\n")
+                polled = {"result": [{"update_id": 0}]}
+                while "callback_query" not in polled["result"][-1]:
+                    after = {"timeout": 15, "offset": polled["result"][-1]["update_id"] + 1}
+                    async with http.post(f"/bot{TOKEN}/getUpdates", json=after) as answered:
+                        polled = await answered.json()
+            keyboard.close()
+            serving.cancel()
     assert "bot [2]: hi there\n  bot changes [2]: hi you\n  ! sendMessage answered 400" in out.getvalue()
+    assert "(there are: [Yes, do] [No])" in out.getvalue()
+    assert "1" == polled["result"][-1]["callback_query"]["data"]
 
 
 async def test_rate_limits_answer_429_when_they_are_on():

@@ -225,3 +225,15 @@ async def test_what_was_said_before_its_sender_was_forgotten_is_not_taken_in_aga
     later = AccessSnapshot()
     later.begin(b"the key of another home", [forgotten])
     assert not later.is_forgotten(before)
+
+
+async def test_who_is_not_answered_has_a_line_in_the_log(door: Door) -> None:
+    """By row, account, sender and reason, and no word of what was said; a redelivery has none."""
+    with capture_logs() as logs:
+        said = await door.say("the canary sings")
+        await door.receive(said)
+    (line,) = [line for line in logs if line["event"] == "message_refused"]
+    assert ("info", "sim:main", "sim:7", "pairing") == tuple(
+        line[key] for key in ("log_level", "account", "sender", "why")
+    )
+    assert "canary" not in str(logs)
