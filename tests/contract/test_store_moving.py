@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -240,7 +240,10 @@ async def test_on_postgres_a_server_that_somebody_writes_to_is_not_left(to_serve
     with pytest.raises(GatewayError, match="a gateway still uses"):
         await to_server.carry(to_server.other, to_server.home)
     await store.write(
-        lambda c: c.execute(turns.shards.update().values(owner="w1", until=NOW + timedelta(seconds=9))) and None
+        lambda c: (
+            c.execute(turns.shards.update().values(owner="w1", until=datetime(2126, 1, 1, 0, 0, 9, tzinfo=UTC)))
+            and None
+        )
     )
     await store.aclose()
     with pytest.raises(GatewayError, match="until 00:00:09 UTC"):
