@@ -32,6 +32,7 @@ from tests.fakes.postgres import PostgresServer
 from tests.fakes.settled_rows import fill
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
+FAR = datetime(2126, 1, 1, 0, 0, 9, tzinfo=UTC)
 ODD = "ñ 💪 \x00 \\ ' \u2028"
 AS_POSTGRES_HAS_IT = ODD.replace("\x00", "\ufffd")
 
