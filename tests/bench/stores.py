@@ -81,10 +81,8 @@ async def run(loads: Loads) -> dict[str, object]:
             _print(f"PostgreSQL, {processes} process{'es' * (processes > 1)}", found, local)
             wal, commits, kept = [(new - old) / messages for new, old in zip(after, before, strict=True)]
             server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
-            print(
-                f"    the server {server_ms:.2f} ms of CPU a message, {wal / 1024:.1f} kB of log, {commits:.2f} commits, "
-            )
-            print(f"    {kept / 1024:.1f} kB more kept")
+            print(f"    a message: {server_ms:.2f} ms of the server's CPU, {commits:.2f} commits,")
+            print(f"    {wal / 1024:.1f} kB of log, {kept / 1024:.1f} kB more kept")
             figures = {"server_cpu_ms": server_ms, "wal_bytes": wal, "commits": commits, "kept_bytes": kept}
             results[f"postgresql-{processes}"] = {**found.rounded(), **figures}
     print(f"  goal on PostgreSQL: {GOAL_PER_S} messages/s; RSS is that of the first process")
