@@ -24,9 +24,10 @@ from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
+from gateway.cli.stored_status import silent_text
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
+from gateway.errors import AlreadyRunning, GatewayError
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.eraser import Eraser
@@ -38,7 +39,7 @@ from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
 from gateway.safety.redaction import escape_controls
-from gateway.store import outbox, pairing
+from gateway.store import outbox
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
@@ -161,52 +162,12 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
         try:
             held.enter_context(HomeLock(settings.home))
         except AlreadyRunning as running:
-            raise AlreadyRunning(_it_is_silent(running)) from None
+            raise AlreadyRunning(silent_text(running)) from None
         store = await Store.open(settings.database_url)
         try:
             yield store
         finally:
             await store.aclose()
-
-
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
-    return settings.home, running, answer
-
-
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
-    try:
-        answer = await control_client.call(settings.control_path, "status", {})
-    except control_client.NobodyAnswers:
-        return False, await _stored_status(settings)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
-
-
-async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
-    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
-    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
-        return {}
-    silent: dict[str, JsonValue] = {}
-    try:
-        with HomeLock(settings.home):
-            pass
-    except AlreadyRunning as running:
-        silent = {"needs_you": {"gateway": _it_is_silent(running)}}
-    try:
-        async with reading(settings.database_url) as store:
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
-    except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
-
-
-def _it_is_silent(running: AlreadyRunning) -> str:
-    return f"{running}; it does not answer: it starts, stops or hangs, or another command is at work"
 
 
 async def upgrade_store(settings: Settings) -> None:
