@@ -20,7 +20,8 @@ def main() -> None:
     """Run the command line; the exit status is 1 on an error that an operator can mend, 2 on a wrong use."""
     gc.set_threshold(*COLLECTED_AFTER)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no "…" shows a question mark
+        with suppress(OSError):  # of a stream that is no plain one
+            sys.stdout.reconfigure(errors="replace")  # a terminal that knows no "…" shows a question mark
     try:
         root(prog_name="tenk")
     except (GatewayError, OSError) as error:
