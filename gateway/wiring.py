@@ -4,12 +4,13 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from agent.hooks.chain import HookChain
+from agent.language import DEFAULT
 from agent.loop import Agent, run_turn
 from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
@@ -20,10 +21,13 @@ from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
+from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
+from gateway.cluster.ownership import Ownership
+from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
-from gateway.commands.conversations import conversation_commands
+from gateway.commands.conversations import conversation_commands, conversation_decisions
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
@@ -38,7 +42,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.hook_loading import load_hooks
-from gateway.inbound.bus import Bus
+from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
@@ -47,7 +51,7 @@ from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
-from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.mailbox import read_rows, read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
@@ -57,9 +61,9 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, talk
+from gateway.store import approvals, earlier, leases, people, talk
 from gateway.store.approvals import Approval
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
 
@@ -79,8 +83,8 @@ class RuntimeDeps:
     people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""
-    epoch: int
-    """Of the sessions' fences, as this process took them."""
+    ownership: Ownership
+    """Which sessions and accounts are this process's."""
     clock: Clock
     """By which everything waits, expires and has an age."""
     dates: Clock
@@ -152,7 +156,7 @@ def command_table(
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts, desk = product.catalogue, desk or OperatorDesk()
     every = (
-        *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
+        *session_commands(texts), *conversation_commands(store, texts, desk.seals), permissions_command(store, texts),
         usage_command(store, texts, left),
         connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps, desk.unlink),
@@ -166,12 +170,14 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
-    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
+    delivery = Delivery(
+        store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault, deps.ownership
+    )
     scrubber = Scrubber(settings.secret_values())
     sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
     urgent: dict[str, Callable[[InboxRow], bool]] = {deps.tenant: kinds.is_urgent}
     is_urgent = lambda row: urgent.get(row.tenant, kinds.is_urgent)(row)  # noqa: E731  shorter than its def
-    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), is_urgent)
+    bus = _bus(deps, is_urgent)
     commands = _commands(deps, table, sessions, bus)
     router = Router(bus, sessions, commands, deps.tasks, store)
     reconfigure: dict[str, Reconfigure] = {deps.tenant: partial(_reconfigure, deps, sessions, scrubber)}
@@ -181,13 +187,37 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
 
 def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus: Bus) -> CommandRunner:
     texts, turns = deps.product.catalogue, sessions.turns
-    decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(turns.delivery, bus)}
+    decisions = {
+        **reply_decisions(texts), **consent_decisions(texts), **conversation_decisions(turns.store, texts),
+        **deps.decisions(turns.delivery, bus),
+    }  # fmt: skip
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
         sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
         approval_of_another(partial(_approval, turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
+
+
+def _bus(deps: RuntimeDeps, is_urgent: Callable[[InboxRow], bool]) -> Bus:
+    size = deps.settings.sessions.bus_size
+    if not deps.ownership.is_shared:
+        return Bus(size, partial(_load_waiting, deps), is_urgent)
+
+    async def load(shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
+        query = partial(leases.waiting_in, owned=shards, known=known, limit=limit)
+        rows = await read_rows(deps.store, query)
+        for user_id in {row.user_id for row in rows if deps.people.principal(row.user_id) is None}:
+            # let in a moment ago by another process
+            person = await deps.store.read(partial(people.person_of, user_id=user_id), lasting=True)
+            if person is not None:
+                deps.people.put(person)
+        return [row for row in rows if deps.channels.is_configured(row.event.address)]
+
+    async def still_waiting(ids: Collection[int]) -> set[int]:
+        return await deps.store.read(partial(leases.still_waiting, ids=ids), lasting=True)
+
+    return SharedBus(size, load, still_waiting, is_urgent, partial(deps.ownership.tell, IN))
 
 
 def _reconfigure(
@@ -264,7 +294,7 @@ def _session_deps(
         is_marked=kinds.is_marked,
         signs=signs,
         trials=trials,
-        epoch=deps.epoch,
+        ownership=deps.ownership,
     )
     return shared
 
@@ -328,3 +358,16 @@ async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[In
         return await read_waiting(deps.store, after_id, limit)
 
     return await load_filtered(load, lambda row: deps.channels.is_configured(row.event.address), after_id, limit)
+
+
+ON_SLACK = frozenset({"btw", "link", "mode", "new", "retry", "sessions", "stop"})
+"""Of the commands that every agent has the ones worth a name of their own among a workspace's apps."""
+
+
+def describe_slack_app(product: AgentProduct) -> AppDescription:
+    """What people on Slack see of an agent: the command that talks first, its own, and those of every agent's."""
+    store = Store(engine_for("sqlite:///never-opened.db"))  # never opened: commands are listed, not run
+    own = {command.name for command in product.commands(store)}
+    menu = command_table(product, store).menus()[DEFAULT]
+    shown = [spec for spec in menu if spec.talks or spec.name in own or spec.name in ON_SLACK]
+    return AppDescription(product.title, product.catalogue.text(DEFAULT, product.description), shown)

@@ -3,7 +3,7 @@
 Slack's format: docs.slack.dev/reference/app-manifest. The limits are its own, as of 2026-11.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -24,7 +24,13 @@ EVENTS = (
 )  # fmt: skip
 
 
-SLACKS_OWN = frozenset(("help", "invite", "leave", "me", "remind", "search", "status", "topic", "who"))
+SLACKS_OWN = frozenset(
+    (
+        "active", "apps", "archive", "away", "call", "close", "collapse", "dm", "dnd", "expand", "feed", "feedback",
+        "help", "huddle", "invite", "join", "kick", "leave", "me", "msg", "mute", "open", "part", "prefs", "remind",
+        "remove", "rename", "search", "shortcuts", "shrug", "star", "status", "topic", "who",
+    )
+)  # fmt: skip
 """Slash commands that Slack keeps for itself: an app reaches none of those; they are typed behind the talking one."""
 
 
@@ -65,6 +71,13 @@ def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[
             "token_rotation_enabled": False,
         },
     }
+
+
+def declared_commands(manifest: Mapping[str, JsonValue]) -> list[str]:
+    """The slash commands of a manifest, "/log"; none where it is no manifest."""
+    features = manifest.get("features")
+    listed = features.get("slash_commands") if isinstance(features, dict) else None
+    return [str(slash["command"]) for slash in listed if isinstance(slash, dict)] if isinstance(listed, list) else []
 
 
 def _reachable(app: AppDescription) -> Sequence[CommandSpec]:

@@ -27,7 +27,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
     home, running = home_of(config_path, os.environ), True
     answer = None if home is None else _answer_of(home)
     if answer is None:
-        from gateway.cli.stored_status import closer_status  # noqa: PLC0415  settings and store take long to load
+        from gateway.cli.client import closer_status  # noqa: PLC0415  settings and store take most of a second to load
 
         home, running, answer = closer_status(config_path)
     if as_json:

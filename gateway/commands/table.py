@@ -54,6 +54,17 @@ class CommandTable:
         name = match[1].lower()
         return self._commands.get(name), name, (match[2] or "").strip()
 
+    def calls(self, words: str) -> bool:
+        """Whether words without a slash are a command's and no sentence: its name alone, or with what it lets choose,
+        or what is no word ("sessions 2", "mode collect").
+        """
+        name, *rest = words.split()
+        command = self._commands.get(name.lower())
+        if command is None or (command.turn is not None and rest):
+            return False
+        choices = {choice for option in command.options for choice in option.choices}
+        return all(word.lower() in choices or not word.isalpha() for word in rest)
+
     @property
     def names(self) -> frozenset[str]:
         """Of every command that somebody can type."""

@@ -4,6 +4,7 @@ Whatever is started here is ended here, however the story ends.
 """
 
 import asyncio
+import json
 import os
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.slack.manifest import declared_commands
 from gateway.demo.caretaker import Caretaker
 
 DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
@@ -51,6 +53,13 @@ allow_groups = ["discord:{discord_room}"]
 """
 
 
+MANIFESTS = (
+    Path(__file__).parents[2] / "config" / "slack-manifest.json",
+    Path(sys.prefix) / "share" / "tenk-gateway" / "slack-manifest.json",
+)
+"""Where the Slack app's lies: in the repository, or where it was installed."""
+
+
 class StoryBroken(Exception):
     """A step did not come to the end it should; the message says plainly what was expected."""
 
@@ -61,7 +70,8 @@ class Stage:
     def __init__(self, config: str = CONFIG) -> None:
         """Nothing exists yet; `config` is the gateway's, its fields filled in as those of `CONFIG` are."""
         self._template = config
-        self.telegram, self.slack, self.discord = TelegramPersonSide(), SlackPersonSide(), DiscordPersonSide()
+        self.telegram, self.discord = TelegramPersonSide(), DiscordPersonSide()
+        self.slack = SlackPersonSide(commands=_declared_on_slack())
         self.platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
         self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
@@ -225,6 +235,12 @@ class Stage:
         if self._gateway is None or not self.is_running:
             raise StoryBroken("the gateway is not running")
         return self._gateway
+
+
+def _declared_on_slack() -> list[str] | None:
+    """The slash commands of the manifest that is shipped; None where it is not there: then any is taken."""
+    file = next((path for path in MANIFESTS if path.exists()), None)
+    return None if file is None else declared_commands(json.loads(file.read_text(encoding="utf-8")))
 
 
 async def _time_until_read(platform: PersonSide, arrivals: int, begun_s: float) -> float:

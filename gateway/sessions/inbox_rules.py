@@ -36,6 +36,8 @@ KindOfWords = Callable[[str], str | None]
 """From what somebody says to the kind of turn it starts; None: a chat's."""
 
 HELP = "/help"
+PRESSED = "reply:"
+"""Begins the ids of what was said by pressing a suggested reply."""
 _NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
 
 JOIN_WITHIN = timedelta(seconds=1.5)
@@ -61,7 +63,7 @@ class RowClassifier:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
         if isinstance(row.event, ButtonPressed | MessageDeleted | SystemEvent):
             return None
-        said = _deciding_words(row, self._table.talk)
+        said = _deciding_words(row, self._table)
         if not said.startswith("/"):
             return self._kind_of_words(said) or CHAT
         command = self._command(said)
@@ -69,7 +71,7 @@ class RowClassifier:
 
     def is_urgent(self, row: InboxRow) -> bool:
         """Whether it passes the backlog by."""
-        said = _deciding_words(row, self._table.talk)
+        said = _deciding_words(row, self._table)
         command = self._command(said) if said.startswith("/") else None
         return command is not None and command.urgent
 
@@ -92,6 +94,16 @@ def words_of(event: InboundEvent, talk: str) -> str:
     return strip_mark(said) or said
 
 
+def command_words(event: InboundEvent, table: CommandTable) -> str:
+    """As `words_of`; but what is typed behind /`talk` as a command would be is one, for platforms that keep a name for
+    themselves or know it not ("/coach stop").
+    """
+    said = words_of(event, table.talk)
+    behind = "" if said.startswith("/") else _behind(_read_typed(event), table.talk) or ""
+    pressed = event.event_id.startswith(PRESSED)  # an answer suggested these words: they are none of a person's
+    return f"/{behind}" if behind and not pressed and table.calls(behind) else said
+
+
 def to_typed(event: InboundEvent) -> InboundEvent:
     """An edit as if it had been typed so at once: for what nobody has read yet."""
     return replace(event, edited=False) if isinstance(event, InboundMessage) else event
@@ -103,26 +115,32 @@ def is_marked(event: InboundEvent, talk: str) -> bool:
 
 
 def _as_typed(event: InboundEvent, talk: str) -> str:
-    match event:
-        case InboundMessage(forwarded=True):
-            return ""
-        case InboundMessage(text=text):
-            said = text
-        case CommandInvoked(name=name, arguments=arguments):
-            said = f"/{name} {arguments}".rstrip()
-        case _:
-            return ""
-    named = _NAMED.match(said.strip())
-    if named is None or named[1].lower() != talk:
+    said = _read_typed(event)
+    behind = _behind(said, talk)
+    if behind is None:
         return said
-    words = (named[2] or "").strip()
-    return HELP if words.lower() in {"", "help"} else words
+    return HELP if behind.lower() in {"", "help"} else behind
 
 
-def _deciding_words(row: InboxRow, talk: str) -> str:
+def _read_typed(event: InboundEvent) -> str:
+    match event:
+        case InboundMessage(forwarded=False, text=text):
+            return text
+        case CommandInvoked(name=name, arguments=arguments):
+            return f"/{name} {arguments}".rstrip()
+    return ""
+
+
+def _behind(said: str, talk: str) -> str | None:
+    """What stands behind /`talk`; None where it is not said so."""
+    named = _NAMED.match(said.strip())
+    return (named[2] or "").strip() if named is not None and named[1].lower() == talk else None
+
+
+def _deciding_words(row: InboxRow, table: CommandTable) -> str:
     """The words that decide; an edit is never a command."""
     event = row.event
-    return "" if isinstance(event, InboundMessage) and event.edited else words_of(event, talk)
+    return "" if isinstance(event, InboundMessage) and event.edited else command_words(event, table)
 
 
 # ------------------------------------------------------------ what is said to it

@@ -23,6 +23,7 @@ from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEven
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
 from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested
 from gateway.commands.decisions import SAY, VOID, Decision
+from gateway.sessions.inbox_rules import PRESSED
 from gateway.store import approvals, inbox, journal, reply_routes
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow
@@ -123,7 +124,7 @@ def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk:
     replies = suggested_replies(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
     if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
         return None
-    event = _to_event(row.event, replies[reply.index].words, f"reply:{reply.turn_id}", talk)
+    event = _to_event(row.event, replies[reply.index].words, f"{PRESSED}{reply.turn_id}", talk)
     id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key), row.admitted_at)
     if id_ is None:
         return None

@@ -72,6 +72,7 @@ def completions(given: str) -> None:
 def commands(text: str) -> None:
     """A command, one we have not, and a zone."""
     TABLE.parse(text)
+    TABLE.calls(f"mode {text}")
     TABLE.parse(f"/{text}")
     TABLE.unknown(text[:32], ANA)
     find_zone(text)
@@ -115,6 +116,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.telemetry:Cleaner": Entry(logged),
     "gateway.sessions.inbox_rules:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
+    "gateway.commands.table:CommandTable.calls": Entry(commands),
     "gateway.http.api.openai_format": Entry(completions),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
@@ -179,6 +181,7 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
     "gateway.commands.conversations": "two parts of one reply, and ten short titles",
+    "gateway.commands.session:cleared_text": "five texts of sixty letters, cut before they are joined",
     "gateway.sessions.aside": "builds a message like any other; loops over our own tools and events",
     "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
@@ -188,7 +191,7 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
-    "gateway.sessions.command_runner": "loops over the commands of a session, by their ids",
+    "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",

@@ -6,6 +6,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from channels.slack.identity import NEEDED, WANTED
+from channels.slack.manifest import MAX_COMMANDS, SLACKS_OWN
 from gateway.cli.slack_manifest import command
 from tests.house.tree import ROOT
 
@@ -42,10 +43,11 @@ def test_the_app_hears_what_the_channel_understands() -> None:
 
 
 def test_the_slash_commands_are_ours() -> None:
-    """The four that Slack users are promised, and the one that stops an answer; no built-in of Slack's."""
+    """The four that Slack users are promised, and those that go on with an answer or end it; no built-in of Slack's."""
     offered = {command["command"].removeprefix("/") for command in MANIFEST["features"]["slash_commands"]}
-    assert {"coach", "plan", "log", "stats", "stop"} <= offered
-    assert set() == offered & {"help", "invite", "leave", "me", "remind", "search", "status", "topic", "who"}
+    assert {"coach", "plan", "log", "stats", "stop", "new", "retry", "btw", "mode", "sessions", "link"} <= offered
+    assert set() == offered & SLACKS_OWN
+    assert len(offered) <= MAX_COMMANDS
 
 
 def test_the_file_that_people_paste_is_what_the_command_prints() -> None:

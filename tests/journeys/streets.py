@@ -1,6 +1,7 @@
 """People on each platform as one small interface: they write, read, and press whatever they like."""
 
 import asyncio
+import json
 import secrets
 import socket
 from abc import ABC, abstractmethod
@@ -11,8 +12,11 @@ from pathlib import Path
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
+from channels.slack.manifest import declared_commands
 from tests.fakes.views import FakePage
 from tests.journeys.house import House, house
+
+MANIFEST = Path(__file__).parents[2] / "config" / "slack-manifest.json"
 
 Seen = tuple[str, str, dict[str, str]]
 """A message of the bot's as somebody sees it: its id, its text, and the data of its buttons by their labels."""
@@ -142,7 +146,7 @@ class SlackStreet(PlatformStreet):
     name = "slack"
 
     def __init__(self) -> None:
-        self.side = SlackPersonSide()
+        self.side = SlackPersonSide(commands=declared_commands(json.loads(MANIFEST.read_text())))
 
     def sender(self, person: int) -> str:
         return f"slack:{self.side.app.team}:U{person}"

@@ -45,7 +45,7 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
         manifest["features"]["bot_user"]["display_name"], manifest["display_information"]["description"]
     )  # fmt: skip
     offered = [command["command"] for command in manifest["features"]["slash_commands"]]
-    assert ["/pantry", "/stop", "/link"] == [offered[0], *offered[-2:]] and "oach" not in done.stdout
+    assert ["/pantry", "/sessions", "/link"] == [offered[0], *offered[-2:]] and "oach" not in done.stdout
 
 
 @pytest.mark.timeout(90)

@@ -1,6 +1,6 @@
 """The person's side of the simulated Slack, in the words that all platforms share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pydantic import JsonValue
 
@@ -16,10 +16,10 @@ class SlackPersonSide(PersonSide):
     title = "Slack"
     types_in_threads = True  # Slack shows a status nowhere else
 
-    def __init__(self, simulator: SlackSimulator | None = None) -> None:
-        """An app is made known; None is a simulator as it comes."""
+    def __init__(self, simulator: SlackSimulator | None = None, commands: Iterable[str] | None = None) -> None:
+        """An app with these slash commands is made known; None is a simulator as it comes, and any command."""
         self.simulator = simulator or SlackSimulator()
-        self.app = self.simulator.add_app()
+        self.app = self.simulator.add_app(commands=commands)
         super().__init__(self.simulator)
 
     def environment(self) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ D1 is the direct message of the bot with U1, C1 a channel with the bot in it.
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from channels.simulators.shared.history import Edit
@@ -31,6 +32,8 @@ from channels.simulators.slack.state import (
 
 Delivered = Envelope | Posted
 
+_LIKE_COMMANDS = 'In Slack, all messages that start with the "/" character are interpreted as commands.'
+
 
 class SimulatedSlack(Watched[str]):
     """People, chats, the app, the fault script in force, and both ways to the app: sockets and HTTP."""
@@ -51,10 +54,15 @@ class SimulatedSlack(Watched[str]):
     # What a test or a demo does before anybody talks.
 
     def add_app(
-        self, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN, signing_secret: str = SIGNING_SECRET
+        self,
+        bot_token: str = BOT_TOKEN,
+        app_token: str = APP_TOKEN,
+        signing_secret: str = SIGNING_SECRET,
+        commands: Iterable[str] | None = None,
     ) -> AppAccount:
-        """Make an app known, and installed."""
-        self._world.app = AppAccount(bot_token, app_token, signing_secret)
+        """Make an app known, and installed; `commands` are those of its manifest, None any that somebody types."""
+        declared = None if commands is None else frozenset(commands)
+        self._world.app = AppAccount(bot_token, app_token, signing_secret, commands=declared)
         return self._world.app
 
     def add_person(
@@ -150,10 +158,16 @@ class SimulatedSlack(Watched[str]):
     def command(
         self, chat_id: str, command: str, text: str = "", *, person: str | None = None, team: str | None = None
     ) -> Delivered:
-        """Somebody uses a slash command; what comes back says whether it was acknowledged."""
+        """Somebody uses a slash command; what comes back says whether it was acknowledged.
+
+        Raises:
+            LookupError: no app of the workspace declares it; the app hears nothing, and the person reads these words.
+        """
         chat = self._world.chat(chat_id)
         person = person or self._person_of(chat)
         app = self._world.the_app()
+        if app.commands is not None and command not in app.commands:
+            raise LookupError(f"{command} is not a valid command. {_LIKE_COMMANDS}")
         return self._deliver("slash_commands", {
             "token": "deprecated", "team_id": team or app.team, "team_domain": "simulated", "channel_id": chat.id,
             "channel_name": chat.name, "user_id": person, "user_name": self._name(person), "command": command,

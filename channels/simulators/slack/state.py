@@ -154,6 +154,7 @@ class AppAccount:
     socket_mode: bool = True
     revoked: bool = False
     webhook_url: str = ""  # set: events are posted there
+    commands: frozenset[str] | None = None  # the slash commands that its manifest declares, "/log"; None: any
 
     def must_have(self, scope: str) -> None:
         """Go on only with this scope.

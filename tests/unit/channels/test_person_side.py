@@ -81,3 +81,13 @@ async def test_an_answer_in_a_thread_says_so():
     first = slack.say("C7", "one", person=3)
     slack.say("C7", "two", person=3, under=first)
     assert [None, first] == [shown.thread for shown in slack.messages("C7")]
+
+
+async def test_slack_takes_no_command_that_its_app_did_not_declare():
+    """Whoever types one reads that, and the app hears nothing; without a manifest any is taken."""
+    declared, any_ = SlackPersonSide(commands=["/log"]), SlackPersonSide()
+    with pytest.raises(LookupError, match="/mode is not a valid command"):
+        declared.command("D1", "mode")
+    declared.command("D1", "log", "45m guitar")
+    any_.command("D1", "mode")
+    assert [1, 1] == [side.count_unacknowledged() for side in (declared, any_)]

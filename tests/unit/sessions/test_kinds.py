@@ -1,5 +1,6 @@
 """What was said is a message or a command, however the platform hands it over."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -65,6 +66,13 @@ def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str
         (native("coach", "hello"), CHAT),
         (native("coach"), None),
         (native("coach", "/mode followup"), None),
+        (native("coach", "mode followup"), None),
+        (native("coach", "Stop"), None),
+        (typed("/coach stop"), None),
+        (native("coach", "mode of the day"), CHAT),
+        (native("coach", "stop smoking"), CHAT),
+        (replace(native("coach", "stop"), event_id="reply:t1"), CHAT),
+        (typed("stop"), CHAT),
         (typed("/mode followup"), None),
         (typed("/mode followup", edited=True), CHAT),
     ],
