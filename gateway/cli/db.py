@@ -1,7 +1,6 @@
 """`tenk db`: the database itself."""
 
 import asyncio
-import json
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from channels.clocks import wall_now
 from gateway.cli.alone import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.cli.tables import json_option
+from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.home_check import check_database, check_secrets
@@ -83,7 +82,7 @@ def check(as_json: bool, config_path: Path | None) -> None:
     settings = prepare(config_path)
     found = asyncio.run(check_database(settings.database_url, settings.home, wall_now))
     if as_json:
-        click.echo(json.dumps({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}, ensure_ascii=False))
+        click.echo(json_text({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}))
     else:
         click.echo("\n".join(filter(None, (found.words, found.to_do))))
     if found.to_do:
