@@ -5,10 +5,8 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 
 import asyncio
 import gc
-import os
 import signal
-import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,7 +29,6 @@ from gateway.command_line import of_process
 from gateway.config.settings import Settings, whose_account
 from gateway.console.console import make_console
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.delivery.delivery import Delivery
 from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, StoreUnavailable
@@ -66,22 +63,20 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
+from gateway.presence import Presence, PresenceDeps, open_presence, wait_until_idle
 from gateway.product import in_force
 from gateway.reloading import LiveParts, Reloader
 from gateway.sessions.budgets import BudgetWatch
 from gateway.sessions.router import Router
 from gateway.spans import record_spans
-from gateway.store import journal
 from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
-from gateway.supervision import Faults, Supervised
+from gateway.supervision import Faults, Run, Supervised
 from gateway.tenants import Entrance, Tenant, TenantDeps, Tenants
 from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
-
-DRAIN_LOOK_S = 0.05
 
 
 def utc_now() -> datetime:
@@ -167,12 +162,11 @@ class Gateway:
         for name, tables in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=tables))
         await self._rests.load()
-        await self._budgets.begin()
-        owner = f"{socket.gethostname()}:{os.getpid()}"
-        epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
+        key = codes.load_key(self._settings.home)
+        presence = await open_presence(self._settings, self._store, key, self._rotation.vault.mark)
         try:
             async with Supervised(self._faults) as tasks:
-                await self._serve(tasks, epoch)
+                await self._serve(tasks, key, presence)
                 raise _Stopped
         except* _Stopped:
             log.info("gateway_stopped")
@@ -189,22 +183,29 @@ class Gateway:
         products = {tenant.product.name: tenant.product for tenant in self._tenants}
         return {name: product.tables for name, product in products.items() if product.tables is not None}
 
-    async def _serve(self, tasks: Supervised, epoch: int) -> None:
+    async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
+        manager = ChannelManager(
+            self._accounts(key), self._store, utc_now, tasks, self._own.table.menus(), ownership=presence.ownership
+        )
+        if await presence.join(manager, tasks, utc_now()):
+            await self._budgets.begin()
+        return manager
+
+    async def _serve(self, tasks: Supervised, key: bytes, presence: Presence) -> None:
         settings, store, product = self._settings, self._store, self._product
-        key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
+        manager = self._manager = await self._join(tasks, key, presence)
         await load_people(self._snapshot, store, keys.forgotten)
         rotation = await self._rotation.begin()
-        manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._own.table.menus())
         doorway = Doorway(
             product.name, keys, rotation.vault, of_process(), self._show,
             channel_of=manager.now_loaded, commands=self._own.table.names,
         )  # fmt: skip
 
         shared = partial(
-            RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks, epoch=epoch, clock=utc_now,
-            dates=wall_now, context_of=self._snapshot.context_of, buttons=SealedButtons(keys.buttons),
-            vault=rotation.vault, reveal=partial(codes.reveal, key),
+            RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks,
+            ownership=presence.ownership, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
+            buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
         )  # fmt: skip
 
         entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, utc_now)
@@ -216,8 +217,8 @@ class Gateway:
         self._tenants.serve(partial(entrance.take_in, runtime, intake))
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
-        await router.recover()
-        standing = self._standing(manager, router, intake)
+        await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._budgets.news), tasks)
+        standing = self._standing(manager, router, intake, presence)
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
         letters = DeadLetters(store, utc_now, delivery.reread)
         self.http = http = self._make_http(key, standing, manager, operations, letters)
@@ -225,39 +226,35 @@ class Gateway:
         data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
         desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._own.desk, data)
         tasks.keep("http", http.run)
-        reloader = self._keep_reloader(tasks, key, manager, intake, runtime, standing)
+        house = self._keep_house(tasks, presence)
+        reloader = self._keep_reloader(tasks, key, manager, LiveParts(intake, runtime, house, self._budgets, standing))
         self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime, manager)
+        self._keep_chores(tasks, runtime, manager, presence)
         tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
-        await self._drain(reading, routing, router, delivery, epoch)
+        await self._drain(reading, routing, runtime, presence)
 
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))
         tasks.keep("control", server.run)
 
-    def _keep_reloader(
-        self,
-        tasks: Supervised,
-        key: bytes,
-        manager: ChannelManager,
-        intake: Intake,
-        runtime: Runtime,
-        standing: GatewayStatus,
-    ) -> Reloader:
+    def _keep_house(self, tasks: Supervised, presence: Presence) -> Housekeeper:
         house = Housekeeper(self._store, self._settings.retention, utc_now)
-        tasks.keep("retention", house.run)
+        tasks.keep("retention", presence.alone(house.run, tasks))
+        return house
+
+    def _keep_reloader(self, tasks: Supervised, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
         reloader = Reloader(
             self._settings,
             lambda: in_force(self._read_again(), self._product),
-            partial(self._apply, key, manager, LiveParts(intake, runtime, house, self._budgets, standing)),
-            OwnerWords(self._store, manager, runtime.delivery, utc_now),
+            partial(self._apply, key, manager, parts),
+            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
         )
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
@@ -287,11 +284,13 @@ class Gateway:
         named = {name: self._tenants.get(tenant).settings.agent.personas.get(name) for name, tenant in whose.items()}
         return {**self._own.settings.agent.personas, **{name: words or "" for name, words in named.items()}}
 
-    def _standing(self, manager: ChannelManager, router: Router, intake: Intake) -> GatewayStatus:
+    def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
         model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._budgets.standing)
-        return GatewayStatus(
+        standing = GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
+        standing.cluster = presence
+        return standing
 
     def _make_http(
         self, key: bytes, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations,
@@ -310,19 +309,22 @@ class Gateway:
         self._tenants.know_links(InviteLinks(manager, http).ways, lambda by: console.link(http.public_url, by))
         return http
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:
+        def keep_alone(name: str, run: Run) -> None:
+            tasks.keep(name, presence.alone(run, tasks))
+
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
-            tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
-        tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
+            keep_alone("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
+        keep_alone("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
-        tasks.keep("requests", partial(keep_house, self._store))
+        keep_alone("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
         tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
         does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
-        tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
+        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     async def _look_at_model(self) -> None:
@@ -330,26 +332,24 @@ class Gateway:
         await asyncio.to_thread(getattr, self._own.model, "facts")
 
     async def _drain(
-        self,
-        reading: asyncio.Task[None],
-        routing: asyncio.Task[None],
-        router: Router,
-        delivery: Delivery,
-        epoch: int,
+        self, reading: asyncio.Task[None], routing: asyncio.Task[None], runtime: Runtime, presence: Presence
     ) -> None:
         """Read nothing more, let what runs come to its end, leave the rest to the next start."""
         failpoint("shutdown_begun")
+        router, delivery = runtime.router, runtime.delivery
         log.info("gateway_stopping", running=router.running, drain_s=self._settings.sessions.drain_s)
         reading.cancel()
         routing.cancel()
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
-            await self._store.write(partial(journal.let_go, epoch=epoch), lasting=False)
+            await presence.begin_leaving()
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
             timedelta(seconds=self._settings.sessions.drain_s),
         )
+        with suppress(StoreUnavailable):  # then others wait for it to run out
+            await presence.leave()
 
     # ------------------------------------------------------------ wiring
 
@@ -359,18 +359,6 @@ class Gateway:
         texts = whose.product.catalogue
         web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
-
-
-async def wait_until_idle(
-    works_before: Callable[[datetime], bool],
-    clock: Callable[[], datetime],
-    limit: timedelta,
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> None:
-    """Wait until nothing can move any more within the limit, which counts from now."""
-    deadline = clock() + limit
-    while clock() < deadline and works_before(deadline):
-        await pause(DRAIN_LOOK_S)
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -37,15 +37,16 @@ def accounts_of(
             config.pacing == "strict",
             whose_account(config),
             config,
+            getattr(config, "mode", "") in {"webhook", "http"},
         )
         for channel, config in channels.accounts()
     ]
     if channels.web.enabled:
-        accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant))
+        accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant, attached=True))
     if channels.api.enabled:
-        accounts.append(ChannelAccount("api", "main", make_api, tenant=None))
+        accounts.append(ChannelAccount("api", "main", make_api, tenant=None, attached=True))
     if channels.console.enabled:
-        accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
+        accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console"), attached=True))
     return accounts
 
 

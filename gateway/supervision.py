@@ -161,6 +161,20 @@ async def until_ended(task: asyncio.Task[None]) -> None:
             await asyncio.wait([task])
 
 
+async def run_until(run: Run, over: Run, tasks: asyncio.TaskGroup) -> None:
+    """Run this until it ends, or `over` does: then it is cancelled. It raises what it raised."""
+    broke: list[Exception] = []
+    both = [tasks.create_task(_note_failure(run, broke)), tasks.create_task(over())]
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in both:
+            task.cancel()
+        await asyncio.wait(both)
+    if broke:
+        raise broke[0]
+
+
 async def _note_failure(run: Run, broke: list[Exception]) -> None:
     try:
         await run()

@@ -4,7 +4,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,6 +24,8 @@ from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMess
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import AccessConfig
+from gateway.cluster.ownership import Ownership
+from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
@@ -40,7 +42,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.hook_loading import load_hooks
-from gateway.inbound.bus import Bus
+from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
@@ -49,7 +51,7 @@ from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
-from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.mailbox import read_rows, read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
@@ -59,7 +61,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, talk
+from gateway.store import approvals, earlier, leases, people, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
@@ -81,8 +83,8 @@ class RuntimeDeps:
     people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""
-    epoch: int
-    """Of the sessions' fences, as this process took them."""
+    ownership: Ownership
+    """Which sessions and accounts are this process's."""
     clock: Clock
     """By which everything waits, expires and has an age."""
     dates: Clock
@@ -168,12 +170,14 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
-    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
+    delivery = Delivery(
+        store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault, deps.ownership
+    )
     scrubber = Scrubber(settings.secret_values())
     sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
     urgent: dict[str, Callable[[InboxRow], bool]] = {deps.tenant: kinds.is_urgent}
     is_urgent = lambda row: urgent.get(row.tenant, kinds.is_urgent)(row)  # noqa: E731  shorter than its def
-    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), is_urgent)
+    bus = _bus(deps, is_urgent)
     commands = _commands(deps, table, sessions, bus)
     router = Router(bus, sessions, commands, deps.tasks, store)
     reconfigure: dict[str, Reconfigure] = {deps.tenant: partial(_reconfigure, deps, sessions, scrubber)}
@@ -190,6 +194,27 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
         approval_of_another(partial(_approval, turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
+
+
+def _bus(deps: RuntimeDeps, is_urgent: Callable[[InboxRow], bool]) -> Bus:
+    size = deps.settings.sessions.bus_size
+    if not deps.ownership.is_shared:
+        return Bus(size, partial(_load_waiting, deps), is_urgent)
+
+    async def load(shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
+        query = partial(leases.waiting_in, owned=shards, known=known, limit=limit)
+        rows = await read_rows(deps.store, query)
+        for user_id in {row.user_id for row in rows if deps.people.principal(row.user_id) is None}:
+            # let in a moment ago by another process
+            person = await deps.store.read(partial(people.person_of, user_id=user_id), lasting=True)
+            if person is not None:
+                deps.people.put(person)
+        return [row for row in rows if deps.channels.is_configured(row.event.address)]
+
+    async def still_waiting(ids: Collection[int]) -> set[int]:
+        return await deps.store.read(partial(leases.still_waiting, ids=ids), lasting=True)
+
+    return SharedBus(size, load, still_waiting, is_urgent, partial(deps.ownership.tell, IN))
 
 
 def _reconfigure(
@@ -266,7 +291,7 @@ def _session_deps(
         is_marked=kinds.is_marked,
         signs=signs,
         trials=trials,
-        epoch=deps.epoch,
+        ownership=deps.ownership,
     )
     return shared
 

@@ -25,9 +25,15 @@ LOOKS = 20
 
 
 @click.command("run")
+@click.option(
+    "--role", type=click.Choice(["all", "ingress", "worker", "egress"]),
+    help="What this process does where several share one PostgreSQL; by default all.",
+)  # fmt: skip
 @config_option
-def command(config_path: Path | None) -> None:
+def command(config_path: Path | None, role: str | None) -> None:
     """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
+    if role is not None:
+        os.environ["TENK_ROLE"] = role  # so that a reload has it, too
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():

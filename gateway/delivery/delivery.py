@@ -10,8 +10,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+import structlog
+
+from agent.errors import Fenced
 from channels.base import Channel, Sign
 from channels.messages import Address
+from gateway.cluster.ownership import Ownership
+from gateway.cluster.wakeups import OUT
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
@@ -20,6 +25,7 @@ from gateway.delivery.sender import FillSecret, PartSender
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
+from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxRow
 
 AT_ONCE_CHARS = 3_000
@@ -29,6 +35,8 @@ DEADLINE_S = 60.0
 """Nobody waits longer for a long text; the longest answer takes under one second of it."""
 
 T = TypeVar("T")
+
+log = structlog.get_logger()
 
 
 class Delivery:
@@ -43,11 +51,19 @@ class Delivery:
         fill_secret: FillSecret,
         tasks: asyncio.TaskGroup,
         vault: Vault,
+        ownership: Ownership | None = None,
     ) -> None:
-        """`tasks` is the parent of every lane; `vault` opens the tokens of events' own ways."""
+        """`tasks` is the parent of every lane; `vault` opens the tokens of events' own ways.
+
+        `ownership` says for which accounts this process sends, by default for all.
+        """
         sender = PartSender(store, config, fill_secret, clock, vault)
-        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish)
+        self.ownership = ownership or Ownership()
+        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership)
         self._shared = SharedLaneState()
+        self._looked: frozenset[Lease] = (
+            self.ownership.leases_to_send() if not self.ownership.is_shared else frozenset()
+        )
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
         self._waiting: dict[int, asyncio.Future[str | None]] = {}  # by row, who waits for its end
         self.long_texts = LongTexts()
@@ -60,24 +76,48 @@ class Delivery:
     # ------------------------------------------------------------ what others call
 
     async def recover(self) -> None:
-        """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self.parked.put(await self._deps.store.read(outbox.parked_lanes, lasting=True))
-        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
-            if self._deps.channels.is_configured(address):
-                self.reread(address)
+        """Take up what the store has to say, of an earlier life or of other processes, and whose lanes are parked.
+
+        Only then what is published for an account goes at once: what waits there already goes before it. Lanes of
+        removed accounts are left alone.
+        """
+        held = self.ownership.leases_to_send()
+        self.parked.replace(await self._deps.store.read(outbox.parked_lanes, lasting=True))
+        if held:
+            for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
+                worker = self._workers.get(address.lane)  # one that is reserved is about to be told of its row
+                if self._deps.channels.is_configured(address) and (worker is None or not worker.lane.is_reserved):
+                    self.reread(address)
+        self._looked = held
+
+    def _sends(self, address: Address) -> Lease | None:
+        """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
+        lease = self.ownership.sends(address)
+        return lease if lease in self._looked else None
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
         """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
         for row in rows:
+            if self._sends(row.part.address) is None:
+                self._leave(row.part.address)
+                continue
             worker = self._worker(row.part.address.lane)
             if worker.lane.on_published(row):
                 worker.queue.offer(row)
             elif not worker.queue.running:
                 self._drop_if_idle(worker)
 
+    def _leave(self, address: Address) -> None:
+        """Another process sends there."""
+        if (worker := self._workers.get(address.lane)) is not None:
+            worker.lane.on_released()
+        self.ownership.tell(OUT, f"{address.channel}:{address.account}")
+
     def reserve(self, lane: str) -> bool:
         """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
         worker = self._workers.get(lane)
+        if self.ownership.is_shared and self._sends(Address(*lane.split(":", 2))) is None:
+            return False
         if lane in self.parked or (worker is not None and worker.queue.running):
             return False
         return self._worker(lane).lane.on_reserved()
@@ -108,7 +148,10 @@ class Delivery:
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
-        self._worker(address.lane).reread()
+        if self.ownership.sends(address) is None:
+            self._leave(address)
+        else:
+            self._worker(address.lane).reread()
 
     def park(self, lane: str) -> None:
         """Let a lane say nothing more; the store has it parked already."""
@@ -117,7 +160,7 @@ class Delivery:
     def unpark(self, lane: str) -> None:
         """Let a lane go on; the store has it unparked already."""
         self.parked.resume(lane, self._deps.clock())
-        self._worker(lane).reread()
+        self.reread(Address(*lane.split(":", 2)))
 
     def move(self, old: Address, new_chat: str) -> None:
         """A chat goes on under another id; the store has moved what waits, and what is being sent.
@@ -149,7 +192,11 @@ class Delivery:
         return self._workers[lane]
 
     async def _deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
-        """Work a row until it has an end, or its lane is parked or has moved."""
+        """Work a row until it has an end, its lane is parked or has moved, or another process sends there."""
+        worker.lease = self.ownership.sends(row.part.address)
+        if worker.lease is None:
+            self._let_lane_go(worker, row)
+            return
         step = worker.lane.on_row(row)
         if isinstance(step, AwaitLane):
             await self._workers[step.lane].free.wait()
@@ -165,11 +212,20 @@ class Delivery:
                     step = await worker.carry_out(step)
             if (waiting := self._waiting.get(step.row.id)) is not None and not waiting.done():
                 waiting.set_result(step.platform_id)
+        except Fenced as fenced:
+            log.warning("lane_fenced", lane=worker.lane.name, outbox_id=row.id, error=str(fenced))
+            self._let_lane_go(worker, row)
         finally:
             new = worker.lane.on_let_go()
             worker.free.set()
         if new is not None:
             self._worker(new).reread()
+        self._drop_if_idle(worker)
+
+    def _let_lane_go(self, worker: LaneWorker, row: OutboxRow) -> None:
+        """Another process sends there: what is in memory is the store's."""
+        for left in (row, *worker.queue.head.take(lambda _row: True)):
+            self._shared.claimed.discard(left.id)
         self._drop_if_idle(worker)
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:

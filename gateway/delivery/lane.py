@@ -131,6 +131,10 @@ class ParkedLanes:
         self._lanes: set[str] = set()
         self._tried_at: BoundedDict[str, datetime] = BoundedDict(REMEMBERED)
 
+    def replace(self, lanes: Iterable[str]) -> None:
+        """These and no others say nothing more: so the store has it."""
+        self._lanes = set(lanes)
+
     def put(self, lanes: Iterable[str]) -> None:
         """These say nothing more."""
         self._lanes.update(lanes)
@@ -190,6 +194,11 @@ class LaneState:
         self._claimed = False
         self._stored_action = Action.SEND
         self._idempotent = self._can_edit = False
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether a commit with a first part is on its way."""
+        return self._reserved
 
     @property
     def is_parked(self) -> bool:

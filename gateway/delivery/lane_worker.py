@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 
 from channels.base import Channel, EditsMessages, Sign
 from channels.errors import ChannelError, Retryable
 from channels.messages import Address
+from gateway.cluster.ownership import Ownership
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import (
     Call,
@@ -35,12 +36,15 @@ from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
-from gateway.store import chats, outbox, sends
+from gateway.store import chats, leases, outbox, sends
 from gateway.store.engine import Connection, Store
+from gateway.store.leases import Lease
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
 from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
 from gateway.texts import HARNESS
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -85,6 +89,7 @@ class LaneDeps:
     sender: PartSender
     tasks: asyncio.TaskGroup  # the parent of every lane
     publish: Callable[[list[OutboxRow]], None]
+    ownership: Ownership
 
 
 class LaneWorker:
@@ -100,8 +105,20 @@ class LaneWorker:
         self._deps = deps
         self._channel: Channel | None = None
         self._address: Address | None = None
+        self.lease: Lease | None = None  # by which the row at hand is sent
         head = QueueHead(deps.config.lane_size, self._load)
         self.queue = SerialWorker(head, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
+
+    async def _write(self, job: Callable[[Connection], T], then: Callable[[T], None] | None = None) -> T:
+        """Commit what an attempt comes to, unless another process sends there by now."""
+        lease = self.lease
+
+        def run_held(connection: Connection) -> T:
+            if lease is not None:
+                leases.hold(connection, lease)
+            return job(connection)
+
+        return await self._deps.store.write(run_held, then)
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
         query = partial(outbox.open_parts, lane=self.lane.name, after_id=after_id, limit=limit)
@@ -147,9 +164,11 @@ class LaneWorker:
         match step:
             case MarkSending(row_id, action):
                 failpoint("send_pre")
-                await self._deps.store.write(partial(sends.mark_sending, id_=row_id, action=action))
+                await self._write(partial(sends.mark_sending, id_=row_id, action=action))
                 return self.lane.on_marked()
             case Call(row):
+                if self.lease is not None:
+                    self._deps.ownership.check(self.lease)  # who was paused does not send what another has taken up
                 try:
                     receipt = await self._deps.sender.attempt(row, self._loaded_channel)
                 except ChannelError as failure:
@@ -179,7 +198,7 @@ class LaneWorker:
         if outcome.drop_rest:
             self.queue.head.take(lambda other: other.part.source_id == source_id)
         commit = partial(_commit, row=row, outcome=outcome, apology=apology, now=self._deps.clock())
-        await self._deps.store.write(commit, self._deps.publish)
+        await self._write(commit, self._deps.publish)
 
     @property
     def _pacer(self) -> Pacer:

@@ -46,12 +46,15 @@ class LiveAnswer:
         message: OutboundMessage,
         note: str = "",
         say: SayTool = lambda _event: "",
+        is_ours: Callable[[], bool] = lambda: True,
     ) -> None:
         """`message` is the answer to come, its text still empty; `note` is shown where that takes long.
 
-        `say` puts what a tool does into words for the person.
+        `say` puts what a tool does into words for the person. Once it `is_ours` no more nothing is shown: another
+        process goes on with the turn.
         """
         self._say = say
+        self._is_ours = is_ours
         self._deps = deps
         self._channel = channel
         self._pacer = deps.delivery.pacer(channel)
@@ -153,7 +156,7 @@ class LiveAnswer:
         config = self._deps.config
         begun_s = self._deps.now_s() - config.typing_after_s
         typed_s = float("-inf")
-        while not self._over.is_set():
+        while not self._over.is_set() and self._is_ours():
             now_s = self._deps.now_s()
             age_s = now_s - begun_s
             self._read_events()
@@ -189,6 +192,8 @@ class LiveAnswer:
         """Say in the placeholder what a tool is doing, as long as there is no answer."""
         if self._status == self._said_status or (self._draft is not None and not self._draft.refused):
             return
+        if self._deps.delivery.ownership.sends(self._address) is None:
+            return
         if await self._growing.say_meanwhile(self._status, is_status=True):
             self._said_status = self._status
 
@@ -197,13 +202,14 @@ class LiveAnswer:
             if self._draft.is_due:
                 note = self._status or (self._note if self._noted else "")
                 await self._draft.show(await self._growing.so_far() or self._growing.render_words(note) or Rendered(""))
-        else:
+        elif self._deps.delivery.ownership.sends(self._address) is not None:  # who sends there edits there, too
             await self._growing.show()
 
     async def _show_note(self) -> None:
         """Say in the placeholder, or in the draft, that it takes long: once, and only where nothing is seen yet."""
         draft_says_it = self._draft is not None and not self._draft.refused
-        self._noted = draft_says_it or await self._growing.say_meanwhile(self._note)
+        if draft_says_it or self._deps.delivery.ownership.sends(self._address) is not None:
+            self._noted = draft_says_it or await self._growing.say_meanwhile(self._note)
 
     async def _pause(self) -> None:
         """Wait until something may be due: coarse, because nobody sees a quarter of a second."""

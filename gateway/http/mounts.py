@@ -20,8 +20,8 @@ Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Mounted(Protocol):
     """Knows the channels."""
 
-    def now_ready(self) -> Sequence[object]:
-        """Every channel that is loaded by now."""
+    def now_serving(self) -> Sequence[object]:
+        """Every channel that is loaded by now and serves here."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class Mounts:
         """
         wanted = "GET" if method == "HEAD" else method
         methods: dict[str, Serve] = {}
-        for channel in self._channels.now_ready():
+        for channel in self._channels.now_serving():
             for route in self._table(channel):
                 if route.path == path:
                     methods.setdefault(route.method, route.handler)

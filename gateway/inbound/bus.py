@@ -6,13 +6,22 @@ webhook wait; what must not wait behind a backlog (`/stop`, approvals) passes it
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 
+from gateway.cluster.wakeups import POLL_S
 from gateway.durable_queue import Load, QueueHead
 from gateway.store.inbox import InboxRow
+from gateway.store.journal import shard_of
 
 URGENT_SIZE = 1000
 """Urgent rows kept in memory; beyond it they queue like all others."""
+
+
+PRUNE_EVERY_S = 5.0
+"""How often rows that wait no more are forgotten by one process of several."""
+
+LoadNew = Callable[[Collection[int], Collection[int], int], Awaitable[list[InboxRow]]]
+"""What waits in shards, without rows that are known, in order, at most so many."""
 
 
 class Bus:
@@ -53,3 +62,117 @@ class Bus:
             else:
                 self._passed_by -= {id_ for id_ in self._passed_by if id_ < row.id}
                 return row
+
+
+class SharedBus(Bus):
+    """The bus of one process of several: rows of its shards, whoever committed them; of others it tells their owners.
+
+    What was committed elsewhere is found by a look into the store: after a word of it, and every `POLL_S` without one.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        load: LoadNew,
+        still_waiting: Callable[[Collection[int]], Awaitable[set[int]]],
+        is_urgent: Callable[[InboxRow], bool],
+        tell: Callable[[int], None],
+    ) -> None:
+        """No shard is this process's before `adopt`; `tell` wakes the owner of one."""
+        super().__init__(size, _nothing, is_urgent)
+        self._size = size
+        self._load_new = load
+        self._still_waiting = still_waiting
+        self._tell = tell
+        self._queue: deque[InboxRow] = deque()
+        self._known: dict[int, int] = {}  # rows that were given out, or are about to be, each with its shard
+        self._shards: frozenset[int] = frozenset()
+        self._must_look = False
+        self._pruned_s = 0.0
+
+    def adopt(self, shards: Collection[int]) -> None:
+        """Give out what waits in these, too: what was left open in them has been taken up."""
+        self.drop(shards)  # of an earlier time, when they were this process's already
+        self._shards |= frozenset(shards)
+        self.reread()
+
+    def drop(self, shards: Collection[int]) -> None:
+        """Give out nothing of these any more."""
+        self._shards -= frozenset(shards)
+        self._known = {id_: shard for id_, shard in self._known.items() if shard not in shards}
+        for rows in (self._queue, self._urgent):
+            kept = [row for row in rows if row.id in self._known]
+            rows.clear()
+            rows.extend(kept)
+
+    def holds(self, shard: int) -> bool:
+        """Whether a row of a shard is on its way to its session."""
+        return any(shard_of(row.session_key) == shard for rows in (self._queue, self._urgent) for row in rows)
+
+    def wake(self, shard: int) -> None:
+        """Something was committed in a shard."""
+        if shard in self._shards:
+            self.reread()
+
+    def publish(self, row: InboxRow) -> None:
+        """As of the other; what waits in the store already goes before it."""
+        shard = shard_of(row.session_key)
+        if shard not in self._shards:
+            self._tell(shard)
+        elif self._must_look:
+            self._news.set()
+        else:
+            self._take(row, shard)
+            self._news.set()
+
+    def reread(self) -> None:
+        """As of the other."""
+        self._must_look = True
+        self._news.set()
+
+    async def consume(self) -> InboxRow:
+        """As of the other."""
+        while True:
+            self._news.clear()
+            if self._must_look and len(self._queue) < self._size:
+                await self._look()
+            if self._urgent:
+                return self._urgent.popleft()
+            if self._queue:
+                return self._queue.popleft()
+            try:
+                async with asyncio.timeout(POLL_S):
+                    await self._news.wait()
+            except TimeoutError:
+                self._must_look = bool(self._shards)
+
+    async def _look(self) -> None:
+        """Take what is new in the store, in order with what is published meanwhile."""
+        await self._prune()
+        self._must_look = False
+        rows = await self._load_new(self._shards, list(self._known), self._size) if self._shards else []
+        self._must_look = self._must_look or len(rows) == self._size
+        for row in rows:
+            if (shard := shard_of(row.session_key)) in self._shards:
+                self._take(row, shard)
+        self._queue = deque(sorted(self._queue, key=lambda row: row.id))
+
+    async def _prune(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if not self._known or now_s - self._pruned_s < PRUNE_EVERY_S:
+            return
+        self._pruned_s = now_s
+        known = list(self._known)
+        waiting = await self._still_waiting(known)
+        for id_ in known:
+            if id_ not in waiting:
+                self._known.pop(id_, None)
+
+    def _take(self, row: InboxRow, shard: int) -> None:
+        if row.id not in self._known:
+            self._known[row.id] = shard
+            (self._urgent if self._is_urgent(row) else self._queue).append(row)
+
+
+async def _nothing(_after_id: int, _limit: int) -> list[InboxRow]:
+    return []

@@ -22,6 +22,7 @@ from gateway.access.limits import Over, PersonLimits
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
+from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
@@ -29,9 +30,10 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
-from gateway.store import chats, inbox, reply_routes
+from gateway.store import chats, inbox, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
+from gateway.store.leases import Lease
 from gateway.store.people import Person
 from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
 
@@ -127,14 +129,9 @@ class Intake:
         """One commit's work, for a channel, in the writer."""
         keeps_talk = self._access.rules_of(channel.name, channel.account).group_talk
         return Admission(
-            connection,
-            channel,
-            self._doorway,
-            self._delivery.parked,
-            self._noted,
-            self._clock(),
+            connection, channel, self._doorway, self._delivery.parked, self._noted, self._clock(),
             keeps_talk=keeps_talk,
-        )
+        )  # fmt: skip
 
     @property
     def floods(self) -> Mapping[str, int]:
@@ -273,6 +270,8 @@ class Intake:
 class ChannelSink:
     """What one adapter is given (its `Sink`): the way in for its account."""
 
+    lease: Lease = EVERYTHING  # who has lost it brings in what it read, and does not say how far that was
+
     def __init__(
         self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str | None
     ) -> None:
@@ -356,7 +355,7 @@ class ChannelSink:
             admission.admit(plan)
         tenant = self._store.home_tenant
         admission.quarantine(rejected, tenant)
-        if cursor is not None:
+        if cursor is not None and leases.holds(connection, self.lease):
             admission.move_cursor(cursor, tenant)
         return admission.done
 

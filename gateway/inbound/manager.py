@@ -18,11 +18,13 @@ from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
+from gateway.cluster.membership import LeasedAccount
+from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store.engine import Store
-from gateway.supervision import until_ended
+from gateway.supervision import run_until, until_ended
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
 log = structlog.get_logger()
@@ -47,6 +49,8 @@ class ChannelAccount:
     strict_pacing: bool = False
     tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
     config: object = None  # as the operator wrote it: what differs is started anew
+    everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
+    attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
 
 
 @dataclass(slots=True)
@@ -80,6 +84,11 @@ class _Account:
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
 
+    def stand_by(self) -> None:
+        """Another process reads for it, or will."""
+        self.reported = (ChannelState.READY, "another process reads for it")
+        self._show()
+
     def note_missing(self, detail: str) -> None:
         """Keep what the channel could not read; it is shown instead of READY."""
         self.missing = detail
@@ -108,8 +117,13 @@ class ChannelManager:
         tasks: asyncio.TaskGroup,
         menus: Menus,
         sleep: Sleep = asyncio.sleep,
+        ownership: Ownership | None = None,
     ) -> None:
-        """Nothing is loaded before `run`; `tasks` is the parent of signs. `sleep` is for tests."""
+        """Nothing is loaded before `run`; `tasks` is the parent of signs. `sleep` is for tests.
+
+        `ownership` says which accounts this process reads for; by default all.
+        """
+        self._ownership = ownership or Ownership()
         self._sleep = sleep
         self._store = store
         self._tasks = tasks
@@ -190,14 +204,26 @@ class ChannelManager:
         held = self._held.get((address.channel, address.account))
         return held.ready.result() if held is not None and held.ready.done() else None
 
+    def now_serving(self) -> list[Channel]:
+        """Every channel that is loaded by now and read for here."""
+        return [held.ready.result() for held in self._held.values() if held.ready.done() and self._reads(held)]
+
+    def list_accounts(self) -> list[LeasedAccount]:
+        """Every account, as leases of it are asked for."""
+        specs = [held.spec for held in self._held.values() if not held.retired]
+        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
+
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""
         return [held.ready.result() for held in self._held.values() if held.ready.done()]
 
     @property
     def loading(self) -> bool:
-        """Whether a channel is still being loaded."""
-        return any(not held.ready.done() and held.state is not ChannelState.FAILED for held in self._held.values())
+        """Whether a channel is still being loaded, or another process may be asked for it."""
+        return any(
+            held.state is not ChannelState.FAILED and not (held.ready.done() and self._reads(held))
+            for held in self._held.values()
+        )
 
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""
@@ -255,7 +281,9 @@ class ChannelManager:
     def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
         """How each account itself says it is doing: it works, also where something that was said could not be read."""
         return {
-            f"{channel}:{account}": held.reported for (channel, account), held in self._held.items() if not held.retired
+            f"{channel}:{account}": held.reported
+            for (channel, account), held in self._held.items()
+            if not held.retired and self._reads(held)
         }
 
     # ------------------------------------------------------------ supervision
@@ -294,7 +322,7 @@ class ChannelManager:
         """Load a channel and run it until it ends; whether it should be started again."""
         try:
             channel = await self._load(held)
-            await channel.run(ChannelSink(self._store, intake, channel, held, held.spec.tenant))
+            await self._read(held, channel, intake)
             reason = "it ended by itself"
         except (ConfigRefused, ChannelNotInstalled) as refused:
             held.note(ChannelState.FAILED, str(refused))
@@ -306,6 +334,31 @@ class ChannelManager:
         held.failures += 1
         held.note(ChannelState.DEGRADED, f"{reason}; starting it again")
         return True
+
+    def _reads(self, held: _Account) -> bool:
+        """Whether this process reads for an account."""
+        if not self._ownership.is_shared:
+            return True
+        spec = held.spec
+        mine = spec.everywhere or self._ownership.lease(in_name(spec.channel, spec.account)) is not None
+        return self._ownership.reads and mine
+
+    async def _read(self, held: _Account, channel: Channel, intake: Intake) -> None:
+        """Run a channel until it ends; where several processes could, only for as long as it is this one's."""
+        spec = held.spec
+        name = in_name(spec.channel, spec.account)
+        if not self._ownership.is_shared or (spec.everywhere and self._ownership.reads):
+            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant))
+            return
+        while True:
+            held.stand_by()
+            lease = await self._ownership.until_held(name)
+            sink = ChannelSink(self._store, intake, channel, held, spec.tenant)
+            sink.lease = lease
+            held.note(ChannelState.STARTING, "")
+            await run_until(partial(channel.run, sink), partial(self._ownership.until_lost, lease), self._tasks)
+            if self._ownership.lease(name) == lease:
+                return
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -5,6 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -21,9 +22,11 @@ from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.reports import report_calls
 from gateway.ops.usage_report import usage_calls
 from gateway.sessions.router import Router
-from gateway.store import inbox, outbox, pairing
-from gateway.store.engine import Reader, Store
+from gateway.store import inbox, leases, outbox, pairing
+from gateway.store.engine import Connection, Reader, Store
+from gateway.store.leases import Member
 from gateway.store.reports import failed_letters
+from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING
 
@@ -82,6 +85,19 @@ FEW = 3
 """Times in a row that a model may fail before somebody is told."""
 
 
+class Cluster(Protocol):
+    """What stands beside this process, and which part of it is this one's."""
+
+    @property
+    def does_chores(self) -> bool:
+        """Whether this process does what one does for all."""
+        ...
+
+    async def status(self) -> dict[str, JsonValue]:
+        """What `tenk status` shows of it."""
+        ...
+
+
 class GatewayStatus:
     """The parts of one running gateway."""
 
@@ -97,6 +113,8 @@ class GatewayStatus:
         floods: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
+        self.cluster: Cluster | None = None
+        """What stands beside this process; None: nothing does."""
         self._store = store
         self._faults = faults
         self._manager = manager
@@ -145,6 +163,8 @@ class GatewayStatus:
             down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
             if state is not ChannelState.STARTING:
                 found[down.key] = None if state is ChannelState.READY else down
+        if self.cluster is not None and not self.cluster.does_chores:
+            return found  # whoever does tells of the rest, or two would contradict each other
         for model in self._model.watch.answered:
             found |= {f"key {model}": None, f"model {model}": None}
         found |= {trouble.key: trouble for trouble in self._model.troubles()}
@@ -184,7 +204,29 @@ class GatewayStatus:
                 for account, messages in self._floods().items()
             },
             **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
+            **({} if self.cluster is None else await self.cluster.status()),
         }
+
+
+async def cluster_report(store: Store, me: Member) -> dict[str, JsonValue]:
+    """Several processes on one database, as an operator sees them: who is there, who owns what, what waits how long."""
+
+    def look(connection: Connection) -> dict[str, JsonValue]:
+        shards, names = leases.owners(connection)
+        members: dict[str, JsonValue] = {}
+        for each in leases.standing(connection):
+            state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
+            held: list[JsonValue] = [name for name, owner in names.items() if owner == id_]
+            members[f"{each.member.host}/{id_}"] = {
+                "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
+                "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
+                "shards": shards.get(id_, 0), "leases": held, "fenced_writes": each.fenced,
+            }  # fmt: skip
+        free = SHARDS - sum(shards.values())
+        ages: dict[str, JsonValue] = dict(leases.waiting_by_age(connection))
+        return {"members": members, "shards_without_owner": free, "waiting_by_age": ages}
+
+    return {"cluster": await store.read(look)}
 
 
 def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:

@@ -12,6 +12,7 @@ from functools import partial
 import structlog
 
 from agent.catalogue import Catalogue
+from agent.errors import Fenced
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
@@ -68,7 +69,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, erasure, inbox, outbox
+from gateway.store import approvals, erasure, inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -170,37 +171,33 @@ class CommandRunner:
         self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts, deps.of_another)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
-        self._queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}
+        self.queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}  # by tenant and key of a session first
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
     def busy(self) -> bool:
         """Whether any command runs or waits."""
-        return any(queue.running for queue in self._queues.values())
+        return any(queue.running for queue in self.queues.values())
 
     def offer(self, session: Session, row: InboxRow, *, again: bool = False) -> None:
-        """Run a command after those before it in its session; `again`: later ones may have been carried out."""
+        """Run a command after those before it in its session; `again`, or seen late: later ones may be done."""
         where = self._queue_of(session, row)
-        if where not in self._queues:
+        if where not in self.queues:
             head = QueueHead(COMMANDS_KEPT, partial(self._load, session, where))
             care = care_of(self._tasks, "commands", session.key)
-            self._queues[where] = SerialWorker(head, self._run, self._tasks, care)
-        queue, queued = self._queues[where], _Queued(row, session)
-        queue.put_back([queued]) if again else queue.offer(queued)
+            self.queues[where] = SerialWorker(head, self._run, self._tasks, care)
+        queue, queued = self.queues[where], _Queued(row, session)
+        queue.put_back([queued]) if again or row.id < queue.head.offered_id else queue.offer(queued)
 
     def take_out(self, session: Session, id_: int) -> bool:
         """Let a command wait no more, as it reads otherwise now; False where none waits, or it is being carried out."""
-        mine = [queue for where, queue in self._queues.items() if where[:2] == session.where]
+        mine = [queue for where, queue in self.queues.items() if where[:2] == session.where]
         return any(queue.head.take(lambda queued: queued.id == id_) for queue in mine)
 
     def _queue_of(self, session: Session, row: InboxRow) -> _CommandQueue:
         """What passes the backlog by has a queue to itself: a queue takes rows in the order of their ids alone."""
         command = self._parse(row)[0]
         return (*session.where, row.id if command is not None and command.urgent else 0)
-
-    def works_in(self, tenant: str, key: str) -> bool:
-        """Whether a command of this session runs or waits."""
-        return any(queue[:2] == (tenant, key) for queue in self._queues)
 
     async def _load(self, session: Session, queue: _CommandQueue, after_id: int, limit: int) -> list[_Queued]:
         def is_wanted(row: InboxRow) -> bool:
@@ -214,11 +211,14 @@ class CommandRunner:
             try:
                 await run(queued.session, queued.row)
                 break
+            except Fenced:
+                log.info("command_fenced", inbox_id=queued.id)
+                break
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
         where = self._queue_of(queued.session, queued.row)
-        if (queue := self._queues.get(where)) is not None and not queue.head:
-            del self._queues[where]
+        if (queue := self.queues.get(where)) is not None and not queue.head:
+            del self.queues[where]
 
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run it, unless the process died of it again and again."""
@@ -299,6 +299,7 @@ class CommandRunner:
         stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
+            journal.hold(connection, session.fence)
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
                 return _Done([], before=True, unparked=unparked_before(connection, wanted))

@@ -24,11 +24,12 @@ from agent.transcript import (
 )
 from channels.base import Sign
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, outbox, signs, summaries, usage
+from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, summaries, usage
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
+from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart, OutboxRow
 
 LocalEffect = Callable[[Connection, datetime], str]
@@ -183,9 +184,12 @@ def end(
     parts: Sequence[OutboxPart],
     clock: Clock,
     *,
-    first_claimed: bool,
+    first_by: Lease | None,
 ) -> list[OutboxRow]:
-    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it."""
+    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it.
+
+    The first part goes at once, where this process may send there `first_by`.
+    """
     now = clock()
     turn = place.turn
     journal.hold(connection, place.fence)
@@ -194,11 +198,13 @@ def end(
     journal.end_turn(connection, turn.id, reason, now)
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
-    return outbox.put(connection, turn.tenant, parts, now, first_claimed=first_claimed)
+    claimed = first_by is not None and leases.holds(connection, first_by)
+    return outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 
 
 def refuse(
     connection: Connection,
+    fence: Fence,
     rows: Sequence[InboxRow],
     parts: Sequence[OutboxPart],
     outcome: Outcome,
@@ -207,6 +213,7 @@ def refuse(
 ) -> list[OutboxRow]:
     """Settle rows that become no turn, and say so."""
     now = clock()
+    journal.hold(connection, fence)
     for row in rows:
         inbox.settle(connection, row.id, outcome, now, detail)
     return outbox.put(connection, rows[0].tenant, parts, now)

@@ -10,6 +10,7 @@ from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
 from agent.transcript import EndReason, JournalEvent
 from channels.messages import Address
+from gateway.cluster.ownership import Ownership
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
@@ -93,7 +94,7 @@ class SessionDeps:
     is_marked: Is  # whether a row interrupts in any mode
     signs: StatusReactions
     trials: Trials  # what every turn passes before it begins
-    epoch: int
+    ownership: Ownership  # which sessions are this process's
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,7 +332,7 @@ class JournaledTurn:
             first_id=self._claimed.first_id,
             parts=parts,
             clock=self._deps.clock,
-            first_claimed=bool(parts) and delivery.reserve(lane),
+            first_by=delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(lane) else None,
         )
 
         def commit_end(connection: Connection) -> list[OutboxRow]:

@@ -12,7 +12,7 @@ from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.sessions.inbox_rules import CHAT, joins, own_route_id
 from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
 from gateway.store import inbox
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 from gateway.supervision import care_of
@@ -128,7 +128,11 @@ class Mailbox(SerialWorker[InboxRow]):
 
 async def read_waiting(store: Store, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
     """As `inbox.waiting`, outages waited out. A row that cannot be read gets its outcome, and holds up nothing."""
-    query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session_key)
+    return await read_rows(store, partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session_key))
+
+
+async def read_rows(store: Store, query: Callable[[Connection], list[InboxRow]]) -> list[InboxRow]:
+    """As `read_waiting`, of any query for rows."""
     while True:
         try:
             return await store.read(query, lasting=True)

@@ -5,7 +5,7 @@ itself, and its turn goes on with that.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ import structlog
 from agent.consent import Consent
 from channels.clocks import Sleep
 from gateway.sessions.inbox_rules import joins
-from gateway.store import approvals
+from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
@@ -62,6 +62,20 @@ class Parking:
                 self._take_up(open_turn)
             else:
                 self.add(ParkedTurn(open_turn, approval))
+
+    def forget(self, shards: Collection[int]) -> None:
+        """Those of these shards wait elsewhere."""
+        self._waiting = {
+            id_: parked
+            for id_, parked in self._waiting.items()
+            if journal.shard_of(parked.open_turn.session_key) not in shards
+        }
+
+    async def look(self) -> None:
+        """Go on with those that wait no more in the store: their answer was taken by another process."""
+        if known := list(self._waiting):
+            open_still = await self._store.read(partial(approvals.still_pending, turn_ids=known))
+            self.release([id_ for id_ in known if id_ not in open_still])
 
     def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> ParkedTurn | None:
         """The waiting turn of the session that a message is about: its person says something where it answers.

@@ -4,7 +4,7 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -83,13 +83,43 @@ class Router:
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
+        await self.adopt(None)
+
+    async def adopt(self, shards: Mapping[int, int] | None) -> None:
+        """Take up what was left open in these shards, this process's by their epochs; None: it has them all."""
         await self._deps.trials.look_back()
-        await self._deps.signs.take_over(self._deps.turns.clock())
-        open_turns = await self._store.read(journal.open_turns, lasting=True)
+        await self._deps.signs.take_over(self._deps.turns.clock(), None if shards is None else list(shards))
+        found = await self._store.read(journal.open_turns, lasting=True)
+        open_turns = [each for each in found if self._is_ours(each.session_key, shards)]
         await self._deps.turns.parking.recover(waiting for waiting in open_turns if waiting.parked)
         for open_turn in open_turns:
             if not open_turn.parked:
                 self.take_up(open_turn)
+
+    def _is_ours(self, key: str, shards: Mapping[int, int] | None) -> bool:
+        """Also now, behind a read."""
+        fence = self._deps.ownership.fence_of(key)
+        return shards is None or shards.get(fence.shard) == fence.epoch
+
+    def drop(self, shards: Collection[int]) -> None:
+        """Know nothing more of these shards: another process has them. What runs of them is refused at its next write.
+
+        A command that is under way there is refused as well.
+        """
+        for where, held in list(self._sessions.items()):
+            if held.fence.shard in shards:
+                held.abandon()
+                del self._sessions[where], self._used_at[where]
+        for runner in self._runners():
+            for queue in [queue for queue in runner.queues if journal.shard_of(queue[1]) in shards]:
+                runner.queues.pop(queue).head.take(lambda _queued: True)
+        self._deps.turns.parking.forget(shards)
+
+    def idle_shards(self, owned: Collection[int]) -> list[int]:
+        """Those of these shards in which nothing runs or waits in memory."""
+        busy = {held.fence.shard for held in self._sessions.values() if held.busy or held.running}
+        busy |= {journal.shard_of(queue[1]) for runner in self._runners() for queue in runner.queues}
+        return [shard for shard in owned if shard not in busy]
 
     def take_up(self, open_turn: OpenTurn) -> None:
         """Go on with a turn that a process, or its person's silence, left open."""
@@ -104,6 +134,9 @@ class Router:
         where = (tenant, key)
         self._used_at[where] = self._deps.turns.clock()
         held = self._sessions.get(where)
+        if held is not None and self._deps.ownership.is_shared and held.fence != self._deps.ownership.fence_of(key):
+            held.abandon()  # it is of a time before this one
+            held = None
         if held is None:
             held = self._sessions[where] = Session(self._part(tenant)[0], tenant, key, self._tasks)
         return held
@@ -113,6 +146,11 @@ class Router:
         for where, held in self._sessions.items():
             if where[0] == tenant and where[1] in keys:
                 held.conversation.forget()
+
+    def forget_all(self) -> None:
+        """As `forget`, of every session: somebody was forgotten by another process."""
+        for held in self._sessions.values():
+            held.conversation.forget()
 
     def waiting(self, key: str, tenant: str = "default") -> int:
         """How many messages of a session wait."""
@@ -213,5 +251,6 @@ class Router:
             await asyncio.sleep(SWEEP_EVERY_S)
             oldest = self._deps.turns.clock() - timedelta(seconds=self._deps.config.idle_s)
             for where, used_at in list(self._used_at.items()):
-                if used_at < oldest and not self._sessions[where].busy and not self._part(where[0])[1].works_in(*where):
+                at_work = any(queue[:2] == where for queue in self._part(where[0])[1].queues)
+                if used_at < oldest and not self._sessions[where].busy and not at_work:
                     del self._sessions[where], self._used_at[where]

@@ -49,7 +49,7 @@ from gateway.store import approvals, inbox, journal
 from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
-from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
+from gateway.store.journal import OpenTurn, SessionState, TurnRow
 
 log = structlog.get_logger()
 
@@ -83,7 +83,7 @@ class Session:
         self.key = key
         self._store = deps.turns.store
         self._clock = deps.turns.clock
-        self._fence = Fence(journal.shard_of(key), deps.epoch)
+        self.fence = deps.ownership.fence_of(key)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
         self.mailbox = Mailbox(
             self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, self._handle, tasks
@@ -91,7 +91,7 @@ class Session:
         self._reactions = deps.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
-            key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
+            key, self.fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
         )
         self._runner = TurnRunner(deps, self._context, tasks)
         self._agent = (*key.split(":", 2), "")[1]
@@ -102,6 +102,9 @@ class Session:
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         interrupts = self.mailbox.interrupts(row, self.mode)
+        if self._deps.ownership.is_shared and row.id < self.mailbox.head.offered_id:  # committed elsewhere meanwhile
+            self.mailbox.put_back([row])
+            return
         if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
             self._reactions.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
@@ -125,6 +128,12 @@ class Session:
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
         self._closed = True
+
+    def abandon(self) -> None:
+        """Another process goes on with it: what runs ends soon, and writes nothing."""
+        self._closed = True
+        self.mailbox.head.take(lambda _row: True)
+        self._turn.abandon()
 
     async def resume(self, open_turn: OpenTurn) -> None:
         """Go on with a turn that was running when its process ended."""
@@ -220,6 +229,7 @@ class Session:
             self.mailbox.put_back([row])
 
         def commit(connection: Connection) -> None:
+            journal.hold(connection, self.fence)
             approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
             if typed is not None:
                 inbox.settle(connection, row.id, Outcome.ANSWERED, now)
@@ -250,6 +260,7 @@ class Session:
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
+            self._deps.ownership.note_fenced()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
             await self.give_up(rows)
@@ -282,7 +293,7 @@ class Session:
             started = TurnStarted(items)
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
             self._turn.claim(claimed)
-            place = JournalPlace(self._fence, turn, self.conversation.next_seq(turn.session_id, 1))
+            place = JournalPlace(self.fence, turn, self.conversation.next_seq(turn.session_id, 1))
             claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
             failpoint("claim_pre")
             still_open = await self._store.write(claim)
@@ -330,7 +341,9 @@ class Session:
             row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=locale
         )
         parts = to_parts(channel, said)
-        refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
+        refuse = partial(
+            commits.refuse, fence=self.fence, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock
+        )
         await self._store.write(refuse, then=self._deps.turns.delivery.publish)
         ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
         log.info("message_refused", **ids, outcome=outcome, why=detail)

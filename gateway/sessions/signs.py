@@ -43,10 +43,10 @@ class StatusReactions:
                 self._waiting[row.id] = row
             self._tasks.create_task(self._show_again(row))
 
-    async def take_over(self, now: datetime) -> None:
-        """As `recover`, from the store."""
+    async def take_over(self, now: datetime, shards: Collection[int] | None = None) -> None:
+        """As `recover`, from the store; of these shards alone where they are given."""
         if self._wanted:
-            take_over = partial(signs.take_over, since=now - SHOWN_AGAIN)
+            take_over = partial(signs.take_over, since=now - SHOWN_AGAIN, shards=shards)
             self.recover(await self._store.write(take_over))
 
     async def _show_again(self, row: SignedRow) -> None:

@@ -122,6 +122,10 @@ class SessionTurn:
         self._interrupt(reason)
         return True
 
+    def abandon(self) -> None:
+        """End what runs: it is another process's."""
+        self._interrupt(EndReason.STOPPED)
+
     def interrupt(self, row: InboxRow) -> None:
         """End what runs for what its person says now; what does not run yet is told by what waits when it does."""
         turn = None if self.claimed is None else self.claimed.turn

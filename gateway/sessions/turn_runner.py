@@ -68,6 +68,7 @@ class TurnRunner:
             except Fenced as fenced:
                 log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
+                self._deps.ownership.note_fenced()
             except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
                 log.exception("turn_broken", attempts=attempts)
                 attempts += 1
@@ -112,7 +113,8 @@ class TurnRunner:
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
         note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say)
+        is_ours = partial(deps.ownership.stands, self._session.fence)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say, is_ours)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.debug("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)

@@ -66,6 +66,12 @@ def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     return None if row is None else _read(row)
 
 
+def still_pending(connection: sa.Connection, turn_ids: Sequence[str]) -> set[str]:
+    """Those of these turns that wait for an answer."""
+    query = sa.select(approvals.c.turn_id).where(approvals.c.turn_id.in_(turn_ids))
+    return set(connection.execute(query.where(approvals.c.state == Consent.PENDING)).scalars())
+
+
 def waiting_time(connection: sa.Connection, turn_id: str) -> timedelta:
     """How long a turn has waited for its person's word, all told; what it waits for now is not in it."""
     asked = sa.select(approvals.c.asked_at, approvals.c.answered_at).where(approvals.c.turn_id == turn_id)

@@ -4,7 +4,8 @@ Rows are made at the start after a death and go when their turn has ended or the
 lead to is `gateway.sessions.trials`' matter.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 
 from gateway.store.dialect import upsert
 from gateway.store.tables.traffic import inbox
-from gateway.store.tables.turns import crashes, events, turns
+from gateway.store.tables.turns import SHARDS, crashes, events, sessions, turns
 
 
 class AtWork(IntEnum):
@@ -41,15 +42,28 @@ def row_work(inbox_id: int) -> str:
     return f"row:{inbox_id}"
 
 
-def look_back(connection: sa.Connection, *, died: bool) -> None:
+def look_back(
+    connection: sa.Connection,
+    *,
+    died: bool,
+    among: Collection[int] | None = None,
+    in_: Collection[int] | None = None,
+) -> None:
     """At a start: count the death of the last process, where it was one, for all that was at work then.
 
     A turn that journaled anything since its last death begins to count anew. One without a record was begun by the
-    last process, and so was at work.
+    last process, and so was at work. Where a process takes shards it is `among` these alone, and the owner died `in_`
+    those of them.
     """
     known = {row.work: row for row in connection.execute(sa.select(crashes))}
     kept: list[dict[str, object]] = []
-    for turn_id, tenant, journaled in connection.execute(_OPEN_TURNS):
+    elsewhere: set[str] = set()
+    for turn_id, tenant, journaled, key in connection.execute(_OPEN_TURNS):
+        shard = zlib.crc32(key.encode()) % SHARDS
+        if among is not None and shard not in among:
+            elsewhere.add(turn_work(turn_id))
+            continue
+        dead = died and (in_ is None or shard in in_)
         before = known.get(turn_work(turn_id))
         same = before is not None and before.events == journaled
         was = AtWork.BESIDE if before is None else before.at_work
@@ -58,32 +72,41 @@ def look_back(connection: sa.Connection, *, died: bool) -> None:
                 "work": turn_work(turn_id),
                 "tenant_id": tenant,
                 "at_work": AtWork.NOT,
-                "deaths": (before.deaths if before and same else 0) + (died and was > AtWork.NOT),
-                "alone": (before.alone if before and same else 0) + (died and same and was == AtWork.ALONE),
+                "deaths": (before.deaths if before and same else 0) + (dead and was > AtWork.NOT),
+                "alone": (before.alone if before and same else 0) + (dead and same and was == AtWork.ALONE),
                 "events": journaled,
             }
         )
     rows = {name: row for name, row in known.items() if name.startswith("row:")}
-    waiting = {row_work(id_) for id_ in connection.execute(_WAITING).scalars()} if rows else frozenset[str]()
-    for name in rows.keys() & waiting:
-        row = rows[name]
-        deaths = row.deaths + (died and row.at_work > AtWork.NOT)
-        alone = row.alone + (died and row.at_work == AtWork.ALONE)
+    waiting = {row_work(id_): shard for id_, shard in connection.execute(_WAITING)} if rows else {}
+    for name in rows.keys() & waiting.keys():
+        row, shard = rows[name], waiting[name]
+        if among is not None and shard not in among:
+            elsewhere.add(name)
+            continue
+        dead = died and (in_ is None or shard in in_)
+        deaths = row.deaths + (dead and row.at_work > AtWork.NOT)
+        alone = row.alone + (dead and row.at_work == AtWork.ALONE)
         kept.append(row._asdict() | {"at_work": AtWork.NOT, "deaths": deaths, "alone": alone})
-    connection.execute(sa.delete(crashes))
+    connection.execute(sa.delete(crashes).where(crashes.c.work.in_(known.keys() - elsewhere)))
     if kept:
         connection.execute(sa.insert(crashes), kept)
 
 
-_OPEN_TURNS = sa.select(
-    turns.c.id,
-    turns.c.tenant_id,
-    sa.select(sa.func.count())
-    .where(events.c.session_id == turns.c.session_id, events.c.turn_id == turns.c.id)
-    .scalar_subquery(),
-).where(turns.c.end_reason.is_(None), turns.c.parked_at.is_(None))  # a parked one was not at work
+_OPEN_TURNS = (
+    sa.select(
+        turns.c.id,
+        turns.c.tenant_id,
+        sa.select(sa.func.count())
+        .where(events.c.session_id == turns.c.session_id, events.c.turn_id == turns.c.id)
+        .scalar_subquery(),
+        sessions.c.key,
+    )
+    .join(sessions, sessions.c.id == turns.c.session_id)
+    .where(turns.c.end_reason.is_(None), turns.c.parked_at.is_(None))  # a parked one was not at work
+)
 
-_WAITING = sa.select(inbox.c.id).where(
+_WAITING = sa.select(inbox.c.id, inbox.c.shard).where(
     inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None)
 )
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 
 from channels.messages import DEFAULT_TENANT
 from gateway.errors import SettingsError, StoreUnavailable
-from gateway.store.postgres import PostgresEngine
+from gateway.store.postgres import PostgresEngine, PostgresLink
 from gateway.store.schema import HEAD, probe
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tenancy import run_as
@@ -198,6 +198,11 @@ async def reading(url: str) -> AsyncIterator[Reader]:
         yield engine
     finally:
         await engine.aclose()
+
+
+def link_to(url: str, hear: Callable[[str], None], on_connected: Callable[[], None]) -> PostgresLink:
+    """The connection of its own that one process of several has to a PostgreSQL."""
+    return PostgresLink(make_url(url).set(drivername="postgresql+asyncpg"), hear, on_connected)
 
 
 def engine_for(url: str) -> Engine:

@@ -11,16 +11,10 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from channels.messages import (
-    INBOUND_EVENT,
-    ButtonPressed,
-    CommandInvoked,
-    InboundEvent,
-    Rejected,
-    Route,
-)
+from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, InboundEvent, Rejected, Route
 from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.journal import shard_of
 from gateway.store.tables.traffic import channel_accounts, inbox
 from gateway.store.writer import note_outcome
 
@@ -82,6 +76,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "sender": event.sender_key,
             "user_id": row.user_id,
             "session_key": row.session_key,
+            "shard": None if row.session_key is None else shard_of(row.session_key),
             "payload": _payload(row),
             "received_at": event.received_at,
             "admitted_at": now,
@@ -227,13 +222,15 @@ def set_aside(connection: sa.Connection, id_: int, reason: str) -> None:
     note_outcome(connection, Outcome.QUARANTINED, done.rowcount)
 
 
-def waiting(connection: sa.Connection, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
-    """Rows that no turn has claimed, in order of admission, of one session or of all.
+def waiting(
+    connection: sa.Connection, after_id: int, limit: int, session_key: str | None = None, *which: sa.ColumnElement[bool]
+) -> list[InboxRow]:
+    """Rows that no turn has claimed, in order of admission, of one session or of all; of those, `which`.
 
     Raises:
         UnreadableRow: the first of them that is no event.
     """
-    query = _WAITING.where(inbox.c.id > after_id).order_by(inbox.c.id).limit(limit)
+    query = _WAITING.where(inbox.c.id > after_id, *which).order_by(inbox.c.id).limit(limit)
     if session_key is not None:
         query = query.where(inbox.c.session_key == session_key)
     return _rows(connection.execute(query))
@@ -383,11 +380,10 @@ def redact(connection: sa.Connection, id_: int) -> None:
 def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:
     """Take a row that was just refused after all: its sender was let in a moment before."""
     payload = INBOUND_EVENT.dump_json(_without_token(event)).decode()
-    connection.execute(
-        sa.update(inbox)
-        .where(inbox.c.id == id_)
-        .values(user_id=user_id, session_key=session_key, payload=payload, outcome=None, detail=None, done_at=None)
-    )
+    values: dict[str, object] = {"user_id": user_id, "session_key": session_key, "payload": payload}
+    values |= {"shard": None if session_key is None else shard_of(session_key)}
+    values |= dict.fromkeys(("outcome", "detail", "done_at"))
+    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(values))
     note_outcome(connection, Outcome.REFUSED, -1)
 
 

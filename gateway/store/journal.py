@@ -64,9 +64,9 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
 
 
 _holds = HotStatement(
-    sa.select(shards.c.shard).where(
-        shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch")
-    )
+    sa.select(shards.c.shard)
+    .where(shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch"))
+    .with_for_update(read=True, key_share=True)  # on PostgreSQL nobody takes the shard before this commit is over
 )
 
 

@@ -1,4 +1,7 @@
-"""PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg."""
+"""PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg.
+
+Where several processes share it each has one more, for leases and notices.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -24,6 +27,7 @@ READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
 READER_WAIT_S = 10
+PAUSED_MS = "3000"
 
 READ_ONLY = "25006"
 OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
@@ -173,6 +177,77 @@ class PostgresEngine:
             await connection.close()
 
 
+NOTICES = "tenk"
+"""The channel of LISTEN and NOTIFY; the triggers of the schema name it, too."""
+
+
+class PostgresLink:
+    """One connection beside those of the store, for leases and notices: no crowd of commits holds it up.
+
+    What it commits need not be on a disk when that returns: whoever relies on it commits behind it, in the same log.
+    """
+
+    def __init__(self, url: URL, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
+        """`hear` is given every notice; `on_connected` is called when some may have been missed."""
+        self._engine = make_engine(url, connections=1, synchronous_commit="off")
+        self._hear = hear
+        self._on_connected = on_connected
+        self._connection: AsyncConnection | None = None
+        self._turn = asyncio.Lock()
+
+    async def transact(self, job: Job[T], within_s: float) -> T:
+        """The job's result, committed; it connects anew where the connection was lost.
+
+        Raises:
+            StoreUnavailable: it may hold, or not.
+        """
+        async with self._turn:
+            try:
+                async with asyncio.timeout(within_s):
+                    if self._connection is None:
+                        await self._connect()
+                    assert self._connection is not None, "connected above"
+                    return await self._connection.run_sync(partial(_transact, job=job))
+            except (TimeoutError, OSError, sa.exc.SQLAlchemyError) as error:
+                await self._drop()
+                raise unavailable(error) from error
+            except BaseException:
+                await self._drop()
+                raise
+
+    async def notify(self, words: str, within_s: float) -> None:
+        """Tell every process that listens.
+
+        Raises:
+            StoreUnavailable: perhaps nobody heard.
+        """
+        tell = sa.select(sa.func.pg_notify(NOTICES, words))
+        await self.transact(lambda connection: connection.execute(tell).scalar(), within_s)
+
+    async def aclose(self) -> None:
+        """Hear nothing more."""
+        await self._drop()
+        await self._engine.dispose()
+
+    async def _connect(self) -> None:
+        connection = await self._engine.connect()
+        self._connection = connection
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+        await driver.add_listener(NOTICES, lambda _driver, _process, _channel, words: self._hear(words))
+        self._on_connected()
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.invalidate()
+            await connection.close()
+
+
+def _transact(connection: Connection, job: Job[T]) -> T:
+    with connection.begin():
+        return job(connection)
+
+
 _CLIENTS = sa.text(
     "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
     "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
@@ -197,26 +272,32 @@ def refuse_replica(connection: Connection) -> None:
         raise GatewayError(f"{where} takes no writes: it is a replica, or set to read-only; name the primary")
 
 
-def make_engine(url: URL, *, command_timeout_s: float = STATEMENT_TIMEOUT_S) -> "AsyncEngine":
-    """Connections that are known as ours, and whose commits are on the disk."""
+def make_engine(
+    url: URL,
+    *,
+    command_timeout_s: float = STATEMENT_TIMEOUT_S,
+    connections: int = READERS + 1,
+    synchronous_commit: str = "on",
+) -> "AsyncEngine":
+    """Connections that are known as ours, and whose commits are on the disk; of a store's the writer keeps one."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     engine = create_async_engine(
         url,
-        pool_size=READERS + 1,  # the writer keeps one
+        pool_size=connections,
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         connect_args={
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
-                "application_name": "tenk",
-                "synchronous_commit": "on",
-                "jit": "off",
-                SETTING: EVERYBODY,
+                "application_name": "tenk", "synchronous_commit": synchronous_commit, "jit": "off", SETTING: EVERYBODY,
+                # One that was paused within a commit, or cut off, keeps its locks no longer than this.
+                "idle_in_transaction_session_timeout": PAUSED_MS,
+                "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
             },
         },
-    )
+    )  # fmt: skip
     mark_errors(engine.sync_engine)
     event.listen(engine.sync_engine, "before_execute", lambda connection, *_: do_put_off(connection))
     return engine

@@ -54,11 +54,15 @@ def put_on(connection: sa.Connection, address: Address, message_id: str, sign: S
     connection.execute(sa.update(inbox).where(*here, inbox.c.message_id == message_id).values(sign=sign))
 
 
-def take_over(connection: sa.Connection, since: datetime) -> list[SignedRow]:
+def take_over(connection: sa.Connection, since: datetime, shards: Collection[int] | None = None) -> list[SignedRow]:
     """What every message is to carry that had a sign; only the waiting ones are remembered as signed from here on.
 
-    What waits keeps its sign, what was taken or refused since then has it again, all others lose it.
+    What waits keeps its sign, what was taken or refused since then has it again, all others lose it. With `shards` it
+    is about the rows of these alone.
     """
+    which: sa.ColumnElement[bool] = inbox.c.sign.is_not(None)
+    if shards is not None:
+        which = sa.and_(which, inbox.c.shard.in_(shards))
     first = inbox.alias("first")
     joined = sa.exists().where(first.c.turn_id == inbox.c.turn_id, first.c.id < inbox.c.id).correlate(inbox)
     found = connection.execute(
@@ -66,7 +70,7 @@ def take_over(connection: sa.Connection, since: datetime) -> list[SignedRow]:
             inbox.c.id, inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.message_id, inbox.c.payload,
             inbox.c.sign, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at, joined.label("joined"),
         )
-        .where(inbox.c.sign.is_not(None))
+        .where(which)
         .order_by((inbox.c.id + 0).desc())  # so that SQLite takes the index of the few, not the table from its end
         .limit(MOST)
     ).all()  # fmt: skip
@@ -82,7 +86,7 @@ def take_over(connection: sa.Connection, since: datetime) -> list[SignedRow]:
                 )
             )
     kept = [row.id for row in rows if row.waits]
-    connection.execute(sa.update(inbox).where(inbox.c.sign.is_not(None), inbox.c.id.not_in(kept)).values(sign=None))
+    connection.execute(sa.update(inbox).where(which, inbox.c.id.not_in(kept)).values(sign=None))
     return rows
 
 

@@ -190,7 +190,7 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
-    "gateway.sessions.command_runner": "loops over the commands of a session, by their ids",
+    "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",

@@ -18,7 +18,7 @@ class Loaded:
         self.channels = list(channels)
         self.loading = loading
 
-    def now_ready(self) -> Sequence[object]:
+    def now_serving(self) -> Sequence[object]:
         """Every channel."""
         return self.channels
 

@@ -18,6 +18,7 @@ from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
+from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Command
@@ -214,7 +215,7 @@ class Spine:
                 channels=self.channels,
                 people=self.people,
                 tasks=tasks,
-                epoch=epoch,
+                ownership=Ownership(epoch),
                 clock=clock, dates=clock, buttons=self.buttons, vault=self.vault,
                 reveal=lambda _ref, text: text,
                 decisions=lambda _delivery, _bus: self.decisions,

@@ -234,7 +234,7 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         await page.look(1200, 900)
         link = (await here.operator("console.link"))["link"]
         await page.go(link.partition("#")[0])
-        await page.until("document.getElementById('login')")  # who has it open already follows the link there, too
+        await page.until("!!document.getElementById('login')")  # who has it open already follows the link there, too
         await page.go(link)
         await page.until("document.querySelector('h1')?.textContent === 'How it is doing'")
         await page.picture(tmp_path / "console-1.png")
@@ -285,5 +285,5 @@ async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
             await page.picture(pictures / f"{name}.png")
     await page.look(390, 844, phone=True)
     await page.value("document.querySelector('.who button').click()")
-    await page.until("document.getElementById('login')")
+    await page.until("!!document.getElementById('login')")
     return found + [f"login: {barrier}" for barrier in await page.barriers()]

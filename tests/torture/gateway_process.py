@@ -55,10 +55,15 @@ class GatewayProcess:
         self.starts = 0
         self._config = home.parent / f"{home.name}.toml"
         self._config.write_text(CONFIG.format(access=access, log_level="info") + account)
+        self._account, self._access, self._given = account, access, dict(env)
         path = os.pathsep.join((str(code), str(ROOT)))
         self._env = {**os.environ, "PYTHONPATH": path, "TENK_HOME": str(home), **env}
         self._code = code
         self._process: Forked | None = None
+
+    def beside(self, home: Path, env: Mapping[str, str]) -> "GatewayProcess":
+        """Another one like it in a home of its own; `env` lies over what this one has."""
+        return GatewayProcess(home, self._account, {**self._given, **env}, code=self._code, access=self._access)
 
     @property
     def running(self) -> bool:

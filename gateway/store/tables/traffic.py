@@ -71,6 +71,7 @@ inbox = sa.Table(
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),
     sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
+    sa.Column("shard", sa.SmallInteger),  # the session's, see gateway.store.journal.shard_of; None without a session
     sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
 partial_index("ix_inbox_open", inbox.c.session_key, inbox.c.id, where=inbox.c.outcome.is_(None))

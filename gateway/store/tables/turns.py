@@ -13,8 +13,33 @@ shards = sa.Table(
     sa.Column("shard", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("owner", sa.String(64)),
     sa.Column("epoch", sa.BigInteger, nullable=False, default=0),  # rises with every change of owner
-    sa.Column("until", Instant),  # None: until the owner's process ends
+    sa.Column("until", Instant),  # by the database's clock; None: until the owner's process ends (SQLite), or free
 )
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("name", sa.String(128), primary_key=True),  # see gateway.store.leases: "in telegram:main", "chores"
+    sa.Column("owner", sa.String(64)),
+    sa.Column("epoch", sa.BigInteger, nullable=False),  # rises with every change of owner
+    sa.Column("until", Instant),  # by the database's clock; None: free
+)
+"""What of a cluster one process alone does, beside shards; none has a tenant, they are the installation's."""
+
+members = sa.Table(
+    "members",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),  # NODE:PID, as owners are called
+    sa.Column("host", sa.String(128), nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),  # all | ingress | worker | egress
+    sa.Column("version", sa.String(32), nullable=False),
+    sa.Column("key_mark", sa.String(64), nullable=False),  # of the keys of its home: all members have the same
+    sa.Column("joined_at", Instant, nullable=False),
+    sa.Column("until", Instant, nullable=False),
+    sa.Column("fenced", sa.BigInteger, nullable=False),  # writes that were refused to it
+    sa.Column("leaving", sa.Boolean, nullable=False),  # it drains, and takes nothing more
+)
+"""The processes of a cluster that are alive, and shortly after; none has a tenant."""
 
 sessions = sa.Table(
     "sessions",

@@ -177,7 +177,7 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
     parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
     rows = await desk.write(
         commits.end, seq=1, events=[TurnEnded(reason, "bye")], reason=reason, first_id=desk.rows[0].id, parts=parts,
-        clock=clock, first_claimed=False,
+        clock=clock, first_by=None,
     )  # fmt: skip
     assert (1, ["ready"]) == (len(rows), await desk.said())
     assert [outcome, "merged", None] == await desk.outcomes()
@@ -189,7 +189,15 @@ async def test_a_refusal_settles_its_rows_and_says_so(desk: Desk) -> None:
     """In one commit, without a turn."""
     parts = to_parts(FakeChannel(), OutboundMessage(desk.place.turn.address, "inbox:1", "no"))
     rows = desk.rows[:2]
-    refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=Outcome.FAILED, detail="why", clock=clock)
+    refuse = partial(
+        commits.refuse,
+        fence=desk.place.fence,
+        rows=rows,
+        parts=parts,
+        outcome=Outcome.FAILED,
+        detail="why",
+        clock=clock,
+    )
     assert 1 == len(await desk.store.write(refuse))
     assert ["failed", "failed", None] == await desk.outcomes()
 
@@ -206,7 +214,7 @@ async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
         (commits.steer, {"step": 0, "overtaken": (), "read": [(desk.rows[1], UserItem("and"))], "clock": clock}),
         (commits.end, {
             "events": ended, "reason": EndReason.COMPLETED, "first_id": desk.rows[0].id, "parts": (), "clock": clock,
-            "first_claimed": False,
+            "first_by": None,
         }),
     ):  # fmt: skip
         with pytest.raises(Fenced):

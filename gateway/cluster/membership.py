@@ -1,0 +1,178 @@
+"""One process of a cluster: it joins, renews what it owns, takes its fair share of what is free, and leaves in order.
+
+The database's clock decides what has run out. What is done with shards and accounts is their rooms' matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from gateway.cluster.ownership import CHORES, SharedOwnership, in_name, out_name
+from gateway.cluster.wakeups import LEASES, Wakeups
+from gateway.errors import GatewayError, StoreUnavailable
+from gateway.store import leases
+from gateway.store.engine import Connection
+from gateway.store.leases import Member, Round
+from gateway.store.postgres import PostgresLink
+
+log = structlog.get_logger()
+
+LEASE_S = 3.0
+"""How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
+
+LOOK_S = 0.7
+RETRY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedAccount:
+    """One configured account, and which of its leases a process may ask for."""
+
+    channel: str
+    account: str
+    everywhere: bool = False  # it is read for at every ingress, by webhook
+    attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
+
+
+@dataclass(slots=True)
+class ClusterEvents:
+    """What others do when something is gained or lost; set before `run`."""
+
+    on_gained: Callable[[Mapping[int, int]], None]  # each shard with its epoch
+    on_lost: Callable[[Collection[int]], None]
+    on_named: Callable[[], None]
+    idle: Callable[[], Collection[int]]  # owned shards in which nothing happens
+
+
+class ClusterMembership:
+    """This process among the others."""
+
+    def __init__(self, me: Member, link: PostgresLink, wakeups: Wakeups, lease_s: float = LEASE_S) -> None:
+        """Nothing is asked for before `begin`."""
+        self.me = me
+        self.wakeups = wakeups
+        self._link = link
+        self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
+        self._lease_s = lease_s
+        self._loop = asyncio.get_running_loop()
+        self.ownership = SharedOwnership(me.role, self._loop.time, wakeups.tell)
+        self._events: ClusterEvents | None = None
+        self._nudged = asyncio.Event()
+        self._leaving = False
+        wakeups.on(LEASES, lambda _name: self._nudged.set())
+
+    async def begin(self, wanted: Callable[[], Sequence[LeasedAccount]], now: datetime) -> int:
+        """Join, and take what is free; how many others are there. `wanted` are the accounts that are configured here.
+
+        Raises:
+            GatewayError: the home has other keys than the others'.
+            StoreUnavailable: the database does not answer.
+        """
+
+        def join(connection: Connection) -> list[leases.MemberStanding]:
+            leases.forget_gone(connection)
+            leases.join(connection, self.me, now, self._lease_s)
+            return leases.standing(connection)
+
+        self._wanted = wanted
+        known = await self._link.transact(join, self._lease_s * 3)
+        others = [each.member for each in known if each.lives and each.member.node != self.me.node]
+        if stranger := next((other for other in others if other.key_mark != self.me.key_mark), None):
+            await self._link.transact(partial(leases.leave, me=self.me), self._lease_s)
+            raise GatewayError(
+                f"this home has other keys than the gateway on {stranger.host} that works on the same database: copy "
+                "pairing.key and secrets.key from its home to this one, then start again"
+            )
+        if differing := {other.version for other in others} - {self.me.version}:
+            log.warning("versions_differ", ours=self.me.version, others=sorted(differing), mend="update them all")
+        await self.look()
+        log.info("cluster_joined", member=self.me.id, role=self.me.role, others=len(others))
+        return len(others)
+
+    def bind(self, events: ClusterEvents) -> None:
+        """Tell these of every change from now on; what is owned by now they have taken up themselves."""
+        self._events = events
+
+    async def run(self) -> None:
+        """Renew and take until cancelled."""
+        while True:
+            pause_s = LOOK_S
+            try:
+                await self.look()
+            except StoreUnavailable as error:
+                log.warning("leases_not_renewed", error=str(error))
+                pause_s = RETRY_S
+            await self._rest(pause_s)
+
+    async def look(self) -> None:
+        """One round; what was gained and lost is told.
+
+        Raises:
+            StoreUnavailable: it is not known what is owned now; what was owned runs out by itself.
+        """
+        begun_s = self._loop.time()
+        idle = () if self._events is None else self._events.idle()
+        names = [] if self._leaving else self._names()
+        look = partial(
+            leases.look_round, me=self.me, wanted=names, surplus=idle, fenced=self.ownership.fenced,
+            lease_s=self._lease_s, takes=not self._leaving,
+        )  # fmt: skip
+        self._note(await self._link.transact(look, self._lease_s), begun_s)
+
+    def _note(self, done: Round, begun_s: float) -> None:
+        before = dict(self.ownership.names)
+        gained, lost = self.ownership.update(done, begun_s + self._lease_s)
+        if gained or lost:
+            log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards), died=len(done.died))
+        if self._events is None:
+            return
+        if lost:
+            self._events.on_lost(lost)
+        if before != dict(done.names):
+            log.info("leases_changed", held=sorted(done.names))
+            self._events.on_named()
+        if gained:
+            self._events.on_gained(gained)
+
+    def _names(self) -> list[str]:
+        """Every lease that this process would have, by its role."""
+        role = self.me.role
+        reads, sends = role in {"all", "ingress"}, role in {"all", "egress"}
+        names = [CHORES] if role in {"all", "worker"} else []
+        for wanted in self._wanted():
+            inward = in_name(wanted.channel, wanted.account)
+            if reads and not wanted.everywhere:
+                names.append(inward)
+            if inward in self.ownership.names if wanted.attached else sends:
+                names.append(out_name(wanted.channel, wanted.account))
+        return names
+
+    async def begin_leaving(self) -> None:
+        """Take nothing more, read for no account any more, and let others have what is idle."""
+        self._leaving = True
+        inward = [name for name in self.ownership.names if name.startswith("in ") or name == CHORES]
+
+        def job(connection: Connection) -> None:
+            leases.begin_leaving(connection, self.me)
+            leases.hand_back_names(connection, self.me.id, inward)
+
+        await self._link.transact(job, self._lease_s)
+        self.wakeups.tell(LEASES)
+        self._nudged.set()
+
+    async def leave(self) -> None:
+        """Let go of everything: the others need not wait for it to run out."""
+        await self._link.transact(partial(leases.leave, me=self.me), self._lease_s)
+        await self._link.notify(f"wake {self.me.id}\n{LEASES} ", self._lease_s)
+
+    async def _rest(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._nudged.wait()
+        except TimeoutError:
+            pass
+        self._nudged.clear()

@@ -1,0 +1,158 @@
+"""What this process owns, asked in memory: shards of sessions, accounts to read and to send for, chores.
+
+What it says may be out of date; the store has the last word, by the epochs that are given here. How it comes to own
+something is `membership`'s matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+
+from agent.errors import Fenced
+from channels.messages import Address
+from gateway.store.journal import Fence, shard_of
+from gateway.store.leases import SOLE, Lease, Round
+
+CHORES = "chores"
+"""The lease of what one process does for all: schedules, retention, erasures, alerts, the watch of caps."""
+
+EVERYTHING = Lease("", SOLE)
+
+LOOK_AGAIN_S = 0.5
+"""What runs out by itself is noticed within this."""
+
+NOT_OURS = -1
+"""An epoch that no shard ever has."""
+
+
+def in_name(channel: str, account: str) -> str:
+    """The lease of who reads for an account."""
+    return f"in {channel}:{account}"
+
+
+def out_name(channel: str, account: str) -> str:
+    """The lease of who sends for an account."""
+    return f"out {channel}:{account}"
+
+
+class Ownership:
+    """One process alone: it owns everything, by one epoch."""
+
+    is_shared = False
+    reads = True  # whether its role has it read for accounts at all
+
+    def __init__(self, epoch: int = SOLE) -> None:
+        self._epoch = epoch
+        self.fenced = 0  # writes that were refused
+
+    def fence_of(self, session_key: str) -> Fence:
+        """What a session's turns are written with; of a session that is another's it is refused."""
+        return Fence(shard_of(session_key), self._epoch)
+
+    def stands(self, fence: Fence) -> bool:
+        """Whether a fence is still good, as far as is known here."""
+        return fence.epoch == self._epoch
+
+    def lease(self, name: str) -> Lease | None:
+        """A lease, as it is held now; None: it is not."""
+        return EVERYTHING
+
+    def sends(self, where: Address) -> Lease | None:
+        """What entitles to send there; None: another process does."""
+        return self.lease(out_name(where.channel, where.account)) if self.is_shared else EVERYTHING
+
+    def tell(self, topic: str, name: object) -> None:
+        """Wake whoever has something to do: see `gateway.cluster.wakeups`; there is nobody else."""
+
+    def note_fenced(self) -> None:
+        """A write was refused: somebody else owns it by now."""
+        self.fenced += 1
+
+    async def until_changed(self) -> None:
+        """Wait until something else may be owned."""
+        await asyncio.Event().wait()
+
+    async def until_held(self, name: str) -> Lease:
+        """Wait until a lease is held; it."""
+        while (lease := self.lease(name)) is None:
+            await self.until_changed()
+        return lease
+
+    async def until_lost(self, lease: Lease) -> None:
+        """Wait until a lease is not held any more, or anew."""
+        while self.lease(lease.name) == lease:
+            await self.until_changed()
+
+    def leases_to_send(self) -> frozenset[Lease]:
+        """All that entitles to send."""
+        return frozenset([EVERYTHING])
+
+    def check(self, lease: Lease) -> None:
+        """Raise Fenced unless this lease is held still, as far as is known here."""
+        if lease is not EVERYTHING and self.lease(lease.name) != lease:
+            raise Fenced(f"{lease.name} is not held by epoch {lease.epoch} any more")
+
+
+class SharedOwnership(Ownership):
+    """One process of several: it owns what it was given last, until that runs out by its own steady clock."""
+
+    is_shared = True
+
+    def __init__(self, role: str, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
+        """Nothing is owned yet; `now_s` also counts while the process is paused, `tell` wakes the others."""
+        self._tell = tell
+        super().__init__(NOT_OURS)
+        self.reads = role in {"all", "ingress"}
+        self._changed = asyncio.Event()
+        self._now_s = now_s
+        self._until_s = float("-inf")
+        self._shards: Mapping[int, int] = {}
+        self._names: Mapping[str, int] = {}
+
+    def tell(self, topic: str, name: object) -> None:
+        """As of the other."""
+        self._tell(topic, name)
+
+    def update(self, done: Round, until_s: float) -> tuple[Mapping[int, int], Collection[int]]:
+        """Own this, and for so long; which shards were gained with that, and which lost."""
+        before, self._shards, self._names, self._until_s = self._shards, done.shards, done.names, until_s
+        gained = {shard: epoch for shard, epoch in done.shards.items() if before.get(shard) != epoch}
+        lost = [shard for shard, epoch in before.items() if done.shards.get(shard) != epoch]
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+        return gained, lost
+
+    @property
+    def shards(self) -> Mapping[int, int]:
+        """What was owned when that was known last."""
+        return self._shards
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """The named leases that were held when that was known last."""
+        return self._names
+
+    def fence_of(self, session_key: str) -> Fence:
+        """As of the other."""
+        shard = shard_of(session_key)
+        return Fence(shard, self._shards.get(shard, NOT_OURS))
+
+    def stands(self, fence: Fence) -> bool:
+        """As of the other."""
+        return self._now_s() < self._until_s and self._shards.get(fence.shard) == fence.epoch
+
+    def lease(self, name: str) -> Lease | None:
+        """As of the other."""
+        epoch = self._names.get(name)
+        return None if epoch is None or self._now_s() >= self._until_s else Lease(name, epoch)
+
+    def leases_to_send(self) -> frozenset[Lease]:
+        """As of the other."""
+        held = (self.lease(name) for name in self._names if name.startswith("out "))
+        return frozenset(lease for lease in held if lease is not None)
+
+    async def until_changed(self) -> None:
+        """As of the other; also when something may have run out."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_AGAIN_S):
+                await self._changed.wait()

@@ -1,0 +1,266 @@
+"""This process over its store: alone, or as one of several that share a PostgreSQL; what it takes up and lets go.
+
+Who owns what is `gateway.cluster`'s matter, what is done with it that of each room; this ties the two.
+"""
+
+import asyncio
+import hmac
+import os
+import socket
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+from pydantic import JsonValue
+
+from gateway.access.policy import AccessSnapshot
+from gateway.cluster.membership import ClusterEvents, ClusterMembership
+from gateway.cluster.ownership import CHORES, Ownership
+from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
+from gateway.config.settings import Settings
+from gateway.errors import SettingsError, StoreUnavailable
+from gateway.inbound.bus import SharedBus
+from gateway.inbound.manager import ChannelManager
+from gateway.ops.operators import load_people
+from gateway.ops.status import cluster_report
+from gateway.store import journal, people
+from gateway.store.engine import Store, link_to
+from gateway.store.leases import Member
+from gateway.store.postgres import PostgresLink
+from gateway.supervision import Run, Supervised, run_until
+from gateway.wiring import Runtime
+
+log = structlog.get_logger()
+
+DRAIN_LOOK_S = 0.05
+
+NODE = "node"
+"""The file of a home with the name that it has among others: what an earlier process of it owned is its own again."""
+
+PEOPLE = ("users", "identities", "grants")
+RULES = ("groups", "moved_chats", "forgotten_senders")
+"""The tables that the store tells of, see `gateway.store.schema.TOLD`: by the person, or as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceDeps:
+    """What is kept in memory of what other processes change."""
+
+    runtime: Runtime
+    snapshot: AccessSnapshot
+    forgotten_key: bytes
+    news: asyncio.Event  # set: what is used of caps may have changed
+
+
+class Presence:
+    """One process alone: it owns everything from its start to its end."""
+
+    def __init__(self, store: Store, ownership: Ownership, epoch: int) -> None:
+        self._store = store
+        self._epoch = epoch
+        self.ownership = ownership
+
+    async def join(self, manager: ChannelManager, tasks: Supervised, now: datetime) -> bool:
+        """Own what this process is to own; whether no other is there."""
+        return True
+
+    async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
+        """Go on with what was left open."""
+        await deps.runtime.router.recover()
+
+    def alone(self, run: Run, tasks: Supervised) -> Run:
+        """A chore as one process at a time does it."""
+        return run
+
+    @property
+    def does_chores(self) -> bool:
+        """Whether this process does what one does for all."""
+        return self.ownership.lease(CHORES) is not None
+
+    async def status(self) -> dict[str, JsonValue]:
+        """The cluster, as `tenk status` shows it; nothing where there is none."""
+        return {}
+
+    async def begin_leaving(self) -> None:
+        """What is left undone from now on died of nothing."""
+        await self._store.write(partial(journal.let_go, epoch=self._epoch), lasting=False)
+
+    async def leave(self) -> None:
+        """Own nothing any more."""
+
+
+async def open_presence(settings: Settings, store: Store, key: bytes, vault_key: str) -> Presence:
+    """This process's presence: alone on SQLite, one of several on PostgreSQL, which all have this key of the home's.
+
+    `vault_key` names the one that new secrets are sealed with.
+
+    Raises:
+        SettingsError: SQLite is one process's.
+    """
+    role, host = settings.gateway.role, socket.gethostname()
+    if store.dialect == "sqlite":
+        if role != "all":
+            raise SettingsError(
+                f"gateway.role is {role}: several processes share a PostgreSQL; set DATABASE_URL, or leave the role"
+            )
+        epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
+        return Presence(store, Ownership(epoch), epoch)
+    key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
+    me = Member(f"{_node(settings.home)}:{os.getpid()}", host[:128], role, version("tenk-gateway"), key_mark)
+    return SharedPresence(settings, store, me)
+
+
+def _node(home: Path) -> str:
+    path = home / NODE
+    if not path.exists():
+        path.write_text(uuid.uuid4().hex[:16])
+    return path.read_text().strip()[:32]
+
+
+class SharedPresence(Presence):
+    """One process of several."""
+
+    def __init__(self, settings: Settings, store: Store, me: Member) -> None:
+        self._wakeups = Wakeups(me.id)
+        self._look = asyncio.Event()  # something may be in the store for us
+        self._changed: set[str] = set()  # people
+        self._reload = False  # everybody, and the rules
+        self._connected = False
+        self._link: PostgresLink = link_to(settings.database_url, self._wakeups.hear, self._on_connected)
+        self._me = me
+        self._adopting = asyncio.Lock()
+        super().__init__(store, Ownership(), 0)
+        self._membership = ClusterMembership(me, self._link, self._wakeups)
+        self.ownership = self._membership.ownership
+
+    async def join(self, manager: ChannelManager, tasks: Supervised, now: datetime) -> bool:
+        """As of the other."""
+        others = await self._membership.begin(manager.list_accounts, now)
+        tasks.keep("leases", self._membership.run)
+        tasks.keep("wake-ups", partial(self._wakeups.run, partial(self._link.notify, within_s=POLL_S)))
+        return not others
+
+    async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
+        """As of the other, in the shards that are owned by now; later ones follow as they come."""
+        runtime = deps.runtime
+        bus = runtime.bus
+        assert isinstance(bus, SharedBus), "a shared ownership has a shared bus"
+
+        def lose(shards: Collection[int]) -> None:
+            bus.drop(shards)
+            runtime.router.drop(shards)
+
+        def gain(shards: Mapping[int, int]) -> None:
+            tasks.keep("shards", partial(self._adopt, deps, bus, shards))
+
+        def idle() -> Collection[int]:
+            owned = self._membership.ownership.shards
+            return [shard for shard in runtime.router.idle_shards(owned) if not bus.holds(shard)]
+
+        for topic in PEOPLE:
+            self._wakeups.on(topic, self._note_person)
+        for topic in RULES:
+            self._wakeups.on(topic, lambda _name: self._note_all())
+        self._wakeups.on(OUT, lambda _account: self._look.set())
+        self._wakeups.on(IN, lambda shard: bus.wake(int(shard)))
+        owned = dict(self._membership.ownership.shards)
+        self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
+        await self._adopt(deps, bus, owned)
+        tasks.keep("looks", partial(self._keep_looking, deps))
+
+    async def _adopt(self, deps: PresenceDeps, bus: SharedBus, shards: Mapping[int, int]) -> None:
+        runtime = deps.runtime
+        async with self._adopting:
+            await self._learn(deps)
+            await runtime.delivery.recover()  # what their last owner said there goes before what is said now
+            await runtime.router.adopt(shards)
+            owned = self._membership.ownership.shards
+            bus.adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
+
+    async def _keep_looking(self, deps: PresenceDeps) -> None:
+        """Take in what other processes put into the store, when told and every `POLL_S`."""
+        while True:
+            try:
+                await self._look_once(deps)
+            except StoreUnavailable as error:
+                log.info("look_failed", error=str(error))
+            try:
+                async with asyncio.timeout(POLL_S):
+                    await self._look.wait()
+            except TimeoutError:
+                deps.news.set()
+            self._look.clear()
+
+    async def _look_once(self, deps: PresenceDeps) -> None:
+        await self._learn(deps)
+        await deps.runtime.delivery.recover()
+        await deps.runtime.parking.look()
+
+    async def _learn(self, deps: PresenceDeps) -> None:
+        """Know who changed."""
+        reload, self._reload = self._reload, False
+        changed, self._changed = self._changed, set()
+        try:
+            if reload:
+                await load_people(deps.snapshot, self._store, deps.forgotten_key)
+                deps.runtime.router.forget_all()
+            for user_id in changed:
+                person = await self._store.read(partial(people.person_of, user_id=user_id))
+                deps.snapshot.drop(user_id) if person is None else deps.snapshot.put(person)
+        except StoreUnavailable:
+            self._reload, self._changed = self._reload or reload, self._changed | changed
+            raise
+
+    def alone(self, run: Run, tasks: Supervised) -> Run:
+        """As of the other."""
+
+        async def keep() -> None:
+            while True:
+                lease = await self.ownership.until_held(CHORES)
+                await run_until(run, partial(self.ownership.until_lost, lease), tasks)
+
+        return keep
+
+    async def status(self) -> dict[str, JsonValue]:
+        """As of the other."""
+        return await cluster_report(self._store, self._me)
+
+    async def begin_leaving(self) -> None:
+        """As of the other."""
+        await self._membership.begin_leaving()
+
+    async def leave(self) -> None:
+        """As of the other."""
+        await self._membership.leave()
+        await self._link.aclose()
+
+    def _on_connected(self) -> None:
+        """What was told while nobody listened is not known."""
+        if self._connected:
+            self._note_all()
+        self._connected = True
+
+    def _note_person(self, user_id: str) -> None:
+        self._changed.add(user_id)
+        self._look.set()
+
+    def _note_all(self) -> None:
+        self._reload = True
+        self._look.set()
+
+
+async def wait_until_idle(
+    works_before: Callable[[datetime], bool],
+    clock: Callable[[], datetime],
+    limit: timedelta,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Wait until nothing can move any more within the limit, which counts from now."""
+    deadline = clock() + limit
+    while clock() < deadline and works_before(deadline):
+        await pause(DRAIN_LOOK_S)

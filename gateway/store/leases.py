@@ -1,0 +1,270 @@
+"""Leases: who of several processes owns which shards, accounts and chores, until when, by the database's clock; and
+what waits in shards.
+
+Plain functions over a connection of PostgreSQL. An owner renews what it has; what ran out anybody takes, with a higher
+epoch, which every write of the owner carries. Who asks for how much is `gateway.cluster`'s matter.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from agent.errors import Fenced
+from gateway.store import crashes
+from gateway.store.dialect import HotStatement, insert_new, upsert
+from gateway.store.inbox import InboxRow, waiting
+from gateway.store.tables.traffic import inbox
+from gateway.store.tables.turns import leases, members, shards
+
+SOLE = 0
+"""The epoch of a lease where one process has all: nobody asks the store for it."""
+
+FORGET_S = 600
+"""Members that were gone for so long are forgotten."""
+
+_NOW = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What entitles a process to send for an account, to read for it, or to do chores."""
+
+    name: str  # "in telegram:main", "out telegram:main", "chores"
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A process of a cluster, as it says of itself."""
+
+    id: str  # NODE:PID; the node is its home's, which one process at a time has
+    host: str
+    role: str
+    version: str
+    key_mark: str  # of the keys in its home
+
+    @property
+    def node(self) -> str:
+        """What stays the same over restarts."""
+        return self.id.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberStanding:
+    """A member as it is seen from outside."""
+
+    member: Member
+    joined_at: datetime
+    lives: bool
+    leaving: bool
+    fenced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one look brought: all that is owned now, and how many others want shards."""
+
+    shards: Mapping[int, int]  # each with its epoch
+    names: Mapping[str, int]
+    died: Collection[int] = ()  # shards among them that their owner let run out
+
+
+_hold = HotStatement(
+    sa.select(leases.c.name)
+    .where(leases.c.name == sa.bindparam("b_name"), leases.c.epoch == sa.bindparam("b_epoch"))
+    .with_for_update(read=True, key_share=True)
+)
+
+
+def holds(connection: sa.Connection, lease: Lease) -> bool:
+    """Whether a lease still stands; until this commit is over nobody takes it."""
+    return lease.epoch == SOLE or bool(_hold.rows(connection, {"b_name": lease.name, "b_epoch": lease.epoch}))
+
+
+def hold(connection: sa.Connection, lease: Lease) -> None:
+    """Raise Fenced unless this lease still stands."""
+    if not holds(connection, lease):
+        raise Fenced(f"{lease.name} has a newer owner than epoch {lease.epoch}")
+
+
+def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -> None:
+    """Be one of the cluster; what an earlier process of the same home had is free: it is dead, for we have its home."""
+    for table in (shards, leases):
+        mine = table.c.owner.startswith(f"{me.node}:", autoescape=True)
+        connection.execute(sa.update(table).where(mine).values(until=sa.literal(0, sa.BigInteger)))
+    connection.execute(sa.delete(members).where(members.c.id.startswith(f"{me.node}:", autoescape=True)))
+    row = {
+        "id": me.id, "host": me.host, "role": me.role, "version": me.version, "key_mark": me.key_mark,
+        "joined_at": now, "until": now, "fenced": 0, "leaving": False,
+    }  # fmt: skip
+    connection.execute(upsert(connection, members, ["role"]), row)
+    _stay(connection, me.id, 0, lease_s)
+
+
+def look_round(
+    connection: sa.Connection,
+    me: Member,
+    wanted: Sequence[str],
+    surplus: Collection[int],
+    fenced: int,
+    lease_s: float,
+    *,
+    takes: bool = True,
+) -> Round:
+    """Renew what is owned, hand back what is idle and more than a fair share, take what is free up to that share.
+
+    `wanted` are the names of leases that this process would have; `surplus` shards that it may do without. One that
+    leaves `takes` nothing, and no share is fair any more.
+    """
+    until = _NOW + int(lease_s * 1_000_000)
+    _stay(connection, me.id, fenced, lease_s)
+    renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
+    own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
+    kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
+    names = {row.name: row.epoch for row in connection.execute(kept.returning(leases.c.name, leases.c.epoch))}
+    died: list[int] = []
+    if me.role in {"all", "worker"}:
+        share = _share(connection) if takes else 0
+        if len(own) > share:
+            given = [shard for shard in surplus if shard in own][: len(own) - share]
+            hand_back(connection, me.id, given)
+            own = {shard: epoch for shard, epoch in own.items() if shard not in given}
+        elif len(own) < share and takes:
+            died = _take_shards(connection, me.id, share - len(own), until, own)
+    if missing := [name for name in wanted if name not in names]:
+        _take_names(connection, me.id, missing, until, names)
+    return Round(own, names, died)
+
+
+def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> None:
+    until = _NOW + int(lease_s * 1_000_000)
+    connection.execute(sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced))
+
+
+def _share(connection: sa.Connection) -> int:
+    """How many shards each of those that work is to have."""
+    works = members.c.role.in_(["all", "worker"]), members.c.leaving.is_(False), members.c.until > _NOW
+    living = int(connection.execute(sa.select(sa.func.count()).select_from(members).where(*works)).scalar_one())
+    total = int(connection.execute(sa.select(sa.func.count()).select_from(shards)).scalar_one())
+    return -(-total // max(living, 1))
+
+
+def _take_shards(
+    connection: sa.Connection, owner: str, most: int, until: sa.ColumnElement[int], own: dict[int, int]
+) -> list[int]:
+    """Take free shards, at most so many, into `own`; those whose owner let them run out."""
+    free = sa.or_(shards.c.until.is_(None), shards.c.until < _NOW)
+    query = sa.select(shards.c.shard, shards.c.owner).where(free)
+    rows = connection.execute(query.order_by(sa.func.random()).limit(most).with_for_update(skip_locked=True)).all()
+    if not rows:
+        return []
+    taken = sa.update(shards).where(shards.c.shard.in_([row.shard for row in rows]))
+    values = taken.values(owner=owner, epoch=shards.c.epoch + 1, until=until)
+    own |= {row.shard: row.epoch for row in connection.execute(values.returning(shards.c.shard, shards.c.epoch))}
+    died = [row.shard for row in rows if row.owner is not None]
+    crashes.look_back(connection, died=bool(died), among=frozenset(row.shard for row in rows), in_=frozenset(died))
+    return died
+
+
+def _take_names(
+    connection: sa.Connection, owner: str, wanted: Sequence[str], until: sa.ColumnElement[int], names: dict[str, int]
+) -> None:
+    """Take those of the named leases that are free."""
+    fresh = [{"name": name, "owner": None, "epoch": 0, "until": None} for name in wanted]
+    known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
+    if rows := [row for row in fresh if row["name"] not in known]:
+        connection.execute(insert_new(connection, leases), rows)
+    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < _NOW)
+    found = connection.execute(sa.select(leases.c.name).where(*free).with_for_update(skip_locked=True)).scalars().all()
+    if not found:
+        return
+    taken = sa.update(leases).where(leases.c.name.in_(found))
+    values = taken.values(owner=owner, epoch=leases.c.epoch + 1, until=until)
+    names |= {row.name: row.epoch for row in connection.execute(values.returning(leases.c.name, leases.c.epoch))}
+
+
+def hand_back(connection: sa.Connection, owner: str, given: Collection[int]) -> None:
+    """Let these shards go: whoever takes them next finds no death, and nothing is written by this owner any more."""
+    if given:
+        where = shards.c.owner == owner, shards.c.shard.in_(given)
+        connection.execute(sa.update(shards).where(*where).values(owner=None, until=None, epoch=shards.c.epoch + 1))
+
+
+def hand_back_names(connection: sa.Connection, owner: str, given: Collection[str]) -> None:
+    """Let these leases go."""
+    if given:
+        where = leases.c.owner == owner, leases.c.name.in_(given)
+        connection.execute(sa.update(leases).where(*where).values(owner=None, until=None, epoch=leases.c.epoch + 1))
+
+
+def begin_leaving(connection: sa.Connection, me: Member) -> None:
+    """Take nothing more: from now on the others' fair share is larger."""
+    connection.execute(sa.update(members).where(members.c.id == me.id).values(leaving=True))
+
+
+def leave(connection: sa.Connection, me: Member) -> None:
+    """Own nothing any more, and be gone."""
+    for table in (shards, leases):
+        mine = sa.update(table).where(table.c.owner == me.id)
+        connection.execute(mine.values(owner=None, until=None, epoch=table.c.epoch + 1))
+    connection.execute(sa.delete(members).where(members.c.id == me.id))
+
+
+def standing(connection: sa.Connection) -> list[MemberStanding]:
+    """Every member that is known still, in the order in which they came; those long gone are forgotten elsewhere."""
+    query = sa.select(members, (members.c.until > _NOW).label("lives")).order_by(members.c.joined_at, members.c.id)
+    return [
+        MemberStanding(
+            Member(row.id, row.host, row.role, row.version, row.key_mark),
+            row.joined_at, row.lives, row.leaving, row.fenced,
+        )
+        for row in connection.execute(query)
+    ]  # fmt: skip
+
+
+def forget_gone(connection: sa.Connection) -> None:
+    """Forget members that were gone for long."""
+    connection.execute(sa.delete(members).where(members.c.until < _NOW - FORGET_S * 1_000_000))
+
+
+def owners(connection: sa.Connection) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """How many shards each owner has, and each named lease's owner, as far as these have not run out."""
+    lives = shards.c.owner.is_not(None), shards.c.until > _NOW
+    counted = sa.select(shards.c.owner, sa.func.count()).where(*lives).group_by(shards.c.owner)
+    has = {owner: int(count) for owner, count in connection.execute(counted)}
+    named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.is_not(None), leases.c.until > _NOW)
+    return has, {row.name: row.owner for row in connection.execute(named.order_by(leases.c.name))}
+
+
+def waiting_in(connection: sa.Connection, owned: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
+    """As `inbox.waiting`, of the rows of these shards that are not known yet.
+
+    Never by the newest id that was seen: what several processes commit is not seen in the order of the ids.
+    """
+    unknown = inbox.c.id != sa.all_(sa.literal(list(known), sa.ARRAY(sa.BigInteger)))
+    return waiting(connection, 0, limit, None, inbox.c.shard.in_(owned), unknown)
+
+
+AGES_S = (10, 60, 600, 3600)
+
+
+def waiting_by_age(connection: sa.Connection) -> dict[str, int]:
+    """How many rows wait, by how long they have, as of the newest row: machines' clocks may differ."""
+    waits = inbox.c.outcome.is_(None), inbox.c.session_key.is_not(None)
+    admitted = list(connection.execute(sa.select(inbox.c.admitted_at).where(*waits).limit(100_000)).scalars())
+    newest = connection.execute(sa.select(inbox.c.admitted_at).order_by(inbox.c.id.desc()).limit(1)).scalar()
+    found: dict[str, int] = {}
+    for at in sorted(admitted, reverse=True):
+        age_s = (newest - at).total_seconds() if newest is not None else 0.0
+        name = next((f"under {most:,} s" for most in AGES_S if age_s < most), f"over {AGES_S[-1]:,} s")
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def still_waiting(connection: sa.Connection, ids: Collection[int]) -> set[int]:
+    """Those of these rows that no turn has claimed, and that have no outcome."""
+    known = inbox.c.id == sa.any_(sa.literal(list(ids), sa.ARRAY(sa.BigInteger)))
+    query = sa.select(inbox.c.id).where(known, inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None))
+    return set(connection.execute(query).scalars())

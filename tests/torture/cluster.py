@@ -1,0 +1,246 @@
+"""The world around several gateways over one PostgreSQL, each with a home and a way to the database of its own."""
+
+import asyncio
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import asyncpg
+import sqlalchemy as sa
+
+from gateway.access.codes import load_key
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.safety.vault import load_keys
+from gateway.store.schema import whole
+from tests.fakes.postgres import PostgresServer
+from tests.torture.gateway_process import GatewayProcess
+from tests.torture.platforms import Platform
+from tests.torture.world import NotSettled, World
+
+T = TypeVar("T")
+
+
+class Cut:
+    """A way to the database that can be cut: what comes in goes to the server's port, or nowhere."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self.port = 0
+        self.silent = asyncio.Event()  # set: whatever is on the way goes on
+        self.silent.set()
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._pumps: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def cut(self) -> None:
+        """End every connection there is."""
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def aclose(self) -> None:
+        """Listen no more."""
+        self.silent.set()
+        if self._server is not None:
+            self._server.close()
+        self.cut()
+        while self._pumps:
+            await asyncio.wait(list(self._pumps))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._pumps.add(task)
+        self._open.add(writer)
+        try:
+            with suppress(OSError):
+                back, to = await asyncio.open_connection("127.0.0.1", self._to)
+                self._open.add(to)
+                try:
+                    async with asyncio.TaskGroup() as pumps:
+                        pumps.create_task(self._pump(reader, to))
+                        pumps.create_task(self._pump(back, writer))
+                finally:
+                    self._open.discard(to)
+                    to.transport.abort()
+        finally:
+            self._open.discard(writer)
+            writer.transport.abort()
+            self._pumps.discard(task)
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(65536):
+                await self.silent.wait()
+                sink.write(data)
+                await sink.drain()
+        sink.transport.abort()
+
+
+class Looker:
+    """Reads the database from outside, for whoever cannot await: a loop of its own in a thread."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._connection: asyncpg.Connection[Any] | None = None
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query finds, as soon as the server answers."""
+        return self._run(self._rows(query))
+
+    def execute(self, statement: str) -> None:
+        """Do this as the administrator; no matter if that fails."""
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            self._run(self._execute(statement))
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._connection is not None:
+            self._run(self._drop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        ends_s = time.monotonic() + 30
+        while True:
+            try:
+                if self._connection is None:
+                    self._connection = await asyncpg.connect(self._url, timeout=5)
+                return [tuple(row) for row in await self._connection.fetch(query, timeout=20)]
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await self._drop()
+                if time.monotonic() > ends_s:
+                    raise
+                await asyncio.sleep(0.1)
+
+    async def _execute(self, statement: str) -> None:
+        connection = await asyncpg.connect(self._url, timeout=5)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await connection.close(timeout=2)
+
+
+class ClusterWorld(World):
+    """The world around several gateways: each with a home of its own, with the same keys, and a way to the database."""
+
+    def __init__(
+        self, directory: Path, roles: Sequence[str], server: PostgresServer, platform: Platform | None = None,
+        *, config: str = "",
+    ) -> None:  # fmt: skip
+        super().__init__(directory, platform, pace_s=0.05, config=config)
+        self.server_of_rows = server
+        self.roles = roles
+        self.machines: list[GatewayProcess] = []
+        self.cuts: list[Cut] = []
+        self._looker: Looker | None = None
+        self._url = ""
+
+    @property
+    def looker(self) -> Looker:
+        """Whoever looks into the database."""
+        assert self._looker is not None, "the world is not open"
+        return self._looker
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        first = self.gateway
+        self._url = await self.server_of_rows.create_migrated()
+        self._looker = Looker(self._url)
+        load_key(first.home)
+        load_keys(first.home)
+        for number, role in enumerate(self.roles):
+            cut = Cut(self.server_of_rows.port)
+            await cut.start()
+            home = self._directory / f"home{number}"
+            home.mkdir(mode=0o700)
+            for name in (KEY, SECRETS_KEY):
+                shutil.copy2(first.home / name, home / name)
+            url = self._url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
+            self.cuts.append(cut)
+            self.machines.append(first.beside(home, {"DATABASE_URL": url, "TENK_ROLE": role}))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for machine in self.machines:
+            if machine.running:
+                machine.signal(signal.SIGCONT)
+            await machine.kill()
+        for cut in self.cuts:
+            await cut.aclose()
+        self.looker.close()
+        await super().__aexit__(kind, error, trace)
+
+    async def start_all(self) -> None:
+        """Start every machine that does not run."""
+        for machine in self.machines:
+            if not machine.running:
+                await machine.start()
+
+    async def wait_for_owners(self, timeout_s: float = 30.0) -> None:
+        """Until every shard has a living owner."""
+        free = "SELECT count(*) FROM shards WHERE until IS NULL OR until < extract(epoch FROM clock_timestamp()) * 1e6"
+        await self.until(lambda: self._count(free) == 0, timeout_s, "an owner of every shard")
+
+    async def settle(self, timeout_s: float = 30.0, longest_s: float | None = None) -> None:
+        """As of the other; slower looks."""
+        ends_s, fewest = time.monotonic() + timeout_s, self._unsettled()
+        while not self.is_settled():
+            if (unsettled := self._unsettled()) < fewest:
+                ends_s, fewest = time.monotonic() + timeout_s, unsettled
+            if time.monotonic() > ends_s:
+                raise NotSettled(f"not everything came to its end: {unsettled} left; {self.tails()}")
+            await asyncio.sleep(0.2)
+
+    def tails(self) -> str:
+        """The end of what each of them logged."""
+        return "\n".join(f"--- {machine.home.name}\n{machine.tail(1500)}" for machine in self.machines)
+
+    def note_death(self) -> None:
+        """As of the other."""
+        self.kills += 1
+        self.cut_sends += self._count("SELECT count(*) FROM outbox WHERE state = 'sending'")
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.looker.rows(query)
+
+    def export(self) -> None:
+        """Copy the database into the file where a verdict looks for it."""
+        engine = sa.create_engine(f"sqlite:///{self.database}")
+        with engine.begin() as connection:
+            for metadata in (whole, PRACTICE_TABLES.metadata):
+                metadata.create_all(connection)
+                for table in metadata.sorted_tables:
+                    names = ", ".join(f'"{column.name}"' for column in table.columns)
+                    rows = self._rows(f'SELECT {names} FROM "{table.name}"')
+                    marks = ", ".join("?" for _ in table.columns)
+                    put = f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'
+                    if rows:
+                        connection.exec_driver_sql(put, rows)
+        engine.dispose()

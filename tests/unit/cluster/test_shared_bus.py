@@ -1,0 +1,104 @@
+"""The bus of one process of several: whoever commits a row, its owner gives it out once, in order, and nobody else."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from channels.messages import Address, ChatKind, InboundMessage, Sender
+from gateway.inbound.bus import SharedBus
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import shard_of
+
+AT = datetime(2026, 3, 4, tzinfo=UTC)
+OURS, THEIRS = "agent:coach:sim:main:direct:p1", "agent:coach:sim:main:direct:p2"
+SHARD = shard_of(OURS)
+
+
+def row(id_: int, key: str = OURS, text: str = "hello") -> InboxRow:
+    """A row that waits."""
+    said = InboundMessage(
+        event_id=f"msg:{id_}", message_id=str(id_), address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
+        received_at=AT, kind=ChatKind.DIRECT, text=text, mentions_bot=True,
+    )  # fmt: skip
+    return InboxRow(id_, "default", key, "p1", said, AT)
+
+
+class Inbox:
+    """What waits in the store."""
+
+    def __init__(self, *rows: InboxRow) -> None:
+        self.rows = list(rows)
+        self.told: list[int] = []
+        self.bus = SharedBus(3, self.load, self.waiting, lambda each: each.event.text == "/stop", self.told.append)  # type: ignore[union-attr]  # messages alone
+
+    async def load(self, shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
+        """What is new in these shards."""
+        return [each for each in self.rows if shard_of(each.session_key) in shards and each.id not in known][:limit]
+
+    async def waiting(self, ids: Collection[int]) -> set[int]:
+        """Those that wait still."""
+        return {each.id for each in self.rows if each.id in ids}
+
+    async def take(self, count: int) -> list[int]:
+        """So many rows."""
+        return [(await self.bus.consume()).id for _ in range(count)]
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    """One with a backlog of ours, and a row of another's."""
+    return Inbox(row(1), row(2, THEIRS), row(3), row(4), row(5), row(6))
+
+
+async def test_a_backlog_goes_before_what_is_published(inbox: Inbox) -> None:
+    """Also where it is longer than what is read at once."""
+    inbox.bus.adopt([SHARD])
+    inbox.rows.append(row(7))
+    inbox.bus.publish(inbox.rows[-1])
+    assert [1, 3, 4, 5, 6, 7] == await inbox.take(6)
+
+
+async def test_each_row_is_given_out_once(inbox: Inbox) -> None:
+    """Whether it was published, found, or both; a row that is seen late, with a smaller id, is found too."""
+    inbox.bus.adopt([SHARD])
+    assert [1, 3, 4, 5, 6] == await inbox.take(5)
+    inbox.rows += [row(9)]
+    inbox.bus.publish(row(9))
+    inbox.bus.wake(SHARD)
+    inbox.rows += [row(8)]
+    assert [8, 9] == sorted(await inbox.take(2))
+    inbox.rows.append(row(10))
+    inbox.bus.wake(SHARD)
+    assert [10] == await inbox.take(1)
+
+
+async def test_rows_of_others_are_told_to_their_owner(inbox: Inbox) -> None:
+    """Nothing of a shard is given out here that is another's."""
+    inbox.bus.adopt([SHARD])
+    inbox.bus.publish(row(2, THEIRS))
+    inbox.bus.wake(shard_of(THEIRS))
+    assert [1, 3, 4, 5, 6] == await inbox.take(5)
+    assert [shard_of(THEIRS)] == inbox.told
+
+
+async def test_a_shard_that_is_lost_takes_its_rows_along(inbox: Inbox) -> None:
+    """And one that comes back is read anew."""
+    inbox.bus.adopt([SHARD])
+    assert [1] == await inbox.take(1)
+    inbox.bus.drop([SHARD])
+    assert not inbox.bus.holds(SHARD)
+    inbox.bus.publish(row(3))
+    assert [SHARD] == inbox.told
+    inbox.bus.adopt([SHARD])
+    assert [1, 3] == await inbox.take(2)
+
+
+async def test_a_stop_passes_a_backlog_by(inbox: Inbox) -> None:
+    """Wherever it came in."""
+    stop = row(4, text="/stop")
+    inbox.rows = [row(1), row(3), stop]
+    inbox.bus.adopt([SHARD])
+    assert [4, 1, 3] == await inbox.take(3)
+    assert replace(stop, id=4) == stop
