@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from channels.clocks import wall_now
-from gateway.cli.client import upgrade_store
+from gateway.cli.alone import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option

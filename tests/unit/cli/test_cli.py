@@ -156,6 +156,8 @@ def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path)
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
     assert "No gateway runs on" in done.stdout
+    console = tenk("console", home=tmp_path)  # whose pages only a gateway has
+    assert (1, "error: no gateway answers") == (console.returncode, console.stderr[:25])
     assert not (tmp_path / "var").exists()
 
 
