@@ -358,8 +358,10 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
     before = pairing_requests.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
     asked = sa.and_(pairing_requests.c.sender.in_(erasure.senders), before)
-    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars()
+    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars().all()
     names = [*erasure.senders, erasure.user_id, *requests]
+    told = (outbox.c.cause.startswith(f"{what}:{id_}") for id_ in requests for what in ("asked", "named", "approved"))
+    _empty_outbox(connection, sa.or_(sa.false(), *told))  # owners were asked about them by name
     connection.execute(sa.delete(pairing_requests).where(asked))
     connection.execute(sa.delete(invite_guesses).where(invite_guesses.c.sender.in_(erasure.senders)))
     connection.execute(sa.update(invites).where(invites.c.used_by.in_(erasure.senders)).values(used_by=GONE))
