@@ -249,7 +249,7 @@ def _driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     if connection.dialect.name == "sqlite":
         return _SQLITE_ERRORS
     driver: Any = connection.dialect.loaded_dbapi
-    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, OSError)
+    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)
 
 
 def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> Exception | None:

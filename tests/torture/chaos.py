@@ -1,6 +1,6 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...]` prints the line of one campaign.
+By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints the line of one campaign.
 """
 
 import asyncio
@@ -125,6 +125,9 @@ ALL: Mapping[str, Fault] = {
 }  # fmt: skip
 
 
+ROLES = ("all", "ingress", "worker", "egress")
+
+
 async def run_chaos(
     directory: Path,
     server: PostgresServer,
@@ -160,11 +163,13 @@ async def run_chaos(
     return verdict, chaos
 
 
-async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault]) -> None:
+async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault], roles: Sequence[str]) -> None:
     begun_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="cluster-"))
     with PostgresServer() as server:
-        verdict, chaos = await run_chaos(directory, server, faults=faults, chats=chats, seed=seed, kinds=kinds)
+        verdict, chaos = await run_chaos(
+            directory, server, faults=faults, chats=chats, seed=seed, kinds=kinds, roles=roles
+        )
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
@@ -176,5 +181,6 @@ async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault])
 
 if __name__ == "__main__":
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    named = {name: getattr(Chaos, name) for name in sys.argv[1:] if name.isalpha()}
-    asyncio.run(_alone(*(numbers + [10, 8, 1][len(numbers) :]), named or ALL))
+    roles = [role for role in sys.argv[1:] if role in ROLES] or ["all"] * 3
+    named = {name: getattr(Chaos, name) for name in sys.argv[1:] if name.isalpha() and name not in ROLES}
+    asyncio.run(_alone(*(numbers + [10, 8, 1][len(numbers) :]), named or ALL, roles))
