@@ -1,6 +1,6 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints the line of one campaign.
+By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line.
 """
 
 import asyncio
