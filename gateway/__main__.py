@@ -1,7 +1,10 @@
 """The command `tenk`. Turns the errors that an operator can mend into one line; anything else keeps its traceback."""
 
+import errno
 import gc
+import io
 import sys
+from contextlib import suppress
 
 from gateway.cli.root import root
 from gateway.errors import GatewayError
@@ -10,29 +13,44 @@ COLLECTED_AFTER = (10_000, 20, 10)
 """Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
 time and a quarter of what its imports take (November 2026), and next to nothing here is a cycle."""
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def main() -> None:
     """Run the command line; the exit status is 1 on an error that an operator can mend, 2 on a wrong use."""
     gc.set_threshold(*COLLECTED_AFTER)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        with suppress(OSError):  # of a stream that is no plain one
+            sys.stdout.reconfigure(errors="replace")  # a terminal that knows no "…" shows a question mark
     try:
         root(prog_name="tenk")
-    except GatewayError as error:
-        _tell(error)
-        sys.exit(1)
-    except PermissionError as error:
-        sys.stderr.write(f"error: this user may not use {error.filename} ({error.strerror}); run as whose it is\n")
+    except (GatewayError, OSError) as error:
+        if not (words := _words_of(error)):
+            raise
+        _tell(words)
+        with suppress(OSError):
+            sys.stdout.close()  # what could not be written is not tried again at the end
         sys.exit(1)
     except BaseExceptionGroup as group:
         ours, rest = group.split(GatewayError)
         if ours is None or rest is not None:
             raise
         for leaf in _leaves(ours):
-            _tell(leaf)
+            _tell(str(leaf))
         sys.exit(1)
 
 
-def _tell(error: BaseException) -> None:
-    sys.stderr.write(f"error: {error}\n")
+def _tell(words: str) -> None:
+    sys.stderr.write(f"error: {words}\n")
+
+
+def _words_of(error: Exception) -> str:
+    """What an operator reads of an error that they can mend; "" of one that is ours."""
+    if isinstance(error, PermissionError):
+        return f"this user may not use {error.filename} ({error.strerror}); run as whose it is"
+    if isinstance(error, OSError):
+        return f"this cannot be written ({error.strerror})" if error.errno in NO_ROOM else ""
+    return str(error)
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

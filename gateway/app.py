@@ -355,7 +355,8 @@ class Gateway:
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
         whose = self._tenants.get(self._settings.channels.web.tenant)
-        records, texts = StoredRecords(whose.store, whose.product.name, whose.name), whose.product.catalogue
+        records = StoredRecords(whose.store, whose.product.name, utc_now, whose.name)
+        texts = whose.product.catalogue
         web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
         return accounts_of(self._settings.channels, web, lambda: self._api_channel)
 

@@ -12,6 +12,11 @@ class SettingsError(GatewayError):
 class AlreadyRunning(GatewayError):
     """Another gateway holds this home."""
 
+    @property
+    def while_silent(self) -> str:
+        """The words for whoever asked it and was not answered."""
+        return f"{self}; it does not answer: it starts, stops or hangs, or another command is at work"
+
 
 class StoreUnavailable(GatewayError):
     """The store did not take a job: disk full, read-only, I/O error, connection lost. What of it holds is unknown."""

@@ -14,7 +14,9 @@ from agent.ports import ChatModel
 from channels.base import Channel
 from channels.registry import load_channel
 from channels.web.config import Guests
+from gateway.access.config import Policy
 from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.access.roles import Role
 from gateway.config.settings import ChannelsConfig, Settings, whose_account
 from gateway.errors import SettingsError
 from gateway.inbound.manager import ChannelAccount
@@ -57,8 +59,17 @@ def make_web(
         rules = settings().of_tenant(tenant).access.rules_of("web", "main")
         return is_let_in(snapshot, rules, tenant, f"web:{chat}", "web:main")
 
+    def is_known(chat: str) -> bool:
+        return snapshot.find(tenant, f"web:{chat}") is not None
+
+    def may_send_files(chat: str) -> bool:
+        rules = settings().of_tenant(tenant).access.rules_of("web", "main")
+        person = snapshot.find(tenant, f"web:{chat}")
+        is_heard = rules.direct is Policy.OPEN and person is not None and person.role != Role.BLOCKED
+        return is_heard or is_guest(chat)
+
     tenant = settings().channels.web.tenant
-    guests = Guests(is_known=lambda chat: snapshot.find(tenant, f"web:{chat}") is not None, is_let_in=is_guest)
+    guests = Guests(is_known=is_known, is_let_in=is_guest, may_send_files=may_send_files)
     channel: Channel = load_channel("web")(
         settings().channels.web, texts=texts, guests=guests, records=records,
         key=hmac.digest(key, b"tenk web visitors v1", "sha256"),

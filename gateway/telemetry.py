@@ -1,6 +1,7 @@
 """What the gateway tells its operator: one log stream without secrets, and the metrics. No health lives here."""
 
 import logging
+import os
 import sys
 import time
 from collections import deque
@@ -172,7 +173,7 @@ def configure(
         _keep,
     ]
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback)
+        structlog.dev.ConsoleRenderer(colors=_shows_colours(out), exception_formatter=structlog.dev.plain_traceback)
         if plain
         else structlog.processors.JSONRenderer()
     )
@@ -193,6 +194,11 @@ def log_end(event: str, **ids: object) -> Iterator[None]:
     with structlog.contextvars.bound_contextvars(**ids):
         yield
         structlog.get_logger().info(event, duration_s=round(time.monotonic() - begun_s, 3))
+
+
+def _shows_colours(out: TextIO) -> bool:
+    """Colours only on a terminal that knows them, and never where NO_COLOR is set (no-color.org)."""
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -70,7 +70,7 @@ class Tenant:
         for texts in (product.texts, product.catalogue):
             if texts is not None:
                 texts.load()
-        self.budgets = Budgets(own.budgets, store, wall_now, None if budgets is None else budgets.news)
+        self.budgets = Budgets(own.budgets, deps.store, wall_now, None if budgets is None else budgets.news)
         self.levels = CredentialLevels(store, deps.vault, own.connect, deps.clock)
         self.desk = OperatorDesk(groups=self._groups(own))
         chosen = [link.name for link in (own.model, *own.model.fallback.values(), own.model.light) if link is not None]

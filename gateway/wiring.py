@@ -27,7 +27,7 @@ from gateway.access.config import AccessConfig
 from gateway.cluster.ownership import Ownership
 from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
-from gateway.commands.conversations import conversation_commands
+from gateway.commands.conversations import conversation_commands, conversation_decisions
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
@@ -156,7 +156,7 @@ def command_table(
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts, desk = product.catalogue, desk or OperatorDesk()
     every = (
-        *session_commands(texts), *conversation_commands(store, texts), permissions_command(store, texts),
+        *session_commands(texts), *conversation_commands(store, texts, desk.seals), permissions_command(store, texts),
         usage_command(store, texts, left),
         connect_command(store, connecting or Connecting(), texts), model_command(connecting or Connecting(), texts),
         *people_commands(desk), *link_commands(desk.link_deps, desk.unlink),
@@ -187,7 +187,10 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
 
 def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus: Bus) -> CommandRunner:
     texts, turns = deps.product.catalogue, sessions.turns
-    decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(turns.delivery, bus)}
+    decisions = {
+        **reply_decisions(texts), **consent_decisions(texts), **conversation_decisions(turns.store, texts),
+        **deps.decisions(turns.delivery, bus),
+    }  # fmt: skip
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
         sessions.trials, deps.clock, texts, turns.parking, turns.user_items,

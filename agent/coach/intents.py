@@ -151,7 +151,7 @@ _NO = _whole(
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|revierte|revertir)\b|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
-                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:eso|esto)\b"
+                                 r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
@@ -172,11 +172,15 @@ _WORDS = (
                              r"|\b(?:d[ií]a|fecha|hora|habilidad)\s+equivocad[oa]\b"
                              r"|\bi\s+meant\b(?!\s+to\b)|\b(?:quise|quer[ií]a)\s+decir\b"
                              r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
-                             r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+,?\s+not?\s+\d+\b"
+                             r"|\b(?:change|edit|correct|fix|update|cambi\w+|corrig\w+|edita\w*)\s+(?:my|the|mi|la|el)\s+"
+                             r"(?:last|latest|[uú]ltim[ao])\b"
+                             r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+(?:\s?(?:m|mins?|minutes|minutos|h|hours|horas))?,?\s+not?\s+\d+\b"
                              r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
                              r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
                              r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
+                             r"|\b(?:said|put|logged|typed|wrote|dije|puse|anot[eé]|escrib[ií])\s+\d+\b.{0,20}"
+                             r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
@@ -242,6 +246,9 @@ _WORDS = (
                                r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
                                r"|evening|day|afternoon))\b")),
 )  # fmt: skip
+_ASKS = _pattern(r"[\s¿]*(?:is|why|do(?:es)?|did|will|how|what|when|es|por\s*qu[eé]|c[oó]mo|cu[aá]ndo)\b[^?]*\?")
+"""A question about the world, which orders nothing."""
+
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 
 
@@ -263,5 +270,7 @@ def untimed_request(text: str) -> RequestedIntent:
     if created is not None:
         return RequestedIntent(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
     asked = NOT_ASKED.search(plain_of(text.casefold())) is None
-    found = (intent for intent, words in _WORDS if (asked or intent is not Intent.STATS) and words.search(text))
+    passed = set() if asked else {Intent.STATS}
+    passed |= {Intent.FORGET} if _ASKS.match(text) else set()
+    found = (intent for intent, words in _WORDS if intent not in passed and words.search(text))
     return RequestedIntent(next(found, Intent.UNKNOWN))

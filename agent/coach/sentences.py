@@ -95,7 +95,9 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
 _BARE = re.compile(
     r"(?<![\w:.,/-])(?P<number>[1-9][0-9]{0,2})(?![\w:.,/%€$-]\w|\s?(?:am|pm|h|hs|st|nd|rd|th|%|€|bpm|reps|pages)\b)(?!\w)"
 )
-_NOT_THAT = re.compile(r"\b(?:not|no|instead of|rather than|en vez de) $", re.IGNORECASE)
+_NOT_THAT = re.compile(
+    r"\b(?:not|no|instead of|rather than|en vez de|said|put|logged|typed|wrote|dije|puse|anot[eé]) $", re.IGNORECASE
+)
 
 
 def spell_correction(text: str) -> str:

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from channels.markdown.tree import clean
 from channels.messages import (
     Address,
+    Attachment,
+    AttachmentKind,
     ButtonPressed,
     ChatKind,
     CommandInvoked,
@@ -27,7 +29,13 @@ from channels.messages import (
 MAX_SAID_CHARS = 16_000  # what a person may say at once
 MAX_FRAME_BYTES = 512 * 1024  # from a view
 
+MAX_FILES = 10  # with one message
+MOST_NUMBERS = 20  # of files of one message: one that was taken away again keeps its own
+
 MAX_REASON_CHARS = 200  # of a refusal, which may quote what the view sent
+
+PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""Types that a page shows; everything else is only ever saved."""
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
@@ -50,6 +58,15 @@ class HelloFrame(_FromView):
     seen: int = Field(default=0, ge=0)
 
 
+class SaidFile(_FromView):
+    """A file that the view handed over before, and that goes with this message."""
+
+    number: int = Field(ge=0, lt=MOST_NUMBERS)
+    name: str = Field(min_length=1, max_length=200)
+    mime: str = Field(pattern=r"^[a-z]+/[a-z0-9.+-]{1,90}$")
+    size: int = Field(ge=0, le=1_000_000_000)  # bytes, as the view tells
+
+
 class SayFrame(_FromView):
     """The person said something."""
 
@@ -58,6 +75,7 @@ class SayFrame(_FromView):
     text: str = Field(max_length=MAX_SAID_CHARS)
     zone: str = Field(default="", max_length=64)  # IANA name, as the person's device tells it
     locale: str = Field(default="", max_length=35)  # BCP 47, the same
+    files: tuple[SaidFile, ...] = Field(default=(), max_length=MAX_FILES, strict=False)
 
 
 class EditFrame(_FromView):
@@ -167,8 +185,8 @@ def to_event(frame: PersonFrame, visitor: Visitor, now: datetime) -> InboundEven
 
 
 def _to_message(frame: SayFrame | EditFrame, visitor: Visitor, now: datetime) -> InboundMessage | None:
-    text = clean(frame.text).strip()
-    if not text:
+    text, files = clean(frame.text).strip(), () if isinstance(frame, EditFrame) else frame.files
+    if not text and not files:
         return None
     chat, edits = visitor.address.chat, isinstance(frame, EditFrame)
     zone, locale = ("", "") if isinstance(frame, EditFrame) else (frame.zone, frame.locale)
@@ -182,9 +200,17 @@ def _to_message(frame: SayFrame | EditFrame, visitor: Visitor, now: datetime) ->
         text=text,
         mentions_bot=True,
         edited=edits,
+        attachments=tuple(_to_attachment(file, f"{chat}:{frame.id}") for file in files),
         locale=visitor.locale or (locale if _TAG.fullmatch(locale) else None),
         timezone=zone if _ZONE.fullmatch(zone) else None,
     )
+
+
+def _to_attachment(file: SaidFile, message: str) -> Attachment:
+    """The file by whose and which it is: no frame names another chat's."""
+    kind = AttachmentKind.PHOTO if file.mime in PICTURES else AttachmentKind.DOCUMENT
+    name = clean(file.name).strip() or None
+    return Attachment(kind, f"{message}:{file.number}", name, file.mime, file.size)
 
 
 def to_unblocked(visitor: Visitor, now: datetime) -> MembershipChanged:

@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import HttpRoute, Menus, Renderer, Sign
+from channels.base import HttpRoute, Menus, NotPersisted, Renderer, Sign
 from channels.clocks import steady_now
-from channels.messages import Address, OutboundPart, Receipt
+from channels.errors import Permanent, PermanentKind, Retryable
+from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
+from channels.web.device_door import DeviceDoor
+from channels.web.devices import DeviceLinks
+from channels.web.file_door import FileDoor
 from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.page_files import PageTexts
@@ -62,9 +66,12 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
-        recollection = Recollection(self, records or NoRecords(), self._pages.history)
         identities = Identities(key, guests.is_known)
-        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection)
+        self._records = records or NoRecords()
+        recollection = Recollection(self, self._records, self._pages.history)
+        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, guests.is_known, texts)
+        door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
+        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""
@@ -76,6 +83,23 @@ class WebChannel(ViewerChannel):
         files = self._pages.attached.keep(chat, part.media)
         await self._pages.show(chat, message_frame(part, platform_id, files, self._clock()))
         return Receipt(platform_id)
+
+    async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """What a person sent along.
+
+        Raises:
+            Permanent: it is larger than `max_bytes`, or gone.
+            Retryable: the store cannot be asked just now.
+        """
+        try:
+            content = await self._records.find_file(attachment.handle)
+        except NotPersisted:
+            raise Retryable("the store cannot be asked just now") from None
+        if content is None:
+            raise Permanent("the file is not kept any more")
+        if len(content) > max_bytes:
+            raise Permanent(f"it is over {max_bytes} bytes", PermanentKind.TOO_LARGE)
+        return content
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said, or take it away."""

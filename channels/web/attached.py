@@ -11,13 +11,19 @@ from urllib.parse import quote
 from aiohttp import web
 from pydantic import JsonValue
 
-from channels.messages import OutboundMedia
+from channels.messages import AttachmentKind, OutboundMedia
+from channels.viewers.viewer_frames import PICTURES
 
 MAX_FILE_BYTES = 8_000_000
 BYTES_KEPT = 32_000_000  # over all chats; the oldest goes first
 
-PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""Types that a page shows; everything else is only ever saved."""
+
+_HEADS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 
 
 class AttachedFiles:
@@ -51,6 +57,20 @@ class AttachedFiles:
         """The file, for the pages of its own chat; None where it is gone, or somebody else's."""
         held = self._kept.get(token)
         return None if held is None or held[0] != chat else held[1]
+
+
+def picture_type(content: bytes) -> str | None:
+    """What a browser may show it as, by its first bytes; None where it is only ever saved (A76)."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for head, mime in _HEADS.items() if content.startswith(head)), None)
+
+
+def to_own_response(content: bytes) -> web.Response:
+    """What a person handed over, for themselves: nothing of it is believed but its bytes."""
+    mime = picture_type(content)
+    kind = AttachmentKind.DOCUMENT if mime is None else AttachmentKind.PHOTO
+    return to_response(OutboundMedia(kind, "file", mime or "application/octet-stream", content))
 
 
 def to_response(media: OutboundMedia) -> web.Response:

@@ -29,6 +29,16 @@ REPLAYED_PER_MIN = 2_000_000
 
 ADDRESS_REPLAYED_PER_MIN = 8_000_000
 
+HANDED_PER_MIN = 40_000_000
+"""Bytes of files a minute from one person: the half of ten of the largest."""
+
+ADDRESS_HANDED_PER_MIN = 160_000_000
+
+FILE_BYTES = 100_000
+"""What a file costs however small it is."""
+
+LINKED_PER_MIN = 120
+
 HELLO_CHARS = 2_000
 """What a hello costs where there is nothing to tell again: the commands, and our work."""
 
@@ -114,11 +124,20 @@ class Bounds:
         self._said = _Both(config.messages_per_min, config.address_messages_per_min, now_s)
         self._heard = _Both(FRAMES_PER_MIN, ADDRESS_FRAMES_PER_MIN, now_s)
         self._replayed = _Both(REPLAYED_PER_MIN, ADDRESS_REPLAYED_PER_MIN, now_s)
+        self._handed = _Both(HANDED_PER_MIN, ADDRESS_HANDED_PER_MIN, now_s)
+        self._linked = _Buckets(LINKED_PER_MIN, now_s)
         self._newcomers = _Buckets(config.address_newcomers_per_min, now_s)
 
     def __len__(self) -> int:
         """How many persons and addresses are kept."""
-        return len(self._said) + len(self._heard) + len(self._replayed) + len(self._newcomers)
+        return (
+            len(self._said)
+            + len(self._heard)
+            + len(self._replayed)
+            + len(self._handed)
+            + len(self._linked)
+            + len(self._newcomers)
+        )
 
     def come(self, address: str) -> int:
         """A browser that this process does not know yet."""
@@ -140,6 +159,14 @@ class Bounds:
     def replay(self, chat: str, address: str, chars: int) -> int:
         """So much of a history, told again to a page that says hello."""
         return math.ceil(self._replayed.count(chat, address, HELLO_CHARS + chars))
+
+    def link(self, address: str) -> int:
+        """One request about going on in another browser; a browser that waits for its answer makes some thirty."""
+        return math.ceil(self._linked.count(address))
+
+    def hand(self, chat: str, address: str, size_bytes: int) -> int:
+        """A file of so many bytes."""
+        return math.ceil(self._handed.count(chat, address, FILE_BYTES + size_bytes))
 
 
 def address_of(remote: str | None) -> str:

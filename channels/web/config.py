@@ -36,4 +36,5 @@ class Guests:
     """What the gateway knows about visitors, by their chat; asked each time anew."""
 
     is_known: Callable[[str], bool] = lambda _chat: False  # whether anything they said was ever taken
+    may_send_files: Callable[[str], bool] = lambda _chat: False  # whether what they hand over may take room
     is_let_in: Callable[[str], bool] = lambda _chat: False  # whether somebody decided that they may talk here

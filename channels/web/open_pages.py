@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from channels.base import CommandSpec, Menus, NotPersisted, Sign
 from channels.bounded_dict import BoundedDict
-from channels.messages import Address, InboundMessage, OutboundPart, Sender
+from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
@@ -240,8 +240,21 @@ def said_frame(event: InboundMessage) -> Frame:
         "id": event.message_id,
         "text": event.text,
         "edited": event.edited,
+        "files": [_own_file(event, file) for file in event.attachments],
         "sign": None,
         "at": event.received_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def _own_file(event: InboundMessage, file: Attachment) -> JsonValue:
+    """A file of theirs as a frame names it: told again to nobody else."""
+    number = file.handle.rpartition(":")[2]
+    return {
+        "url": f"/web/file?of={event.message_id}&number={number}",
+        "name": file.name or "",
+        "bytes": file.size_bytes or 0,
+        "picture": file.kind is AttachmentKind.PHOTO,
+        "description": "",
     }
 
 

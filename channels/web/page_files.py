@@ -20,6 +20,8 @@ _FILES = {
     "/": (PAGE, "text/html"),
     "/web/chat.css": ("chat.css", "text/css"),
     "/web/chat.js": ("chat.js", "text/javascript"),
+    "/web/device.js": ("device.js", "text/javascript"),
+    "/web/files.js": ("files.js", "text/javascript"),
     "/web/link.js": ("link.js", "text/javascript"),
     "/web/panel.js": ("panel.js", "text/javascript"),
     "/web/store.js": ("store.js", "text/javascript"),
@@ -30,11 +32,13 @@ _FILES = {
 
 SCRIPT_TEXTS = (
     "page.away", "page.busy", "page.code", "page.connecting", "page.conversations", "page.copied", "page.copy",
-    "page.copy_code", "page.deleted", "page.edit", "page.edited", "page.file_gone", "page.held_back", "page.living",
-    "page.loading", "page.message_to", "page.no_conversations", "page.no_network", "page.not_reachable",
-    "page.nothing_kept", "page.online", "page.reload", "page.retry", "page.sign_queued", "page.sign_refused",
-    "page.sign_steered", "page.sign_working", "page.table", "page.today", "page.try_later", "page.untitled",
-    "page.way_sent", "page.way_unsent", "page.you",
+    "page.copy_code", "page.deleted", "page.device_asks", "page.device_compare", "page.device_denied",
+    "page.device_done", "page.device_made", "page.device_waits", "page.edit", "page.edited", "page.file_empty",
+    "page.file_failed", "page.file_going", "page.file_gone", "page.file_large", "page.file_remove",
+    "page.files_many", "page.held_back", "page.living", "page.loading", "page.message_to", "page.no_conversations",
+    "page.no_network", "page.not_reachable", "page.nothing_kept", "page.online", "page.reload", "page.retry",
+    "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table", "page.today",
+    "page.try_later", "page.untitled", "page.way_sent", "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""
 

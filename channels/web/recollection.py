@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import Channel
+from channels.base import Channel, NotPersisted
 from channels.messages import InboundMessage, OutboundPart
 from channels.viewers.viewer_hub import Frame
 from channels.web.history import History
@@ -56,6 +56,30 @@ class Records(Protocol):
         """
         ...
 
+    async def keep_file(self, handle: str, content: bytes) -> None:
+        """Keep what a person handed over, under a handle that names their chat; the same again changes nothing.
+
+        Raises:
+            NotPersisted: it is not kept.
+        """
+        ...
+
+    async def find_file(self, handle: str) -> bytes | None:
+        """What was kept; None where it is gone, or never was.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
+    async def note_device(self, chat: str, browser: str) -> None:
+        """Keep for the audit that a person goes on in another browser, too, which calls itself so.
+
+        Raises:
+            NotPersisted: it is not kept, and so must not be.
+        """
+        ...
+
 
 class NoRecords:
     """For a chat that nobody keeps."""
@@ -67,6 +91,17 @@ class NoRecords:
     async def messages(self, _channel: Channel, _chat: str, _conversation_id: str | None) -> Sequence[KeptMessage]:
         """None."""
         return ()
+
+    async def keep_file(self, _handle: str, _content: bytes) -> None:
+        """It is refused."""
+        raise NotPersisted("no files are kept here")
+
+    async def find_file(self, _handle: str) -> bytes | None:
+        """None."""
+        return None
+
+    async def note_device(self, _chat: str, _browser: str) -> None:
+        """Nobody looks."""
 
 
 class Recollection:

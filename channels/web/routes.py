@@ -25,8 +25,9 @@ from channels.viewers.viewer_frames import (
 )
 from channels.viewers.viewer_hub import Frame, Viewer
 from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
-from channels.web.attached import to_response
 from channels.web.bounds import address_of
+from channels.web.device_door import DeviceDoor
+from channels.web.file_door import FileDoor
 from channels.web.open_pages import Caller, OpenPages, visitor_of
 from channels.web.page_files import PageFiles, PageTexts
 from channels.web.recollection import Recollection
@@ -50,12 +51,14 @@ class PageRoutes:
     """The HTTP side of one web chat."""
 
     def __init__(
-        self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str, recollection: Recollection
-    ) -> None:
+        self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str, recollection: Recollection,
+        door: FileDoor, devices: DeviceDoor,
+    ) -> None:  # fmt: skip
+        self._door = door
+        self._devices = devices
         self._recollection = recollection
         self._pages = pages
         self._identities = identities
-        self._texts = texts
         self._title = title
         self._files = PageFiles(texts, title)
 
@@ -65,6 +68,8 @@ class PageRoutes:
             *[HttpRoute("GET", path, self._files.answer) for path in self._files.paths],
             HttpRoute("POST", "/web/session", self._session),
             HttpRoute("GET", "/web/file", self._file),
+            HttpRoute("POST", "/web/upload", self._upload),
+            HttpRoute("POST", "/web/device", self._devices.answer),
             HttpRoute("GET", "/web/conversations", self._conversations),
             HttpRoute("GET", "/web/conversation", self._conversation),
             HttpRoute("GET", "/web/ws", self._socket),
@@ -117,10 +122,10 @@ class PageRoutes:
         return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        file = self._pages.attached.get(self._chat(request), request.query.get("id", ""))
-        if file is None:
-            raise web.HTTPNotFound(text=f"{self._texts.text(locale_of(request), 'page.file_gone')}\n")
-        return to_response(file)
+        return await self._door.give(self._chat(request), request, locale_of(request))
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        return await self._door.take(self._caller(request), request)
 
     # ------------------------------------------------------------ what was said before
 

@@ -1,7 +1,6 @@
 """`tenk db`: the database itself."""
 
 import asyncio
-import json
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -10,16 +9,16 @@ from pathlib import Path
 import click
 
 from channels.clocks import wall_now
-from gateway.cli.client import upgrade_store
+from gateway.cli.alone import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.cli.tables import json_option
+from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.home_check import check_database, check_secrets
 from gateway.ops.lock import HomeLock
 from gateway.product import load_product
-from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.safety.private_files import DATABASE, KEY, SECRETS_KEY
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import back_up, file_of
 from gateway.store.backup import restore as put_back
@@ -83,7 +82,7 @@ def check(as_json: bool, config_path: Path | None) -> None:
     settings = prepare(config_path)
     found = asyncio.run(check_database(settings.database_url, settings.home, wall_now))
     if as_json:
-        click.echo(json.dumps({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}, ensure_ascii=False))
+        click.echo(json_text({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}))
     else:
         click.echo("\n".join(filter(None, (found.words, found.to_do))))
     if found.to_do:
@@ -123,7 +122,12 @@ def move(destination: str | None, config_path: Path | None) -> None:
         f"Not in it, and needed as before: the configuration, {settings.home / KEY} and {settings.home / SECRETS_KEY}; "
         "on another machine put them into the home there first."
     )
-    click.echo("Next: set DATABASE_URL to it (or: tenk config set gateway.database_url), then start the gateway.")
+    if moved.target == str(settings.home.absolute() / DATABASE):
+        click.echo(
+            "Next: start the gateway without DATABASE_URL (and gateway.database_url): it is the home's own again."
+        )
+    else:
+        click.echo("Next: set DATABASE_URL to it (or: tenk config set gateway.database_url), then start the gateway.")
     click.echo(
         f"{moved.source} is the past: no gateway starts on it. Remove it when you are sure; its words stand in it."
     )

@@ -1,7 +1,6 @@
 """`tenk doctor`: what the gateway stands on, looked at from outside; what is wrong comes with what to do."""
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable
@@ -13,7 +12,7 @@ from channels.clocks import wall_now
 from channels.probing import Asker, Finding, NoAnswer, load_probe
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.cli.tables import json_option
+from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.doctor import check_models, check_public_url
@@ -51,7 +50,7 @@ async def _examine(config_path: Path | None, *, mends: bool, local: bool, as_jso
         if not as_json:
             _print(finding, done, problem)
     if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json_text(told))
     elif left and not mends and any(entry["can_be_mended"] for entry in told):
         click.echo("`tenk doctor --fix` mends some of it.")
     if left:

@@ -1,6 +1,5 @@
 """`tenk sessions`: conversations as a list, one as a timeline, one taken out whole."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -72,7 +71,7 @@ def export(id_: str, config_path: Path | None) -> None:
     while whole.pop("more"):
         page = look(config_path, "sessions.export", {"id": whole["session"]["id"], "skip": len(whole["turns"])})
         whole = {"session": page["session"], "turns": whole["turns"] + page["turns"], "more": page["more"]}
-    click.echo(json.dumps(whole, ensure_ascii=False, indent=1))
+    click.echo(json_text(whole, indent=1))
 
 
 def _place(key: str) -> str:

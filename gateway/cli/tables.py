@@ -39,9 +39,10 @@ def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: 
             click.echo(line)
 
 
-def json_text(value: object) -> str:
-    """JSON on one line, letters as they are; what would move a cursor is escaped in it."""
-    text = json.dumps(value, ensure_ascii=False)
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON on one line, or indented; letters as they are where they can be printed; what moves a cursor is escaped."""
+    is_plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    text = json.dumps(value, ensure_ascii=is_plain, indent=indent)
     return UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

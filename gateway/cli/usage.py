@@ -17,6 +17,7 @@ from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.errors import GatewayError
+from gateway.safety.names import short
 
 CHART_DAYS = 14
 BAR_CHARS = 40
@@ -25,6 +26,7 @@ Rows = Sequence[dict[str, Any]]
 
 COLUMNS: Columns = {
     "day (utc)": "day",
+    "id": lambda row: short(row["user"]),
     "person": "name",
     "model": "model",
     "calls": "calls",

@@ -1,5 +1,6 @@
 """The clock of a person who practises, and forgetting them: over a connection, raising before anything is written."""
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import sqlalchemy as sa
@@ -56,16 +57,24 @@ def stop(connection: sa.Connection, principal: Principal, command: StopTimer, no
 
 
 def forget(connection: sa.Connection, principal: Principal, now: datetime) -> PracticeForgotten:
-    """Delete all rows of the person, with a record that it was done."""
+    """Delete all rows of the person, with a record that it was done; also what lies unseen of who joined them."""
+    sessions, gone = _forget_rows(connection, principal)
+    person = people.person_of(connection, principal.user_id)
+    for user_id in () if person is None else person.joined:
+        _forget_rows(connection, replace(principal, user_id=user_id))
+    who, what = principal.user_id, f"{sessions} entries, {gone} skills"
+    people.record(connection, principal.tenant, AuditRow(now, who, "practice_forgotten", who, what))
+    return PracticeForgotten(sessions_deleted=sessions, skills_deleted=gone)
+
+
+def _forget_rows(connection: sa.Connection, principal: Principal) -> tuple[int, int]:
+    """Delete all rows of one user; how many sessions and skills that were seen."""
     for table in (weekly_plans, reminders, practice_settings, practice_timers, practice_effects):
         connection.execute(sa.delete(table).where(rows.own(table, principal)))
     undone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.undone_at.is_not(None))
     connection.execute(sa.delete(practice_sessions).where(undone))  # the person does not know them any more
     sessions = connection.execute(sa.delete(practice_sessions).where(rows.own(practice_sessions, principal))).rowcount
-    gone = connection.execute(sa.delete(skills).where(rows.own(skills, principal))).rowcount
-    who, what = principal.user_id, f"{sessions} entries, {gone} skills"
-    people.record(connection, principal.tenant, AuditRow(now, who, "practice_forgotten", who, what))
-    return PracticeForgotten(sessions_deleted=sessions, skills_deleted=gone)
+    return sessions, connection.execute(sa.delete(skills).where(rows.own(skills, principal))).rowcount
 
 
 def _running(connection: sa.Connection, principal: Principal) -> tuple[str, datetime] | None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol, get_args
+from typing import Protocol, get_args
 
 from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
@@ -12,6 +12,7 @@ from channels.base import CommandOption
 from channels.messages import Address, Button, OutboundMedia
 from gateway.access.roles import Role
 from gateway.store.erasure import Extent
+from gateway.store.tables.turns import Mode
 
 
 class SessionAction(StrEnum):
@@ -21,10 +22,8 @@ class SessionAction(StrEnum):
     STOP = "stop"  # cancel the running turn and clear what waits
 
 
-Mode = Literal["steer", "followup", "collect", "interrupt"]
-"""How messages that arrive mid-turn are taken: see `gateway.sessions.modes`."""
-
 MODES: tuple[str, ...] = get_args(Mode)
+"""How messages that arrive mid-turn are taken: see `gateway.sessions.modes`."""
 
 
 @dataclass(frozen=True, slots=True)

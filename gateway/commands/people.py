@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
+from gateway.access.buttons import SealedButtons
 from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
@@ -61,6 +62,10 @@ class OperatorDesk:
         if self.console_link is None:
             raise OperationRefused("people.not_now")
         return self.console_link(by)
+
+    def seals(self) -> SealedButtons | None:
+        """What seals buttons; None before the gateway serves."""
+        return None if self.linking is None else self.linking.seals
 
     async def unlink(self, who: str, by: str) -> Mapping[str, JsonValue]:
         """Undo a link of another's; who left."""

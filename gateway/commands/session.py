@@ -160,11 +160,11 @@ class _SessionReplies:
         )
 
     def _new_text(self, asked: Invocation, results: Results) -> str:
-        cleared = cleared_text(self._texts, asked, results)
+        cleared = cleared_text(self._texts, asked.principal.locale, results)
         return "\n\n".join(part for part in (self._texts.text(asked.principal.locale, "commands.new"), cleared) if part)
 
     def _stop_text(self, asked: Invocation, results: Results) -> str:
-        cleared = cleared_text(self._texts, asked, results)
+        cleared = cleared_text(self._texts, asked.principal.locale, results)
         ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
         key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
         first = self._texts.text(asked.principal.locale, key)
@@ -175,12 +175,12 @@ class _SessionReplies:
         return self._texts.text(asked.principal.locale, key, timezone=escape(zone), time=time)
 
 
-def cleared_text(catalogue: Catalogue, asked: Invocation, results: Results) -> str:
+def cleared_text(catalogue: Catalogue, locale: str | None, results: Results) -> str:
     """What no longer waits, in the person's own words; "" where nothing did."""
     found = next((result for result in results if isinstance(result, SessionCleared)), None)
     if found is None or not found.count:
         return ""
-    cleared, locale = found.count, asked.principal.locale
+    cleared = found.count
     texts = [_quote(text) for text in found.texts if text.strip()]
     if not texts:
         return catalogue.text(locale, "commands.cleared_silently", n=cleared)

@@ -1,4 +1,4 @@
-"""Reads the web chat's conversations from the journal, as pages show them; the parts are made as they were sent."""
+"""Reads the web chat's conversations from the journal, as pages show them, and keeps the files of its people."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +13,14 @@ from channels.web.recollection import KeptMessage, PastConversation
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
+from gateway.store import people
 from gateway.store.conversations import KeptTurn, kept_turns, list_heads
 from gateway.store.engine import Connection, Store
-from gateway.store.outbox import idem_key
+from gateway.store.outbox import file_of, handed_id, idem_key, put_file
+from gateway.store.people import AuditRow
 
 MOST_CONVERSATIONS = 50
+MOST_BROWSER_CHARS = 200  # of what a browser calls itself
 MOST_TURNS = 60
 
 T = TypeVar("T")
@@ -26,8 +29,9 @@ T = TypeVar("T")
 class StoredRecords:
     """The `Records` of `channels.web`."""
 
-    def __init__(self, store: Store, agent: str, tenant: str = DEFAULT_TENANT) -> None:
+    def __init__(self, store: Store, agent: str, clock: Callable[[], datetime], tenant: str = DEFAULT_TENANT) -> None:
         """`agent` is the product's name, which is part of a conversation's key."""
+        self._clock = clock
         self._store = store
         self._agent = agent
         self._tenant = tenant
@@ -47,6 +51,26 @@ class StoredRecords:
         return await asyncio.to_thread(  # long answers take their time to be read again
             lambda: [kept for turn in found for kept in messages_of(turn, channel, address)]
         )
+
+    async def keep_file(self, handle: str, content: bytes) -> None:
+        """As the port says."""
+        kept = partial(put_file, tenant=self._tenant, id_=handed_id(handle), content=content, now=self._clock())
+        try:
+            await self._store.write(kept)
+        except StoreUnavailable:
+            raise NotPersisted("the store takes no file just now") from None
+
+    async def find_file(self, handle: str) -> bytes | None:
+        """As the port says."""
+        return await self._read(partial(file_of, id_=handed_id(handle)))
+
+    async def note_device(self, chat: str, browser: str) -> None:
+        """As the port says."""
+        row = AuditRow(self._clock(), f"web:{chat}", "device_added", f"web:{chat}", browser[:MOST_BROWSER_CHARS])
+        try:
+            await self._store.write(partial(people.record, tenant=self._tenant, row=row))
+        except StoreUnavailable:
+            raise NotPersisted("the store takes nothing just now") from None
 
     def _key(self, chat: str) -> str:
         return direct_key(Address("web", "main", chat), chat, self._agent)

@@ -97,6 +97,8 @@ def shown_name(name: str) -> str:
 
     A name without anything unseen stays as it is, but for blanks: those are single spaces.
     """
+    if name.isascii() and name.isprintable():  # as most are
+        return " ".join(name[:MAX_READ_CHARS].split())
     text = unicodedata.normalize("NFC", name[:MAX_READ_CHARS])
     shown: list[str] = []
     marks = 0

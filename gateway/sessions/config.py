@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.commands.base import Mode
+from gateway.store.tables.turns import Mode
 
 Usd = Annotated[Decimal | None, Field(ge=Decimal("0.000001"), le=1_000_000)]
 Tokens = Annotated[int | None, Field(ge=1, le=10**15)]

@@ -20,7 +20,7 @@ from gateway.store.dialect import upsert
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.links import forget_user
-from gateway.store.outbox import IS_OPEN, came_with, file_id
+from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, record, senders_of
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
@@ -320,6 +320,7 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     sent = connection.execute(sa.select(outbox.c.media).where(outbox.c.cause.in_(causes), outbox.c.media.is_not(None)))
     _delete_each(connection, blobs.c.id, {blob for row in sent for blob in _BLOB.findall(row.media)})
     _delete_each(connection, blobs.c.turn_id, {came_with(row.channel, row.account, row.event_id) for row in found})
+    _delete_each(connection, blobs.c.id, handed_with(row.event_id for row in found if row.channel == "web"))
     _empty_outbox(connection, outbox.c.cause.in_(causes))
     connection.execute(sa.delete(reply_routes).where(reply_routes.c.inbox_id.in_(ids)))
     connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"row:{id_}" for id_ in ids])))
@@ -357,8 +358,10 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
     before = pairing_requests.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
     asked = sa.and_(pairing_requests.c.sender.in_(erasure.senders), before)
-    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars()
+    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars().all()
     names = [*erasure.senders, erasure.user_id, *requests]
+    told = (outbox.c.cause.startswith(f"{what}:{id_}") for id_ in requests for what in ("asked", "named", "approved"))
+    _empty_outbox(connection, sa.or_(sa.false(), *told))  # owners were asked about them by name
     connection.execute(sa.delete(pairing_requests).where(asked))
     connection.execute(sa.delete(invite_guesses).where(invite_guesses.c.sender.in_(erasure.senders)))
     connection.execute(sa.update(invites).where(invites.c.used_by.in_(erasure.senders)).values(used_by=GONE))

@@ -71,9 +71,9 @@ _holds = HotStatement(
 
 
 _hold_all = HotStatement(
-    sa.select(shards.c.shard, shards.c.epoch).where(
-        shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
-    )
+    sa.select(shards.c.shard, shards.c.epoch)
+    .where(shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger))))
+    .with_for_update(read=True, key_share=True)  # nobody takes one of them before this commit is over
 )
 
 

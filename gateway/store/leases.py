@@ -24,7 +24,8 @@ SOLE = 0
 FORGET_S = 600
 """Members that were gone for so long are forgotten."""
 
-_NOW = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
+STORE_NOW = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
+"""The instant by a server's own clock, as its rows have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def look_round(
     `wanted` are the names of leases that this process would have; `surplus` shards that it may do without. One that
     leaves `takes` nothing, and no share is fair any more.
     """
-    until = _NOW + int(lease_s * 1_000_000)
+    until = STORE_NOW + int(lease_s * 1_000_000)
     _stay(connection, me.id, fenced, lease_s)
     renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
     own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
@@ -139,13 +140,13 @@ def look_round(
 
 
 def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> None:
-    until = _NOW + int(lease_s * 1_000_000)
+    until = STORE_NOW + int(lease_s * 1_000_000)
     connection.execute(sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced))
 
 
 def _share(connection: sa.Connection) -> int:
     """How many shards each of those that work is to have."""
-    works = members.c.role.in_(["all", "worker"]), members.c.leaving.is_(False), members.c.until > _NOW
+    works = members.c.role.in_(["all", "worker"]), members.c.leaving.is_(False), members.c.until > STORE_NOW
     living = int(connection.execute(sa.select(sa.func.count()).select_from(members).where(*works)).scalar_one())
     total = int(connection.execute(sa.select(sa.func.count()).select_from(shards)).scalar_one())
     return -(-total // max(living, 1))
@@ -155,7 +156,7 @@ def _take_shards(
     connection: sa.Connection, owner: str, most: int, until: sa.ColumnElement[int], own: dict[int, int]
 ) -> list[int]:
     """Take free shards, at most so many, into `own`; those whose owner let them run out."""
-    free = sa.or_(shards.c.until.is_(None), shards.c.until < _NOW)
+    free = sa.or_(shards.c.until.is_(None), shards.c.until < STORE_NOW)
     query = sa.select(shards.c.shard, shards.c.owner).where(free)
     rows = connection.execute(query.order_by(sa.func.random()).limit(most).with_for_update(skip_locked=True)).all()
     if not rows:
@@ -176,7 +177,7 @@ def _take_names(
     known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
     if rows := [row for row in fresh if row["name"] not in known]:
         connection.execute(insert_new(connection, leases), rows)
-    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < _NOW)
+    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < STORE_NOW)
     found = connection.execute(sa.select(leases.c.name).where(*free).with_for_update(skip_locked=True)).scalars().all()
     if not found:
         return
@@ -214,7 +215,7 @@ def leave(connection: sa.Connection, me: Member) -> None:
 
 def standing(connection: sa.Connection) -> list[MemberStanding]:
     """Every member that is known still, in the order in which they came; those long gone are forgotten elsewhere."""
-    query = sa.select(members, (members.c.until > _NOW).label("lives")).order_by(members.c.joined_at, members.c.id)
+    query = sa.select(members, (members.c.until > STORE_NOW).label("lives")).order_by(members.c.joined_at, members.c.id)
     return [
         MemberStanding(
             Member(row.id, row.host, row.role, row.version, row.key_mark),
@@ -226,15 +227,15 @@ def standing(connection: sa.Connection) -> list[MemberStanding]:
 
 def forget_gone(connection: sa.Connection) -> None:
     """Forget members that were gone for long."""
-    connection.execute(sa.delete(members).where(members.c.until < _NOW - FORGET_S * 1_000_000))
+    connection.execute(sa.delete(members).where(members.c.until < STORE_NOW - FORGET_S * 1_000_000))
 
 
 def owners(connection: sa.Connection) -> tuple[Mapping[str, int], Mapping[str, str]]:
     """How many shards each owner has, and each named lease's owner, as far as these have not run out."""
-    lives = shards.c.owner.is_not(None), shards.c.until > _NOW
+    lives = shards.c.owner.is_not(None), shards.c.until > STORE_NOW
     counted = sa.select(shards.c.owner, sa.func.count()).where(*lives).group_by(shards.c.owner)
     has = {owner: int(count) for owner, count in connection.execute(counted)}
-    named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.is_not(None), leases.c.until > _NOW)
+    named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.is_not(None), leases.c.until > STORE_NOW)
     return has, {row.name: row.owner for row in connection.execute(named.order_by(leases.c.name))}
 
 

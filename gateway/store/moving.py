@@ -20,6 +20,7 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import agent_tables, schema
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import file_of
+from gateway.store.leases import STORE_NOW
 from gateway.store.postgres import make_engine, refuse_replica, users_of
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
@@ -233,8 +234,8 @@ class _Move:
             return
         if users := users_of(self._source):
             raise GatewayError(f"a gateway still uses {self._from} ({users}); stop it first")
-        until = self._source.execute(sa.select(sa.func.max(shards.c.until)).where(shards.c.owner.is_not(None))).scalar()
-        if until is not None and until > self._now:
+        held = sa.select(sa.func.max(shards.c.until)).where(shards.c.owner.is_not(None), shards.c.until > STORE_NOW)
+        if (until := self._source.execute(held).scalar()) is not None:
             raise GatewayError(
                 f"a gateway holds sessions of {self._from} until {until:%H:%M:%S} UTC: stop it, or wait for that"
             )

@@ -5,7 +5,7 @@ Plain functions over a connection. Which state follows which attempt is decided 
 
 import base64
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
+from channels.viewers.viewer_frames import MOST_NUMBERS
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
@@ -251,6 +252,17 @@ CAME = "came:"
 def file_id(key: str) -> str:
     """The id of the file that the change of this key made."""
     return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
+
+
+def handed_id(handle: str) -> str:
+    """By what a file is known that a person handed over on the web page: `CHAT:MESSAGE:NUMBER`."""
+    return file_id(f"handed:{handle}")
+
+
+def handed_with(event_ids: Iterable[str]) -> set[str]:
+    """By what any file is known that went with these messages of the web page: `msg:CHAT:MESSAGE`."""
+    messages = [event_id.removeprefix("msg:") for event_id in event_ids]
+    return {handed_id(f"{message}:{number}") for message in messages for number in range(MOST_NUMBERS)}
 
 
 def came_with(channel: str, account: str, event_id: str) -> str:

@@ -10,6 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
+import structlog
 from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, StoreUnavailable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 T = TypeVar("T")
+
+log = structlog.get_logger()
 
 READERS = 4
 CONNECT_TIMEOUT_S = 10
@@ -118,6 +121,7 @@ class PostgresEngine:
     async def _open(self) -> str | None:
         self._engine = make_engine(self._url)
         try:
+            await self._look_at_server()
             self._connection = await self._engine.connect()
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
             raise unavailable(error) from error
@@ -127,6 +131,17 @@ class PostgresEngine:
             if is_outage(error):
                 raise unavailable(error) from error
             raise
+
+    async def _look_at_server(self) -> None:
+        """Refuse what cannot be written; say what is risky. Seen as the server has it, not as we ask for it."""
+        engine = make_engine(self._url, synchronous_commit="")
+        try:
+            async with engine.connect() as connection:
+                await connection.run_sync(refuse_replica)
+                for name in (await connection.execute(_RISKS)).scalars():
+                    log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
+        finally:
+            await engine.dispose()
 
     async def _open_for_reading(self) -> None:
         self._engine = make_engine(self._url)
@@ -271,6 +286,17 @@ _CLIENTS = sa.text(
 _READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
 
 
+RISKS = {
+    "fsync": "set it to on: when the machine dies, the whole database may be lost",
+    "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
+    "synchronous_commit": "nothing: the gateway's own commits wait for the disk; those of others here do not",
+}
+"""What is said at a start where a server has it off."""
+_RISKS = sa.text(
+    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
+)
+
+
 def users_of(connection: Connection) -> str:
     """Where other connections of gateways to this database come from; "" where there are none."""
     found = list(connection.execute(_CLIENTS).scalars())
@@ -295,7 +321,7 @@ def make_engine(
     connections: int = READERS + 1,
     synchronous_commit: str = "on",
 ) -> "AsyncEngine":
-    """Connections that are known as ours, and whose commits are on the disk; of a store's the writer keeps one."""
+    """Connections known as ours, of a store's the writer keeps one; commits are on the disk, with "" as it has them."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     engine = create_async_engine(
@@ -307,7 +333,8 @@ def make_engine(
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
-                "application_name": "tenk", "synchronous_commit": synchronous_commit, "jit": "off", SETTING: EVERYBODY,
+                "application_name": "tenk", "jit": "off", SETTING: EVERYBODY,
+                **({"synchronous_commit": synchronous_commit} if synchronous_commit else {}),
                 # One that was paused within a commit, or cut off, keeps its locks no longer than this.
                 "idle_in_transaction_session_timeout": PAUSED_MS,
                 "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",

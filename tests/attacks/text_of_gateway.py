@@ -181,6 +181,7 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
     "gateway.commands.conversations": "two parts of one reply, and ten short titles",
+    "gateway.commands.session:cleared_text": "five texts of sixty letters, cut before they are joined",
     "gateway.sessions.aside": "builds a message like any other; loops over our own tools and events",
     "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",

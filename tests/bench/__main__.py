@@ -22,11 +22,13 @@ from tests.bench import (
     console,
     context,
     encoding,
+    growth,
     ingest,
     loads,
     plan,
     profile,
     ratelimit,
+    scale,
     stores,
     streams,
     tools,
@@ -42,6 +44,7 @@ class Asked:
     loads: Loads
     per_s: int
     seconds: float
+    settled: int
 
 
 ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
@@ -57,10 +60,12 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "streams": lambda _asked: streams.run(),
     "context": lambda _asked: context.run(),
     "encoding": lambda _asked: encoding.run(),
+    "growth": lambda asked: growth.run(asked.settled),
+    "scale": lambda _asked: scale.run(),
     "boot": lambda _asked: boot.run(),
     "console": lambda _asked: console.run(),
 }
-ASKED_FOR = ("acks-each", "profile", "console")
+ASKED_FOR = ("acks-each", "profile", "console", "growth", "scale")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
@@ -73,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     usual = Loads()
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but {' and '.join(ASKED_FOR)}"
+        "rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but {', '.join(ASKED_FOR)}"
     )
     parser.add_argument(
         "--messages", type=int, default=usual.messages_each, help="messages each chat writes (loads, profile)"
@@ -84,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--per-second", type=int, default=500, help="events a second (acks)")
     parser.add_argument("--seconds", type=float, default=20.0, help="for how long (acks)")
+    parser.add_argument("--settled", type=int, default=1_000_000, help="settled rows at most (growth)")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     return parser
 
@@ -102,7 +108,7 @@ def main(arguments: Sequence[str]) -> int:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     wanted = Loads(given.platform or tuple(PLATFORMS), chats=given.chats, messages_each=given.messages)
-    results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds)))
+    results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds, given.settled)))
     if given.json is not None:
         given.json.write_text(json.dumps(results, indent=2))
     return 0

@@ -3,18 +3,31 @@
 The server is the tests' own, with `fsync` on, on the same machine: it takes processor time from the gateway.
 """
 
+import asyncio
 import os
+import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Self
 
-from tests.bench.figures import LABELS
+import asyncpg
+
+from gateway.access.codes import load_key
+from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.safety.vault import load_keys
+from tests.bench.figures import Figures
 from tests.bench.loads import CASES, Loads, measure
 from tests.bench.subject import Subject, gateway, gateway_by
 from tests.bench.world import PLATFORMS
 from tests.fakes.postgres import PostgresServer
 
 GOAL_PER_S = 200
+PROCESSES = (1, 2, 3)
+SHARED_S = 6.0
+"""After which the shards are shared fairly."""
+DURABLE = {"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}
+"""As a server for people has it, and unlike that of tests."""
 
 
 class OnServer(Subject):
@@ -51,25 +64,89 @@ def cpu_of_tree(pid: int) -> float:
 async def run(loads: Loads) -> dict[str, object]:
     """The first of the loads, on Telegram."""
     name, case = loads.platforms[0], CASES[0]
-    local = await measure(gateway, PLATFORMS[name](), case, loads)
-    started: list[OnServer] = []
-    with PostgresServer({"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}) as server:
-        start = partial(_start, server, await server.create(), started)
-        remote = await measure(start, PLATFORMS[name](), case, loads)
-    server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
+    messages = loads.chats * (loads.messages_each + case.warm_up)
     print(f"\n{name}, {loads.chats} chats, {case.name}")
-    print(f"  {'':14}{'SQLite':>10}{'PostgreSQL':>12}{'ratio':>8}")
-    for label, field in LABELS:
-        ours, theirs = getattr(local, field), getattr(remote, field)
-        print(f"  {label:14}{ours:10.2f}{theirs:12.2f}{theirs / ours:8.2f}")
-    print(f"  the server:    {server_ms:.2f} ms of CPU a message; goal on PostgreSQL: {GOAL_PER_S} messages/s")
-    return {"sqlite": local.rounded(), "postgresql": remote.rounded(), "server_cpu_ms": server_ms}
+    print(f"  {'':24}{'CPU ms/message':>16}{'messages/s':>12}{'p50 ms':>9}{'RSS MiB':>9}{'of SQLite':>11}")
+    local = await measure(gateway, PLATFORMS[name](), case, loads)
+    _print("SQLite", local, local)
+    results: dict[str, object] = {"sqlite": local.rounded()}
+    with PostgresServer(DURABLE) as server:
+        for processes in PROCESSES:
+            started: list[Cluster] = []
+            url = await server.create_migrated()
+            before = await _written(url)
+            start = partial(_start, server, url, started, processes)
+            found = await measure(start, PLATFORMS[name](), case, loads)
+            after = await _written(url)
+            _print(f"PostgreSQL, {processes} process{'es' * (processes > 1)}", found, local)
+            wal, commits, kept = [(new - old) / messages for new, old in zip(after, before, strict=True)]
+            server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
+            print(f"    a message: {server_ms:.2f} ms of the server's CPU, {commits:.2f} commits,")
+            print(f"    {wal / 1024:.1f} kB of log, {kept / 1024:.1f} kB more kept")
+            figures = {"server_cpu_ms": server_ms, "wal_bytes": wal, "commits": commits, "kept_bytes": kept}
+            results[f"postgresql-{processes}"] = {**found.rounded(), **figures}
+    print(f"  goal on PostgreSQL: {GOAL_PER_S} messages/s; RSS is that of the first process")
+    return results
+
+
+def _print(name: str, found: Figures, local: Figures) -> None:
+    figures = f"{found.cpu_ms:>16.2f}{found.per_s:>12.1f}{found.p50_ms:>9.0f}{found.rss_mb:>9.0f}"
+    print(f"  {name:24}{figures}{found.per_s / local.per_s:>11.2f}", flush=True)
+
+
+async def _written(url: str) -> tuple[int, int, int]:
+    """Bytes of log so far, transactions, and the size of the database."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("SELECT pg_stat_force_next_flush()")
+        row = await connection.fetchrow(
+            "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint, "
+            "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()), "
+            "pg_database_size(current_database())"
+        )
+    finally:
+        await connection.close()
+    return int(row[0]), int(row[1]), int(row[2])
+
+
+class Cluster(OnServer):
+    """Several gateways on one database: the first does all, the others work."""
+
+    def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
+        super().__init__(arguments, environment, log)
+        self.others: list[Subject] = []
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        for other in self.others:
+            await other.__aenter__()
+        await asyncio.sleep(SHARED_S if self.others else 0)
+        return self
+
+    async def end(self, signum: int) -> None:
+        """All of them."""
+        for other in self.others:
+            await other.end(signum)
+        await super().end(signum)
+
+    def cpu_s(self) -> float:
+        """Of all."""
+        return super().cpu_s() + sum(other.cpu_s() for other in self.others)
 
 
 def _start(
-    server: PostgresServer, url: str, started: list[OnServer], home: Path, environment: Mapping[str, str]
+    server: PostgresServer, url: str, started: list[Cluster], processes: int, home: Path, environment: Mapping[str, str]
 ) -> Subject:
-    subject = gateway_by(OnServer, ["-m", "gateway"], home, {**environment, "DATABASE_URL": url})
+    environment = {**environment, "DATABASE_URL": url}
+    subject = gateway_by(Cluster, ["-m", "gateway"], home, environment)
     subject.server = server
+    load_key(home)
+    load_keys(home)
+    for number in range(1, processes):
+        beside = home / f"worker{number}"
+        beside.mkdir(mode=0o700)
+        for key in (KEY, SECRETS_KEY):
+            shutil.copy(home / key, beside / key)
+        subject.others.append(gateway(beside, {**environment, "TENK_ROLE": "worker"}))
     started.append(subject)
     return subject

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -32,6 +32,7 @@ from tests.fakes.postgres import PostgresServer
 from tests.fakes.settled_rows import fill
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
+FAR = datetime(2126, 1, 1, 0, 0, 9, tzinfo=UTC)
 ODD = "ñ 💪 \x00 \\ ' \u2028"
 AS_POSTGRES_HAS_IT = ODD.replace("\x00", "\ufffd")
 
@@ -47,10 +48,11 @@ def tables_of(agent: str) -> AgentTables | None:
 
 @dataclass
 class Ends:
-    """A home with history on SQLite, and an empty database of a server."""
+    """A home with history on SQLite, and another database, which is empty."""
 
-    sqlite: str
-    postgres: str
+    home: str
+    other: str
+    odd: str  # what the other one keeps of `ODD`
     said: list[str]
 
     async def carry(self, source: str, target: str, dies_at: int | None = None) -> Moved:
@@ -67,7 +69,7 @@ class Ends:
     async def alive(self) -> list[str]:
         """The databases that a gateway would start on."""
         found = []
-        for url in (self.sqlite, self.postgres):
+        for url in (self.home, self.other):
             with suppress(StoreMoved):
                 store = await Store.open(url)
                 await store.aclose()
@@ -89,35 +91,50 @@ def history(connection: sa.Connection) -> None:
     note("first")(connection)
 
 
-@pytest.fixture
-async def ends(tmp_path: Path, postgres: PostgresServer) -> Ends:
-    """Both, nobody at work."""
+async def fill_home(tmp_path: Path) -> str:
+    """A home with history; its URL."""
     path = tmp_path / "home" / "tenk.db"
     await copy_fresh(path)
     store = await Store.open(f"sqlite:///{path}")
     await store.write(history)
     await store.aclose()
-    return Ends(f"sqlite:///{path}", await postgres.create(), [])
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def ends(request: pytest.FixtureRequest, tmp_path: Path) -> Ends:
+    """A home and the place to move to, nobody at work in either."""
+    home = await fill_home(tmp_path)
+    if request.param == "sqlite":
+        return Ends(home, f"sqlite:///{tmp_path}/other/tenk.db", ODD, [])
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return Ends(home, await server.create(), AS_POSTGRES_HAS_IT, [])
+
+
+@pytest.fixture
+async def to_server(tmp_path: Path, postgres: PostgresServer) -> Ends:
+    """The same to a server alone."""
+    return Ends(await fill_home(tmp_path), await postgres.create(), AS_POSTGRES_HAS_IT, [])
 
 
 async def test_a_store_moves_and_goes_on_and_moves_back(ends: Ends) -> None:
     """All rows, epochs and the numbers of the next ones; what was left says where it went, and is not even read."""
-    moved = await ends.carry(ends.sqlite, ends.postgres)
-    assert (1, [ends.postgres]) == (moved.mended, await ends.alive())
-    with pytest.raises(StoreMoved, match=r"moved to postgresql://postgres:\*\*\*@127"):
-        await Store.open(ends.sqlite)
+    moved = await ends.carry(ends.home, ends.other)
+    assert (int(ends.odd != ODD), [ends.other]) == (moved.mended, await ends.alive())
+    with pytest.raises(StoreMoved, match=r"was moved to (/.*/other/tenk.db|postgresql://postgres:\*\*\*@127)"):
+        await Store.open(ends.home)
     with pytest.raises(StoreMoved, match="is the past"):
-        async with reading(ends.sqlite):
+        async with reading(ends.home):
             pass
-    store = await Store.open(ends.postgres)
+    store = await Store.open(ends.other)
     numbers = [await store.write(note("second")), await store.write(partial(put_row, event="new"))]
     assert ([3, 21], ["first", "second"]) == (numbers, (await store.read(subjects))[-2:])
-    assert [(AS_POSTGRES_HAS_IT, 41, bytes(range(256)), 45)] == await store.read(seen)
+    assert [(ends.odd, 41, bytes(range(256)), 45)] == await store.read(seen)
     await store.aclose()
-    again = await ends.carry(ends.postgres, ends.sqlite)
-    assert (moved.rows + 2, [ends.sqlite]) == (again.rows, await ends.alive())
-    store = await Store.open(ends.sqlite)
-    assert [(AS_POSTGRES_HAS_IT, 41, bytes(range(256)), 45)] == await store.read(seen)
+    again = await ends.carry(ends.other, ends.home)
+    assert (moved.rows + 2, [ends.home]) == (again.rows, await ends.alive())
+    store = await Store.open(ends.home)
+    assert [(ends.odd, 41, bytes(range(256)), 45)] == await store.read(seen)
     assert 22 == await store.write(partial(put_row, event="newer"))
     await store.aclose()
 
@@ -146,7 +163,7 @@ def seen(connection: sa.Connection) -> list[tuple[object, ...]]:
 
 async def kill_at_each(ends: Ends, every: int) -> None:
     """Kill at the steps 0, every ...; whatever stands then, one end at most lives, and the next call goes on."""
-    there, back = ends.sqlite, ends.postgres
+    there, back = ends.home, ends.other
     for step in count(0, every):
         there, back = back, there
         try:
@@ -161,7 +178,7 @@ async def kill_at_each(ends: Ends, every: int) -> None:
             return
         assert [back] == await ends.alive()
         store = await Store.open(back)
-        assert [(AS_POSTGRES_HAS_IT, 41, bytes(range(256)), 45)] == await store.read(seen)
+        assert [(ends.odd, 41, bytes(range(256)), 45)] == await store.read(seen)
         await store.write(note(str(step)))
         await store.aclose()
 
@@ -169,15 +186,15 @@ async def kill_at_each(ends: Ends, every: int) -> None:
 async def test_a_move_that_dies_goes_on(ends: Ends) -> None:
     """In the middle, and between its last two commits, where nothing lives."""
     with pytest.raises(Killed):
-        await ends.carry(ends.sqlite, ends.postgres, 7)
-    assert [ends.sqlite] == await ends.alive()
-    store = await Store.open(ends.sqlite)
+        await ends.carry(ends.home, ends.other, 7)
+    assert [ends.home] == await ends.alive()
+    store = await Store.open(ends.home)
     await store.write(note("said meanwhile"))
     await store.aclose()
     ends.said.clear()
-    await ends.carry(ends.sqlite, ends.postgres)
+    await ends.carry(ends.home, ends.other)
     assert "where it was begun before" in ends.said[0]
-    store = await Store.open(ends.postgres)
+    store = await Store.open(ends.other)
     assert ["first", "said meanwhile"] == (await store.read(subjects))[-2:]
     await store.aclose()
 
@@ -186,20 +203,22 @@ async def test_a_move_that_dies_goes_on(ends: Ends) -> None:
 @pytest.mark.parametrize("every", [pytest.param(5, marks=pytest.mark.gate), pytest.param(1, marks=pytest.mark.long)])
 async def test_a_move_may_die_at_every_step(ends: Ends, every: int) -> None:
     """There and back, again and again, some steps later each time."""
-    await ends.carry(ends.sqlite, ends.postgres)
+    await ends.carry(ends.home, ends.other)
     await kill_at_each(ends, every)
 
 
-async def test_what_is_no_place_for_it_is_refused_and_nothing_changes(ends: Ends, postgres: PostgresServer) -> None:
+async def test_on_postgres_what_is_no_place_for_it_is_refused_and_nothing_changes(
+    to_server: Ends, postgres: PostgresServer
+) -> None:
     """Another store, another version, another program's, a replica, and whoever still writes."""
     url = await postgres.create_migrated()
     store = await Store.open(url)
     await store.write(note("theirs"))
     with pytest.raises(GatewayError, match=r"a gateway uses .*1 connections"):
-        await ends.carry(ends.sqlite, url)
+        await to_server.carry(to_server.home, url)
     await store.aclose()
     with pytest.raises(GatewayError, match="is not empty: it has audit"):
-        await ends.carry(ends.sqlite, url)
+        await to_server.carry(to_server.home, url)
     for statement, words in (
         ("UPDATE alembic_version SET version_num = '0001'", "is of version 0001"),
         ("DROP TABLE alembic_version", "another program's tables"),
@@ -209,41 +228,44 @@ async def test_what_is_no_place_for_it_is_refused_and_nothing_changes(ends: Ends
         await connection.execute(statement)
         await connection.close()
         with pytest.raises(GatewayError, match=words):
-            await ends.carry(ends.sqlite, url)
+            await to_server.carry(to_server.home, url)
     with pytest.raises(GatewayError, match="lives already"):
-        await ends.carry(ends.sqlite, ends.sqlite)
-    assert [ends.sqlite] == (await ends.alive())[:1]
+        await to_server.carry(to_server.home, to_server.home)
+    assert [to_server.home] == (await to_server.alive())[:1]
 
 
-async def test_a_server_that_somebody_writes_to_is_not_left(ends: Ends) -> None:
+async def test_on_postgres_a_server_that_somebody_writes_to_is_not_left(to_server: Ends) -> None:
     """A gateway by its connections, one on another machine by its leases, anybody else by what they hold."""
-    await ends.carry(ends.sqlite, ends.postgres)
-    store = await Store.open(ends.postgres)
+    await to_server.carry(to_server.home, to_server.other)
+    store = await Store.open(to_server.other)
     with pytest.raises(GatewayError, match="a gateway still uses"):
-        await ends.carry(ends.postgres, ends.sqlite)
+        await to_server.carry(to_server.other, to_server.home)
     await store.write(
-        lambda c: c.execute(turns.shards.update().values(owner="w1", until=NOW + timedelta(seconds=9))) and None
+        lambda c: (
+            c.execute(turns.shards.update().values(owner="w1", until=datetime(2126, 1, 1, 0, 0, 9, tzinfo=UTC)))
+            and None
+        )
     )
     await store.aclose()
     with pytest.raises(GatewayError, match="until 00:00:09 UTC"):
-        await ends.carry(ends.postgres, ends.sqlite)
-    connection = await asyncpg.connect(ends.postgres)
+        await to_server.carry(to_server.other, to_server.home)
+    connection = await asyncpg.connect(to_server.other)
     await connection.execute("UPDATE shards SET owner = NULL")
     async with connection.transaction():
         await connection.execute("UPDATE users SET role = role")
         with pytest.raises(GatewayError, match="somebody writes"):
-            await asyncio.wait_for(ends.carry(ends.postgres, ends.sqlite), 30)
+            await asyncio.wait_for(to_server.carry(to_server.other, to_server.home), 30)
     await connection.close()
-    await ends.carry(ends.postgres, ends.sqlite)
-    assert [ends.sqlite] == await ends.alive()
+    await to_server.carry(to_server.other, to_server.home)
+    assert [to_server.home] == await to_server.alive()
 
 
 @pytest.mark.gate
-async def test_a_row_that_does_not_fit_is_named(ends: Ends) -> None:
+async def test_on_postgres_a_row_that_does_not_fit_is_named(to_server: Ends) -> None:
     """SQLite keeps longer texts than it was told to."""
-    store = await Store.open(ends.sqlite)
+    store = await Store.open(to_server.home)
     await store.write(lambda c: c.execute(people.users.update().values(locale="x" * 40)) and None)
     await store.aclose()
     with pytest.raises(GatewayError, match="a row of users does not fit: locale has 40 characters of 35"):
-        await ends.carry(ends.sqlite, ends.postgres)
-    assert [ends.sqlite] == (await ends.alive())
+        await to_server.carry(to_server.home, to_server.other)
+    assert [to_server.home] == (await to_server.alive())

@@ -4,14 +4,17 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
-from gateway.errors import StoreUnavailable
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import journal
 from gateway.store.engine import Store
 from gateway.store.journal import Fence
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
+from tests.fakes.postgres import PostgresServer
 
 
 class TestOutages:
@@ -80,3 +83,21 @@ class TestFullDisk:
         assert store.healthy
         assert ["before", "after"] == await store.read(subjects)
         await store.aclose()
+
+
+async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postgres: PostgresServer) -> None:
+    """At the start, in words; what the server has off for itself is on for us."""
+    url = await postgres.create_migrated()
+    for setting, value in (("synchronous_commit", "off"), ("default_transaction_read_only", "on")):
+        connection = await asyncpg.connect(url)
+        await connection.execute(f"ALTER DATABASE {url.rpartition('/')[2]} SET {setting} = {value}")
+        await connection.close()
+        if setting == "synchronous_commit":
+            with capture_logs() as logs:
+                store = await Store.open(url)
+            shown = await store.read(lambda c: c.execute(sa.text("SHOW synchronous_commit")).scalar_one())
+            await store.aclose()
+            said = {entry["setting"] for entry in logs if entry["event"] == "server_risks_writes"}
+            assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
+    with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
+        await Store.open(url)

@@ -1,4 +1,4 @@
-"""What is asked at a start and by `tenk status` reads what is open, however much has been settled."""
+"""What a start, a message, a sweep and `tenk status` ask reads what is open, however much has been settled."""
 
 import asyncio
 import json
@@ -18,9 +18,13 @@ from gateway.app import Gateway
 from gateway.cli.client import gateway_status
 from gateway.config.settings import Settings, load
 from gateway.ops.control_client import call
+from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.retention_config import RetentionConfig
 from gateway.store import journal
 from gateway.store.engine import Store
 from tests.contract.stores import SqliteCase, StoreCase
+from tests.contract.test_retention import answered, sent
+from tests.fakes.people import NOON
 from tests.fakes.settled_rows import fill
 
 FEW = 100
@@ -30,6 +34,12 @@ SETTLED = [3_000, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.t
 
 STEPS_A_ROW = 4
 """Steps of SQLite's machine that reading one row takes, at least: next, a column or two, a comparison."""
+
+NEW = 5_000_000
+"""The number of a message that no settled row has."""
+
+LONG_TALK = "s"
+"""The id of the conversation that all settled turns were in."""
 
 GROWING = ("inbox", "outbox", "events", "turns")
 
@@ -96,6 +106,23 @@ async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
     return asked
 
 
+async def asked_by_a_message(url: str) -> list[Asked]:
+    """One is answered in a conversation of old and its answer sent, and the housekeeper finds nothing to take away."""
+    store = await Store.open(url)
+    kept = RetentionConfig.model_validate(dict.fromkeys(RetentionConfig.model_fields, 36_500))
+    with watched() as asked:
+        await store.write(lambda connection: answered(connection, NEW))
+        await store.write(sent)
+        await store.read(lambda connection: journal.next_seq(connection, LONG_TALK))
+        await Housekeeper(store, kept, lambda: NOON, at_once).sweep()
+    await store.aclose()
+    return asked
+
+
+async def at_once(_: float) -> None:
+    """No pause between two batches."""
+
+
 def rows_read_by_sqlite(path: Path, asked: list[Asked]) -> Iterator[tuple[float, str]]:
     """How many rows a statement went through at most, with the statement and its plan."""
     connection = sqlite3.connect(path, isolation_level=None)
@@ -141,12 +168,13 @@ def rows_of(plan: dict[str, Any]) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("settled", SETTLED)
-async def test_a_start_and_a_status_read_no_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
+async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
     """Every statement over inbox, outbox, events and turns goes through a few rows of them all, on both engines."""
     store = await case.open()
     await store.write(lambda connection: fill(connection, settled))
     await store.aclose()
-    asked = await asked_by_a_life(tmp_path, case.url)
+    by_a_life, by_a_message = await asked_by_a_life(tmp_path, case.url), await asked_by_a_message(case.url)
+    asked = by_a_life + by_a_message
     if isinstance(case, SqliteCase):
         read = list(rows_read_by_sqlite(case.path, asked))
     else:
@@ -154,7 +182,7 @@ async def test_a_start_and_a_status_read_no_settled_row(case: StoreCase, tmp_pat
         read = await rows_read_by_postgres(case.url, asked)
     assert set(GROWING) == {name for name in GROWING if any(f"{name}." in statement for statement, _ in asked)}
     assert [] == [told for rows, told in read if rows > FEW]
-    assert [] == [statement for statement, _ in asked if "usage." in statement]  # its sums are kept
+    assert [] == [statement for statement, _ in by_a_life if "usage." in statement]  # its sums are kept
 
 
 async def analyse(url: str) -> None:

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count)"
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT CAST(:begin AS INTEGER) + 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count)"
 
 SESSION = (
     "INSERT INTO sessions (id, tenant_id, key, generation, mode, created_at) "
@@ -32,8 +32,32 @@ EVENTS = (
 )
 
 
-def fill(connection: sa.Connection, count: int) -> None:
-    """So many settled rows in each of the four tables; half of the inbox's were never claimed by a turn."""
-    connection.execute(sa.text(SESSION))
-    for statement in (INBOX, OUTBOX, TURNS, EVENTS):
-        connection.execute(sa.text(statement.format(numbers=NUMBERS)), {"count": count})
+USERS = (
+    "INSERT INTO users (id, tenant_id, role, display_name, timezone, week_start, created_at) {numbers} "
+    "SELECT 'p' || i, 'default', 'member', 'Person ' || i, 'UTC', 0, 1 FROM n"
+)
+IDENTITIES = (
+    "INSERT INTO identities (tenant_id, channel, scope, sender, user_id, linked_at) {numbers} "
+    "SELECT 'default', 'telegram', '', 'telegram:' || (5000000 + i), 'p' || i, 1 FROM n"
+)
+SESSIONS = (
+    "INSERT INTO sessions (id, tenant_id, key, generation, mode, created_at) {numbers} "
+    "SELECT 's' || i, 'default', 'agent:coach:telegram:main:direct:' || (5000000 + i), 1, 'steer', 1 FROM n"
+)
+
+
+def fill(connection: sa.Connection, count: int, begin: int = 0) -> None:
+    """So many settled rows in each of the four tables, from `begin` on; half of the inbox's were of no turn."""
+    statements = (SESSION, INBOX, OUTBOX, TURNS, EVENTS) if not begin else (INBOX, OUTBOX, TURNS, EVENTS)
+    for statement in statements:
+        connection.execute(sa.text(statement.format(numbers=NUMBERS)), _numbers(statement, begin, count))
+
+
+def know(connection: sa.Connection, count: int) -> None:
+    """So many people, each with a conversation."""
+    for statement in (USERS, IDENTITIES, SESSIONS):
+        connection.execute(sa.text(statement.format(numbers=NUMBERS)), _numbers(statement, 0, count))
+
+
+def _numbers(statement: str, begin: int, count: int) -> dict[str, int]:
+    return {"begin": begin, "count": count} if "{numbers}" in statement else {}

@@ -1,20 +1,23 @@
 """One person on two platforms becomes one user with one log, and two again."""
 
+import asyncio
 import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.journeys.house import house
+from tests.journeys.house import WAIT_S, house
 from tests.journeys.streets import DiscordStreet, Seen, Street, TelegramStreet
+from tests.journeys.test_forgetting import bytes_left
 
+WHO = 777_005
 CODE = re.compile(r"/link ([2-9A-HJ-NP-Z]{8})")
 
 
-async def press(here: Street, person: int, words: str, label: str) -> None:
-    """Somebody presses what stands under these words."""
-    message, _, buttons = await here.reads(person, words)
+async def press(here: Street, person: int, words: str, label: str, times: int = 1) -> None:
+    """Somebody presses what stands under these words, once they were said so often."""
+    message, _, buttons = await here.reads(person, words, times)
     await here.press(person, message, buttons[label])
 
 
@@ -44,6 +47,49 @@ async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
     await here.reads(1, "vuelve a ser una persona")
     for where, who in ((here, 5), (there, 2)):
         await where.reads(who, "Whoever runs this bot undid your link")
+
+
+async def linked(here: Street, stays: int, there: Street, joins: int, times: int = 1) -> None:
+    """Both say so, for the first time or once more."""
+    await here.say(stays, "/link")
+    await there.say(joins, f"/link {code_in(await here.reads(stays, 'Give this code to nobody', times))}")
+    await press(there, joins, "Is that you, too?", "Yes, both are me", times)
+    await press(here, stays, "gave your code", "Connect", times)
+    await there.reads(joins, "Connected", times)
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(120)
+async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
+    """Their practice, also what lay unseen while they were one; then who they are, on both platforms."""
+    here, there = TelegramStreet(), DiscordStreet()
+    async with AsyncExitStack() as stack:
+        await there.open(stack)
+        running = house(tmp_path, access="pairing", model=None, environ=there.environ())
+        here.here = there.here = home = await stack.enter_async_context(running)
+        await there.ready(stack, 1)
+        await here.let_in(1)  # the owner
+        await here.let_in(WHO)
+        await there.let_in(2)
+        for where, person, logged in ((here, WHO, "Logged 45 min"), (there, 2, "Logged **45 min**")):
+            await asks(where, person, "/log 45m Zanzibar", logged)
+            await asks(where, person, "/goal 5h", "5 h")
+        await linked(here, WHO, there, 2)
+        await asks(there, 2, "/forget practice yes", "deleted")
+        await asks(there, 2, "/unlink", "Undone")
+        for table in ("skills", "practice_sessions", "practice_settings"):
+            assert [] == await home.rows(f"SELECT * FROM {table}")
+
+        await linked(here, WHO, there, 2, 2)
+        await asks(there, 2, "/forget everything yes", "deleted")
+        async with asyncio.timeout(WAIT_S):
+            while await home.rows("SELECT id FROM erasures") or (home.home / "tenk.db-wal").stat().st_size:
+                await asyncio.sleep(0.05)
+        assert {"telegram:1": "owner"} == await here.roles()
+        assert [] == await bytes_left(home, "Zanzibar", str(WHO), "discord:2")
+        assert [] == await home.rows("SELECT * FROM links") + await home.rows("SELECT * FROM link_moves")
+        await there.say(2, "hello again")
+        await there.reads(2, "private", 2)
 
 
 @pytest.mark.timeout(90)

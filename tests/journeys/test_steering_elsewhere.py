@@ -13,7 +13,7 @@ from tests.fakes.model_server import Fault, Reply
 from tests.journeys.house import said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, street
 
-BOUNDED = "[access.limits]\nburst_messages = 20\nmessages_per_min = 1\n"
+BOUNDED = "[access.limits]\nburst_messages = 26\nmessages_per_min = 1\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,29 @@ async def what_waits_is_changed_and_cleared(owner: Talker) -> None:
     assert "and again" == said(model.requests[-1].body)[-1]
 
 
+async def goes_back(owner: Talker) -> None:
+    """To an earlier conversation, by its button."""
+    model = owner.here.here.model
+    owner.use("new")
+    await owner.reads("new conversation")
+    model.script(Reply("Noted: cats."), Reply("One."))
+    owner.say("I like cats")
+    await owner.reads("Noted: cats.")
+    owner.use("sessions")
+    await owner.reads("Conversations here")
+    (listed,) = [one for one in owner.here.side.answers(owner.chat) if "Conversations here" in one.text]
+    ((label, value),) = listed.buttons
+    assert "2. one" == label
+    owner.here.side.press(owner.chat, listed.message_id, value)
+    await owner.reads("We are back in “one”")
+    owner.say("what did I say first?")
+    await owner.reads("One.")
+    assert "one" == said(model.requests[-1].body)[0]
+
+
 async def too_much_is_told_once(owner: Talker) -> None:
     """In a minute; each message that is not accepted has its sign."""
-    for id_ in [owner.say(f"message {number}") for number in range(24)][-2:]:
+    for id_ in [owner.say(f"message {number}") for number in range(30)][-2:]:
         await owner.signed(id_)
     await owner.here.here.settled()
     assert 1 == sum("more than I can take" in text for text in owner.texts()), owner.texts()
@@ -132,4 +152,5 @@ async def test_an_owner_steers(tmp_path: Path, kind: Callable[[], PlatformStreet
         owner = Talker(here, here.side.direct(1))
         await answers_are_steered(owner)
         await what_waits_is_changed_and_cleared(owner)
+        await goes_back(owner)
         await too_much_is_told_once(owner)

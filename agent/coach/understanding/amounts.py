@@ -250,6 +250,8 @@ def _is_hyphen(words: Sequence[Word], at: int) -> bool:
 
 def _minutes(words: Sequence[Word], value: Fraction, unit: int, at: int) -> Amount | None:
     mark = words[unit]
+    if mark.plain == "minuets" and value < 10:
+        return None  # those are dances
     if not mark.is_name and not mark.follows(words[unit - 1]):
         return None  # "45 '": a quotation, no minutes
     if unit + 1 < len(words) and words[unit + 1].is_number and words[unit + 1].follows(mark) and mark.is_name:

@@ -77,7 +77,7 @@ def _lexicon(table: LanguageTable) -> Lexicon:
         doing: twists[word] for word in tuple(twists) for doing in _doing(word, twists[word]) if doing not in roles
     }
     bare_roles = {plain_of(word): role for word, role in roles.items() if plain_of(word) not in twists}
-    named = {plain_of(name) for name in table.acts}  # "dibujo" is no "dibujó"
+    named = {plain_of(name) for name in table.acts} | {"duro"}  # "dibujo" is no "dibujó", "duro" no "duró"
     bare_twists = {
         plain_of(word): twist
         for word, twist in twists.items()

@@ -32,6 +32,7 @@ _THAT = frozenset({"que", "q"})
 _NO_PLACE = frozenset({"of", "de", "del", "to", "a", "al", "from", "than", "until", "d"})
 _FOR = frozenset({"for", "para"})
 _LESSONS = frozenset([
+    "taller", "workshop",
     "class", "lesson", "clase", "leccion", "solos", "solo", "songs", "song", "pieces", "piece", "games", "matches",
     "partidas"
 ])  # fmt: skip
@@ -48,7 +49,7 @@ _WAS_THERE = frozenset([
     "me fui a", "estuve en", "anduve en"
 ])  # fmt: skip
 _PLACES = frozenset([
-    "train", "bus", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
+    "train", "bus", "app", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
     "vuelo", "viaje", "pausa", "descanso", "clase"
 ])  # fmt: skip
 _BEGINS_SENTENCE = frozenset(["my", "the", "it", "that", "this", "mi", "mis", "el", "la", "los", "las", "eso", "esto"])
@@ -166,7 +167,7 @@ class Clause:
     def _is_more(self, at: int, last: int) -> bool:
         """Whether a word that may turn a clause only tells more: where it was, what with, what came of it."""
         before = [chunk.plain for chunk in self.chunks[max(0, at - 2) : at]]
-        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self._is_there(at)
+        beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self.is_there(at)
         beside = beside or (at > last >= 0 and self.chunks[at].twist is Twist.LASTS and self._is_with(at))
         return beside or (self.chunks[at].plain in _USUAL and self.verb is not None and self.verb < at)
 
@@ -181,6 +182,7 @@ class Clause:
         if chunk.twist is Twist.NEGATED:
             return any(each.role not in (WordRole.ADVERB, WordRole.OPENING) for each in rest)
         apart = at > last + 1 or self.chunks[last].role not in SKILLS  # "guitar lessons" are none
+        apart = apart or chunk.plain.endswith(("ando", "iendo"))  # "con el vocabulario esperando el bus"
         return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
 
     def _is_with(self, at: int) -> bool:
@@ -188,7 +190,7 @@ class Clause:
         before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.ADVERB)][-1:]
         return bool(before) and before[0].plain in _WITH
 
-    def _is_there(self, at: int) -> bool:
+    def is_there(self, at: int) -> bool:
         """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-1:]
         verb = self.verb
@@ -248,7 +250,8 @@ class Clause:
             beside = beside or (at > last >= 0 and self.has_subject and chunk.twist is Twist.OTHERS)
             beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
             if not ((beside and chunk.twist in _BESIDE) or self._is_more(at, last)):
-                lesson = chunk.plain in _LESSONS and 0 <= self._did < at and (at == last + 1 or self._names(at))
+                lesson = chunk.plain in _LESSONS and (at == last + 1 or self._names(at))
+                lesson = lesson and (0 <= self._did < at or self.has(WordRole.DAY))
                 lesson = lesson or self._took_me(at)
                 if chunk.twist not in SOFT and not lesson:
                     return chunk.twist
@@ -269,7 +272,9 @@ def clauses_of(chunks: Sequence[Chunk]) -> list[Clause]:
             spoken_of.append(quoted and chunk.role in AMOUNTS | SKILLS)
         said = tuple(chunk for chunk in inside if chunk.role is not WordRole.QUOTE)
         if said:
-            found.append(Clause(said, mark, sentence, sentence in asked, any(spoken_of), aside, listed))
+            is_echo = not found and len(said) == 1 and said[0].role is WordRole.SKILL  # "Korean? about 20 minutes"
+            is_asked = sentence in asked and not is_echo
+            found.append(Clause(said, mark, sentence, is_asked, any(spoken_of), aside, listed))
     return found
 
 

@@ -90,6 +90,9 @@ def _past_or_to(words: Sequence[Word], at: int) -> Clock | None:
     if not minutes and number is not None and number[0] in {5, 10, 20, 25} and words[start].is_name:
         minutes, end = int(number[0]), number[1]
     side = words[end].plain if end < len(words) else ""
+    british = read_number(words, end) if said == "half" and side not in {"past", "to", "an"} else None
+    if british is not None and british[0] in range(1, 13) and not _is_unit(words, british[1]):  # "half 7"
+        return Clock(int(british[0]) * 60 + 30, british[1], False, True)
     hour = read_number(words, end + 1)
     if not minutes or side not in {"past", "to"} or hour is None or hour[0] not in range(1, 13):
         return None
@@ -103,6 +106,10 @@ def _past_or_to(words: Sequence[Word], at: int) -> Clock | None:
         half is not None,
         True,
     )
+
+
+def _is_unit(words: Sequence[Word], at: int) -> bool:
+    return at < len(words) and words[at].plain in _UNITS
 
 
 def _minutes(words: Sequence[Word], at: int) -> tuple[int, int] | None:

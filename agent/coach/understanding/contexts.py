@@ -61,7 +61,7 @@ def _doing_a_skill(chunks: list[Chunk]) -> None:
         if (
             begins
             and chunk.plain == "a"
-            and chunks[at + 1].role is WordRole.ACTING
+            and chunks[at + 1].role in (WordRole.ACTING, WordRole.SKILL)
             and _is_infinitive(chunks[at + 1].plain)
         ):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)

@@ -13,7 +13,8 @@ ENGLISH = LanguageTable(
     ones=frozenset(["a", "an", "one"]),
     hours=frozenset(["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]),
     minutes=frozenset([
-        "m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"
+        "m", "min", "minites", "mins", "mintues", "minuets", "minuets'",
+        "minute", "minutes", "minutes'", "minutess", "minuts"
     ]),
     half=frozenset(["half"]),
     quarter=frozenset(["quarter", "quarters"]),
@@ -186,9 +187,9 @@ ENGLISH = LanguageTable(
         "H": "have",
         "A": "i've ive",
         "J": (
-            "up just also finally only alone straight nonstop first too together that's thats already still actually "
-            "even really somehow basically literally today again successfully proudly quickly definitely certainly "
-            "down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
+            "indoor outdoor up just also finally only alone straight nonstop first too together that's thats already "
+            "still actually even really somehow basically literally today again successfully proudly quickly "
+            "definitely certainly down easy flat tops super pretty quite mostly online indoors outdoors upstairs"
         ),
         "O": (
             "um uh er hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup "
@@ -204,10 +205,10 @@ ENGLISH = LanguageTable(
         "L": "log add record register track note enter",
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
-            "stayed played studied did rehearsed trained drilled worked jammed managed logged clocked learned learnt "
-            "revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated invested went "
-            "squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted plugged hacked "
-            "geeked nerded tinkered noodled banged"
+            "enjoyed stayed played studied did rehearsed trained drilled worked jammed managed logged clocked "
+            "learned learnt revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated "
+            "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
+            "plugged hacked geeked nerded tinkered noodled banged"
         ),
         "g": "got put",
         "G": (
@@ -221,13 +222,13 @@ ENGLISH = LanguageTable(
             "solid good full whole"
         ),
         "p": (
-            "conversation conversations dictation dictations exchange practice practise session sessions exercises "
-            "exercise drills workout drill studies training work scale scales chord chords arpeggio arpeggios puzzle "
-            "puzzles opening openings endgame endgames tactics warmup warmups technique techniques grammar vocab "
-            "vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles rudiments etude "
-            "etudes riffs riff licks lick laps sprints intervals sparring bagwork footwork sketches gesture gestures "
-            "verbs conjugations kanji hiragana katakana metronome sightreading improvisation improv voicings "
-            "fingerpicking barre studio gym dojo rink court range pomodoros pomodoro stitches poses asanas "
+            "prep conversation conversations dictation dictations exchange practice practise session sessions "
+            "exercises exercise drills workout drill studies training work scale scales chord chords arpeggio "
+            "arpeggios puzzle puzzles opening openings endgame endgames tactics warmup warmups technique techniques "
+            "grammar vocab vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles "
+            "rudiments etude etudes riffs riff licks lick laps sprints intervals sparring bagwork footwork sketches "
+            "gesture gestures verbs conjugations kanji hiragana katakana metronome sightreading improvisation improv "
+            "voicings fingerpicking barre studio gym dojo rink court range pomodoros pomodoro stitches poses asanas "
             "fundamentals essentials worksheet worksheets pronunciation anki duolingo jazz blues bach chopin mozart "
             "beethoven rounds lengths sets routine routines"
         ),
@@ -324,15 +325,15 @@ ENGLISH = LanguageTable(
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",
         "unclear": (
-            "teaching selling sitting giving getting making paying needed less fewer least most enough many lot lots "
-            "limit max maximum minimum streak total half quarter twice thrice once seconds second secs sec hours "
-            "hour minutes minute mins tuning tuned cleaning cleaned repairing repaired fixing fixed buying bought "
-            "selling sold restringing looking finding found away happen happens happened happening waiting waited "
-            "carrying carried talking talked among under upto within than was it's it there's here there talk "
+            "homework teaching selling sitting giving getting making paying needed less fewer least most enough many "
+            "lot lots limit max maximum minimum streak total half quarter twice thrice once seconds second secs sec "
+            "hours hour minutes minute mins tuning tuned cleaning cleaned repairing repaired fixing fixed buying "
+            "bought selling sold restringing looking finding found away happen happens happened happening waiting "
+            "waited carrying carried talking talked among under upto within than was it's it there's here there talk "
             "research researched researching browsing browsed searching searched ago sounds seems looks feels sound "
             "seem look sucks rocks kills means mean counts count become became theory maintenance repair sick ill "
             "watched recorded organised organized sorted tidied rearranged discussed explained taught coached graded "
-            "hosted attended joined signed read reading homework polished"
+            "hosted attended joined signed read reading polished"
         ),
     },
     acts={

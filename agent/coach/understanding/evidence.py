@@ -5,6 +5,7 @@ An amount and a skill that belong together are an entry, unless something takes 
 looked at; so a sentence needs no shape that somebody foresaw.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -20,6 +21,7 @@ _PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIV
 
 
 _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
+_DAYS_LONG = frozenset({"dias", "semanas", "noches", "tardes", "meses"})
 _MORE = frozenset({"more", "another", "otro", "otra", "otros", "otras"})
 _DOING = ("ing", "ando", "iendo")
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
@@ -113,8 +115,8 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
 
 def _is_taken_up(clause: Clause, skill: int) -> bool:
     """As "finally got my violin out again, 20 minutes"; not "restrung my guitar, 30 minutes"."""
-    before = [chunk for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB][-2:]
-    return [chunk.role for chunk in before] != [WordRole.CONTENT, WordRole.THE]
+    before = "".join(chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB)
+    return re.search("wT$|wT?wPT?$", before) is None  # "cambié las cuerdas de la guitarra, 30 minutos"
 
 
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
@@ -123,7 +125,9 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
         return False
     if clause.chunks[verb].is_new and _is_beside(clause, core, verb):
         return False
-    if any(chunk.twist is Twist.LASTS for chunk in clause.chunks[core[0] : core[-1]]):
+    timed = clause.chunks[core[0]].role in AMOUNTS
+    between = range(core[0], core[-1])  # what is told of where: "studied Japanese on the train for 35 minutes"
+    if any(clause.chunks[at].twist is Twist.LASTS and (timed or not clause.is_there(at)) for at in between):
         return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
     places = practised or all(clause.is_place(number) for number in _contents(clause, verb + 1, core[0]))
@@ -160,6 +164,7 @@ def _is_counted(clause: Clause, entry: Candidate) -> bool:
     for at, chunk in enumerate(clause.chunks[verb + 1 :], verb + 1):
         things = clause.chunks[at + 1 : at + 2]  # "40 lengths"
         counted = bool(things) and things[0].role in (WordRole.CONTENT, WordRole.PRACTICE)
+        counted = counted and things[0].plain not in _DAYS_LONG
         if chunk.role is WordRole.NUMBER and chunk.minutes and not counted:
             return True
     before = [chunk for chunk in clause.chunks if chunk.end == entry.amount.start]
@@ -296,8 +301,10 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
             return None
         if clause.skills:
             alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
-            return number if alone and clause.block is None and not clause.is_aside else None
-        if not clause.is_fragment or clause.block is not None:
+            open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
+            return number if alone and open_to and not clause.is_aside else None
+        numbered = [chunk.role for chunk in clause.chunks] == [WordRole.CONTENT, WordRole.NUMBER]  # "chapter 4"
+        if not (clause.is_fragment or numbered) or clause.block is not None:
             return None
     return None
 
@@ -317,7 +324,8 @@ def _label_of(clauses: Sequence[Clause], at: int) -> int | None:
 def _calls_out(clause: Clause, amount: Clause) -> bool:
     """As "Drums! 35 minutes!", "Did my Japanese. 40 mins.": two sentences, one entry."""
     says = clause.is_bare or clause.has_subject or clause.verb == 0
-    return says and amount.is_bare and not amount.days and not clause.is_asked
+    named = len(clause.chunks) == 1  # "Korean? About twenty minutes today"
+    return says and amount.is_bare and (named or not amount.days) and not clause.is_asked
 
 
 def _is_called(clauses: Sequence[Clause], at: int) -> bool:
@@ -330,6 +338,8 @@ def _is_called(clauses: Sequence[Clause], at: int) -> bool:
 def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     """As "I wanted to do an hour of guitar but did 20 min", "I took the bass and practised for 20 minutes"."""
     clause = clauses[at]
+    if clause.block is not None and clause.block is not Twist.DOUBT:
+        return None  # "the guitar was out of tune so I spent 20 minutes tuning it"
     before = [chunk for each in clauses[:at] for chunk in each.skills]
     if len({chunk.skill for chunk in before}) != 1:
         return None
@@ -337,6 +347,8 @@ def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     wished = clauses[source].block in (Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.GOAL) and bool(
         clauses[source].amounts
     )
+    skipped = clauses[source].block is Twist.NEGATED and bool(clauses[source].days) and bool(clause.days)
+    wished = wished or (skipped and clause.mark is WordRole.BUT)  # "skipped Korean yesterday but did 40 minutes today"
     practises = any(chunk.plain.startswith("practi") for chunk in clause.chunks) and clauses[source].block is None
     spoken = practises and not clauses[source].amounts
     return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)

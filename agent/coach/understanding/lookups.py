@@ -137,6 +137,13 @@ _WHAT_DONE = re.compile(
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )
+_DID_I = re.compile(
+    r"[\s¿]*(?!qu[eé]\b|as[ií]\b|aqu[ií]\b|ah[ií]\b)\w{2,14}[éí]\b[^?]{0,60}\b(?:ayer|hoy|semana|mes|lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo)\b"
+    r"[^?]{0,20}\?",
+    re.IGNORECASE,
+)
+"""As "¿escalé algo la semana pasada?"."""
+
 _ONLY_DAYS = re.compile(
     r"¿?(?:and |y |show (?:me )?|tell me (?:about )?|(?:ensena|muestra|dime|dame)(?:me)? )?(?:my |mi |on |el |en )?"
     r"(?:(?:this|last) (?:month|week)|este mes|el mes pasado|esta semana|la semana pasada"
@@ -158,6 +165,7 @@ _EDIT = re.compile(
     r"^(?:\W|please|pls|plz|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
+_DID_CHANGE = re.compile(r"\b(?:cambié|corregí|edité|actualicé|puse)\b", re.IGNORECASE)
 _SKILL_LIST = re.compile(r"\bskills?\b(?! (?:did|have) i)[^?]{0,12}\??$|\b(?:lista de |mis )habilidades\b")
 _GOAL = re.compile(r"\b(?:goals?|target|metas?|objetivos?|recordatorio|reminder|alarma?|timer|temporizador)\b")
 _NEW_MINUTES = re.compile(r"\b(?:to|by|for|with|por|a|en|con)\s+(\d{1,3})\s*(?:min\w*)?[\s.!]*$")
@@ -197,11 +205,12 @@ def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
         return Lookup(Wanted.NUMBER, number=_number_of(plain))
     only_days = _ONLY_DAYS.fullmatch(plain) and (plain.endswith("?") or " " in plain.strip())
-    if _WHAT_DONE.search(plain) or only_days:
+    if _WHAT_DONE.search(plain) or _DID_I.match(said) or only_days:
         return Lookup(Wanted.ENTRIES)
     if _DELETE.search(plain):
         return Lookup(Wanted.DELETE)
-    edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain))
+    told = _DID_CHANGE.search(said) is not None  # "cambié las cuerdas"
+    edits = _WAS_ON.search(plain) or (_EDIT.search(plain) and not _GOAL.search(plain) and not told)
     return Lookup(Wanted.EDIT) if edits else None
 
 

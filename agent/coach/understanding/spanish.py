@@ -67,26 +67,27 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "diría que; yo diría que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; "
-            "no apunté; no anoté; no registré; no lo apunté; no lo anoté; no lo registré; no he apuntado; no he "
-            "anotado; se me olvidó apuntar; se me olvidó anotar; se me olvidó apuntarlo; se me olvidó anotarlo; me "
-            "olvidé de apuntar; me olvidé de anotar; se me pasó apuntar; se me pasó apuntarlo; olvidé apuntar; "
-            "olvidé anotar; olvidé apuntarlo; por favor; buenos días; buenas tardes; buenas noches; se me olvidó "
-            "decirte que; olvidé decirte que; se me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; "
-            "se me olvidó anotar; por fin; me olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó "
-            "anotarlo; se me pasó apuntarlo; quería contarte que; te cuento que; sí señor; no está mal; nada mal; "
-            "menos mal; y nada; la verdad; pues mira; pues nada; que onda; qué onda; agrégalo porfa; para que "
-            "conste; no manches; menos da una piedra; algo es algo; peor es nada; sin parar; sin pausa; sin "
-            "descanso; sin pausas; ni más ni menos; de nuevo; otra vez; dios mío; sin excusas; mejor que nada; me "
-            "olvidé de decirte que; olvidé decir que; se me olvidó contarte que; no problem; la neta; la verdad es "
-            "que; la verdad que; para variar; por una vez; poca cosa; no fue mucho; de vuelta; como prometí; según "
-            "lo planeado; según lo previsto; nada del otro mundo; nada especial; nada de otro mundo; nada fancy; "
-            "nada loco; no fue gran cosa; no es gran cosa; ni tan mal; no me quejo; con ganas; sin ganas; le eché "
-            "ganas; le eche ganas; echándole ganas; de una; al toque; querido diario; qué día; menudo día; día "
-            "largo; vaya día; pasito a paso; poco a poco; no hice mucho; no hice gran cosa; no tuve mucho tiempo; no "
-            "me dio tiempo a más; no me dio para más; soy yo; soy yo otra vez; no avancé mucho; mensaje de voz; nota "
-            "de voz; muchas gracias; mil gracias; nos vemos; vuelvo a la carga; de vuelta a la carga; volví; voy "
-            "mejorando; ahí vamos; vamos bien"
+            "no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no tanto; diría que; yo diría "
+            "que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; no apunté; no "
+            "anoté; no registré; no lo apunté; no lo anoté; no lo registré; no he apuntado; no he anotado; se me "
+            "olvidó apuntar; se me olvidó anotar; se me olvidó apuntarlo; se me olvidó anotarlo; me olvidé de "
+            "apuntar; me olvidé de anotar; se me pasó apuntar; se me pasó apuntarlo; olvidé apuntar; olvidé anotar; "
+            "olvidé apuntarlo; por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; "
+            "olvidé decirte que; se me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó "
+            "anotar; por fin; me olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me "
+            "pasó apuntarlo; quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; "
+            "la verdad; pues mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos "
+            "da una piedra; algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni "
+            "menos; de nuevo; otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé "
+            "decir que; se me olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para "
+            "variar; por una vez; poca cosa; no fue mucho; de vuelta; como prometí; según lo planeado; según lo "
+            "previsto; nada del otro mundo; nada especial; nada de otro mundo; nada fancy; nada loco; no fue gran "
+            "cosa; no es gran cosa; ni tan mal; no me quejo; con ganas; sin ganas; le eché ganas; le eche ganas; "
+            "echándole ganas; de una; al toque; querido diario; qué día; menudo día; día largo; vaya día; pasito a "
+            "paso; poco a poco; no hice mucho; no hice gran cosa; no tuve mucho tiempo; no me dio tiempo a más; no "
+            "me dio para más; soy yo; soy yo otra vez; no avancé mucho; mensaje de voz; nota de voz; muchas gracias; "
+            "mil gracias; nos vemos; vuelvo a la carga; de vuelta a la carga; volví; voy mejorando; ahí vamos; vamos "
+            "bien"
         ),
         "o": (
             "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que los "
@@ -113,23 +114,24 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "fui al; fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; "
-            "me senté al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; "
-            "me hice; me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me "
-            "mandé; me casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le "
-            "dedique; le meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto "
-            "con; me he puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; "
-            "consegui sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; "
-            "le metí duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me "
-            "puse a; me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; "
-            "me encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; "
-            "le estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué "
-            "para; me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me "
-            "reventé; me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre "
-            "al; me metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; "
-            "me ha dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo "
-            "para; saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; "
-            "me pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
+            "acabo de volver de; acabo de llegar de; vengo de; recién termino; recién acabo; recién hice; fui al; "
+            "fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté "
+            "al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; "
+            "me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
+            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
+            "puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui "
+            "sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí "
+            "duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; "
+            "me puse; me puse al; me tiré; me clavé; me bajé; me aventé con; me senté a practicar; me pegué; me "
+            "encerré con; me la pasé; estuve en; estuve con; estuve dándole a; estuve dándole al; estuve dándole; le "
+            "estuve dando a; le estuve dando al; anduve con; anduve en; me tocó; cayó; cayeron; saqué; saqué para; "
+            "me saqué; conseguí; logré; completé; cumplí; cumplí con; rematé; despaché; liquidé; troné; me reventé; "
+            "me eché unos; me mandé unos; me puse a darle a; le entré a; le entré al; le entre a; le entre al; me "
+            "metí con; me enganché con; avancé con; avancé; avance con; adelanté; repasé; tuve mi; tuve mis; me ha "
+            "dado tiempo a; me dio tiempo a; me dio tiempo de; me alcanzó para; alcancé a; encontré tiempo para; "
+            "saqué tiempo para; me hice un hueco para; me senté con la; me senté con el; me di una sesión de; me "
+            "pegué una sesión de; le saqué; ahorita terminé; recién terminé; terminé de"
         ),
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
@@ -189,9 +191,9 @@ SPANISH = LanguageTable(
     roles={
         "I": "yo",
         "J": (
-            "también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente únicamente "
-            "solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy medio tranqui "
-            "tranquilamente"
+            "indoor también cayeron fueron ya recién finalmente además incluso todavía aún acá aquí solamente "
+            "únicamente solo sólo apenas nomás cayó salieron sola seguido seguidos seguidas seguida le super muy "
+            "medio tranqui tranquilamente"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
@@ -206,10 +208,10 @@ SPANISH = LanguageTable(
         "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá",
         "V": "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq",
         "v": (
-            "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
-            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí metí "
-            "saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado jugado "
-            "sacado aprendido metido acabo pude marcado currado echado"
+            "disfruté cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí "
+            "aprendí leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí "
+            "metí saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado "
+            "jugado sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": (
             "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar completar cerrar sacar meter "
@@ -233,9 +235,9 @@ SPANISH = LanguageTable(
         ),
         "P": "de del con a al en para d contra entre",
         "T": (
-            "el la los las mi un una mis lo este nuestra buena buen rica intensa linda larga corta justa escasa "
-            "completa enterita entera enteras enteros completos completas justos justas intensos intenso largas "
-            "escasos limpios limpias cortos propia propio propios nuestro"
+            "primeros primeras primer primera el la los las mi un una mis lo este nuestra buena buen rica intensa "
+            "linda larga corta justa escasa completa enterita entera enteras enteros completos completas justos "
+            "justas intensos intenso largas escasos limpios limpias cortos propia propio propios nuestro"
         ),
         "c": "y e más + &",
         "C": "luego después entonces",
@@ -317,12 +319,12 @@ SPANISH = LanguageTable(
         "question": "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles quién",
         "self": "me mí",
         "unclear": (
-            "menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha segundo segundos afinar "
-            "afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando comprar compré comprando "
-            "vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto minutos cuarto hasta "
-            "desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve basta bastan cansa "
-            "aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo enseñé expliqué "
-            "corregí organicé impartí leí leyendo deberes tarea tareas"
+            "deberes tarea tareas menos demasiado demasiada muchos muchas bastante máximo mínimo récord racha "
+            "segundo segundos afinar afinando afiné limpiar limpiando limpié buscando busqué arreglé arreglando "
+            "comprar compré comprando vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto "
+            "minutos cuarto hasta desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve "
+            "basta bastan cansa aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo "
+            "enseñé expliqué corregí organicé impartí leí leyendo"
         ),
     },
     acts={

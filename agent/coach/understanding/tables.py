@@ -98,8 +98,8 @@ READ_AGAIN = {
     "spoken": _again("", "T?S", WordRole.DID),
     "hable": _again("", "S", WordRole.DID),
     "hablado": _again("", "S", WordRole.DID),
-    "lei": _again("", "P?S", WordRole.DID),
-    "read": _again("", "S", WordRole.DID),
+    "lei": _again("L", "P?S", WordRole.DID),  # "anota que leí latín": else it may be no practice
+    "read": _again("L", "S", WordRole.DID),
     "dado": _again("H$", "PT?S", WordRole.DID),  # "le he dado a la batería"
     "happened": _again("S$", "", WordRole.ADVERB),
     "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"

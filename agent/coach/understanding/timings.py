@@ -20,7 +20,9 @@ _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
 MOST_TIMES = 12
 LEAST_PAST = 5
 _SIGNS = frozenset({"x", "×"})
+_OF = frozenset({"of", "de"})
 _EACH = frozenset({"each", "cada", "apiece"})
+_MORNING = re.compile("morning|manana")
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
@@ -28,7 +30,10 @@ _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly
 _STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
 _STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada cosa", "apiece"])
-_AFTER = frozenset({"after", "afterwards", "before", "despues", "antes"})
+_IT = frozenset({"it", "that", "this", "eso"})
+_WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
+_AFTER = frozenset({"am", "pm", "after", "afterwards", "before", "despues", "antes"})
+_LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
 )
@@ -70,9 +75,21 @@ def read_times(chunks: list[Chunk]) -> None:
         if chunk.role is not WordRole.NUMBER or not 2 <= chunk.minutes <= MOST_TIMES:
             continue
         behind = letters_of(chunks, at + 1, at + 5)
-        amount = at + 3 if re.match("[wp]P[Dd]", behind) else at + 1 if re.match("[Dd][wp]", behind) else None
+        amount = (
+            at + 3
+            if re.match("[wp]P[Dd]", behind) and chunks[at + 2].plain in _OF
+            else at + 1
+            if re.match("[Dd][wp]", behind)
+            else None
+        )
+        amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
+        things = chunks[at + 1 : at + 2]
+        counted = bool(things) and things[0].role.value in "wp" and things[0].plain.endswith("s")
+        said_each = [place for place, each in enumerate(chunks) if each.plain in EACH]
+        if counted and said_each and len(amounts) == 1 and amount is None:  # "two sessions today, 20 minutes each"
+            amount = amounts[0]
+            chunks[said_each[0]] = replace(chunks[said_each[0]], role=WordRole.ADVERB, twist=None)
         if at and chunks[at - 1].plain in _SIGNS and letters_of(chunks, at + 1, at + 2) in ("", ",", "."):
-            amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
             amount = amounts[0] if len(amounts) == 1 else None
             each = any(chunk.plain.split()[0] in _EACH for chunk in chunks)
             doubt = None if each else Twist.DOUBT  # "30 min x 3" is asked about
@@ -92,9 +109,16 @@ def _hours_between(chunks: list[Chunk]) -> None:
         begins = at == 0 or chunks[at - 1].role.value in "S,.VvkP"
         if said[:3] in {"n,n", "nJn"} and said[3] in "YyK" and dash and begins and _PARTS.search(chunks[at + 3].plain):
             hours = (chunks[at + 2].minutes - chunk.minutes) % 12
+            half = 0 if _MORNING.search(chunks[at + 3].plain) else 12
             if 0 < hours <= MOST_BARE_HOURS:
                 chunks[at : at + 3] = [
-                    replace(chunk, role=WordRole.AMOUNT, end=chunks[at + 2].end, minutes=60 * hours, unit=60)
+                    replace(
+                        chunk,
+                        role=WordRole.AMOUNT_CLOCK,
+                        end=chunks[at + 2].end,
+                        minutes=60 * hours,
+                        until=60 * (chunks[at + 2].minutes % 12 + half),
+                    )
                 ]
                 return
 
@@ -162,6 +186,24 @@ def _counts_minutes(chunks: Sequence[Chunk]) -> bool:
     return any(chunk.role is WordRole.AMOUNT and chunk.unit == 1 for chunk in chunks)
 
 
+def _it_was(chunks: list[Chunk]) -> None:
+    """As "forgot to log yesterday's saxophone, it was 45 minutes": so long was what is named before."""
+    for at, chunk in enumerate(chunks[1:-1], 1):
+        verb = at + (chunk.plain in _IT and chunks[at + 1].plain in _WAS)
+        begins = chunks[at - 1].role in (WordRole.COMMA, WordRole.STOP, WordRole.QUESTION)
+        ends = re.match("[JF]?[Dd](?:$|[,.])", letters_of(chunks, verb + 1, verb + 4)) is not None
+        if not (begins and ends and chunks[verb].plain in _WAS):
+            continue
+        before = chunks[: at - 1]
+        if any(each.role is WordRole.SKILL for each in before) and not any(
+            each.role.value in "Ddna" for each in before
+        ):
+            for place in range(at, verb + 1):
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+            if chunks[at - 1].role is WordRole.STOP:
+                chunks[at - 1] = replace(chunks[at - 1], role=WordRole.COMMA)
+
+
 def _after_it(chunks: list[Chunk]) -> None:
     """As "15 minutes before breakfast, 15 after": a time."""
     for at, chunk in enumerate(chunks[1:], 1):
@@ -176,7 +218,8 @@ def _each_day(chunks: list[Chunk]) -> None:
     days = [chunk for chunk in chunks if chunk.role in (WordRole.DAY, WordRole.DAY_EITHER)]
     skills = {chunk.skill for chunk in chunks if chunk.role in (WordRole.SKILL, WordRole.ACT)}
     for at, chunk in enumerate(chunks):
-        led = chunks[at + 1 : at + 2] and chunks[at + 1].role in (WordRole.DAY, WordRole.DAY_EITHER)  # "each monday"
+        behind = chunks[at + 1 : at + 2]
+        led = behind and behind[0].role.value not in PAUSES.replace("Y", "").replace("y", "") + "JP"  # "each monday"
         if (
             chunk.twist is Twist.HABIT
             and chunk.plain in EACH
@@ -236,10 +279,11 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         return
     said = letters_of(chunks, 0, len(chunks))
     for at, chunk in enumerate(chunks):
+        practice = chunk.plain in _LASTED and "p" in said[:at]  # "my flute practice lasted 50 minutes"
         if (
-            chunk.plain in _CAME_TO
+            (chunk.plain in _CAME_TO or practice)
             and re.search("Sp*[YP]*x?$", said[:at])
-            and re.match("F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
+            and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
             if chunks[at - 1].twist is Twist.SELF:
@@ -283,6 +327,7 @@ def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
 
 
 NUMBERS_FIRST = (
+    _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
 AMOUNTS_THEN = (_amounts_told_more, _time_that_is_there, _was_so_long)

@@ -13,8 +13,11 @@ _SHORTHAND = {
     "2day": "today", "2nite": "tonight", "2night": "tonight", "2moro": "tomorrow", "2mrw": "tomorrow",
     "2morrow": "tomorrow",
 }  # fmt: skip
-_WORD = re.compile(r"(?i:2(?:day|nite|night|moro|mrw|morrow))\b|[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S")
+_WORD = re.compile(
+    r"(?<!\S)\.[0-9]{1,2}\b|(?i:2(?:day|nite|night|moro|mrw|morrow))\b|[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S"
+)
 _PLAIN = str.maketrans("áàâäéèêëíìîïóòôöúùûüñç", "aaaaeeeeiiiioooouuuunc")
+_CLITIC = re.compile(r"([a-z]{2,12}(?:a|ie|ye)ndo)(?:l[aoe]s?|me|se|nos)")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 NOT_ASKED = re.compile(
     r"\b(?:no idea|not sure|don't know|dunno|forgot|can't remember|don't remember|didn't (?:time|count)) how (?:long"
@@ -67,6 +70,7 @@ def words_of(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         said = match[0]
         if said not in _UNSEEN:
+            said = f"0{said}" if said[0] == "." and len(said) > 1 else said  # ".5 hr"
             folded = _SHORTHAND.get(said.lower()) or (_fold(said) if said[0].isalpha() else said)
             found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
     return found
@@ -220,6 +224,9 @@ def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
+    clitic = _CLITIC.fullmatch(word.plain)
+    if clitic is not None and clitic[1] in _KNOWN:  # "afinándolo"
+        return replace(word, text=clitic[1], plain=clitic[1])
     if word.plain.endswith("in") and f"{word.plain}g" in _KNOWN | own:  # "learnin"
         return replace(word, text=f"{word.plain}g", plain=f"{word.plain}g")
     if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:

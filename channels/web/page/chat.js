@@ -1,5 +1,7 @@
 // The chat page: what the person does becomes frames, what frames say is kept and shown.
 
+import { Device } from "/web/device.js";
+import { Files } from "/web/files.js";
 import { Link } from "/web/link.js";
 import { Panel } from "/web/panel.js";
 import { Store, newId } from "/web/store.js";
@@ -17,7 +19,7 @@ const editing = document.getElementById("editing");
 
 const AWAY_AFTER_MS = 1500; // a connection that comes back sooner is not worth a word
 
-let store, link, view, commands = [], chosen = 0;
+let store, link, view, files, device, commands = [], chosen = 0;
 let edited = null; // the message that is being changed
 const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
 let draft = ""; // what was being written before
@@ -41,6 +43,8 @@ async function begin() {
   for (const frame of store.unsent) offered.add(frame.id);
   view = new View({ onPress: press, onEdit: edit, onRetry: () => act("retry"), title: session.title });
   view.onTyping = showStop;
+  device = new Device();
+  files = new Files({ onChange: fit });
   new Panel({ onResume: (id) => act("sessions", id), title: session.title });
   for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
   for (const message of store.messages.values()) view.show(message, true);
@@ -54,6 +58,15 @@ async function begin() {
   link = new Link({ hello, onFrame, onState, known });
   link.start();
   acceptInvite();
+  acceptDevice();
+}
+
+// A link to go on as somebody is in the part of the address that no server and no log sees.
+function acceptDevice() {
+  const code = /^#device=([A-Za-z0-9_-]{32})$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  device.open(code);
 }
 
 // An invitation in the address is said once, and taken out of the address, so that nothing repeats or shows it.
@@ -144,6 +157,7 @@ const HANDLERS = {
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
   busy: (frame) => view.wait(frame.for_s),
+  device: (frame) => device.heard(frame),
   commands: (frame) => (commands = frame.commands),
   taken(frame) {
     store.taken(frame.ids);
@@ -184,7 +198,7 @@ function showStop() {
   const typed = !document.getElementById("typing").hidden;
   const runs = typed || [...store.messages.values()].slice(-8).some((message) => message.live || message.waiting);
   stop.hidden = !runs;
-  send.hidden = runs && text.value.trim() === "";
+  send.hidden = runs && text.value.trim() === "" && !files.any;
 }
 
 function change(id, fields) {
@@ -195,9 +209,15 @@ function change(id, fields) {
 
 function say(words) {
   words = words.trim();
-  if (!words) return;
-  const frame = { type: "say", id: newId(), text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "" };
-  view.show(put(frame));
+  if (!words && !files.any) return;
+  const id = files.any ? files.message : newId();
+  const frame = { type: "say", id, text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "", files: files.toFrames() };
+  const shown = put(frame);
+  if (files.any) {
+    store.put({ id, files: files.toShown() });
+    files.forget();
+  }
+  view.show(store.messages.get(shown.id));
   submitFrame(frame);
   settled();
 }
@@ -256,15 +276,15 @@ function press(message, data) {
 }
 
 function fit() {
-  text.style.height = "auto";
-  text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
-  send.disabled = text.value.trim() === "";
+  send.disabled = (text.value.trim() === "" && !files?.any) || (files && !files.ready);
   if (view) showStop();
+  text.style.height = "auto"; // the controls beside it may have come or gone
+  text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!link) return;
+  if (!link || (edited === null && !files.ready)) return;
   if (edited !== null) changeSaid(text.value);
   else {
     say(text.value);
@@ -383,6 +403,7 @@ function take(name) {
   text.focus();
 }
 
+addEventListener("resize", fit);
 addEventListener("pagehide", () => store?.saveDraft(edited === null ? text.value : draft));
 
 function start() {

@@ -62,19 +62,20 @@ function action(name, label, does) {
   return button;
 }
 
-async function copy(text, button) {
+export async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
     if (!copyBySelection(text)) return;
   }
-  const label = button.title;
+  tell(textOf("page.copied"));
+  const before = [...button.childNodes], label = button.ariaLabel;
   button.replaceChildren(icon("done"));
   button.setAttribute("aria-label", textOf("page.copied"));
-  tell(textOf("page.copied"));
   setTimeout(() => {
-    button.replaceChildren(icon("copy"));
-    button.setAttribute("aria-label", label);
+    button.replaceChildren(...before);
+    if (label === null) button.removeAttribute("aria-label");
+    else button.setAttribute("aria-label", label);
   }, 2000);
 }
 

@@ -28,6 +28,7 @@ document.addEventListener("htmx:afterSwap", () => {
 });
 
 const style = getComputedStyle(document.documentElement);
+const short = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact" });
 const colour = (name) => style.getPropertyValue(name).trim();
 
 function draw(holder, at, values, label, scale) {
@@ -36,8 +37,8 @@ function draw(holder, at, values, label, scale) {
   return new uPlot({
     width: Math.max(260, holder.clientWidth), height: 180, legend: { show: false }, cursor: { show: false },
     scales: { x: { time: true, range: [at[0] - 86400, at.at(-1) + 86400] }, y: { range: (_, __, most) => [0, most || 1] } },
-    axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toISOString().slice(5, 10)), space: 60, incrs: [86400, 172800, 604800] },
-           { ...axis, size: 60 }],
+    axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toISOString().slice(5, 10)), space: 60, incrs: [1, 2, 7, 14, 28, 56].map((days) => days * 86400) },
+           { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short.format(tick)) }],
     series: [{}, { label, stroke: colour("--accent"), fill: colour("--fill"), width: 2, paths: uPlot.paths.bars({ size: [0.6, 60] }) }],
   }, [at, values.map((value) => value / scale)], holder);
 }

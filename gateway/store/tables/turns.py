@@ -1,11 +1,16 @@
 """Sessions, their turns, the journal of each turn, who owns them, what they cost, and what people allowed in them."""
 
+from typing import Literal
+
 import sqlalchemy as sa
 
 from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 SHARDS = 256
 """Sessions hash to this many shards; it can never change in a living store."""
+
+Mode = Literal["steer", "followup", "collect", "interrupt"]
+"""How a session takes messages that arrive mid-turn."""
 
 shards = sa.Table(
     "shards",

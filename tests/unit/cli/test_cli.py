@@ -14,7 +14,9 @@ import pytest
 from gateway.cli.root import COMMANDS
 from gateway.cli.status import lines_of
 from gateway.config.settings import Settings
+from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
+from gateway.safety.private_files import check_home
 from tests.fakes.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[3]
@@ -156,6 +158,8 @@ def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path)
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
     assert "No gateway runs on" in done.stdout
+    console = tenk("console", home=tmp_path)  # whose pages only a gateway has
+    assert (1, "error: no gateway answers") == (console.returncode, console.stderr[:25])
     assert not (tmp_path / "var").exists()
 
 
@@ -235,3 +239,26 @@ def test_nothing_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
     assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
     done = tenk("db", "backup", "copy.db", home=tmp_path, DATABASE_URL="postgresql://u:canary@127.0.0.1:1/d")
     assert (1, True, False) == (done.returncode, "pg_dump" in done.stderr, "canary" in done.stderr)
+
+
+def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
+    """Letters that a terminal does not know are question marks; a full disk is told."""
+    kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path)}
+    with Path("/dev/full").open("w") as full:
+        shown, lost = (
+            subprocess.run(
+                [sys.executable, "-m", "gateway", *words], env=kept | {"PYTHONIOENCODING": "latin-1"}, stdout=out,
+                stderr=subprocess.PIPE, check=False, cwd=tmp_path, encoding="latin-1",
+            )
+            for words, out in ((["keys", "create", "\N{GUITAR}"], subprocess.PIPE), (["--version"], full))
+        )  # fmt: skip
+    assert (0, True) == (shown.returncode, shown.stdout.splitlines()[0].endswith("(?) opens: chat.")), shown.stderr
+    assert (1, True) == (lost.returncode, lost.stderr.startswith("error: this cannot be written")), lost.stderr
+
+
+def test_what_this_user_may_not_look_at_is_a_line(tmp_path: Path) -> None:
+    """A home, a file: who it is that may not, and no traceback; root may, so here a name is no directory's."""
+    (tmp_path / "file").touch()
+    with pytest.raises(GatewayError, match=r"cannot be looked at \(File name too long\); run as whose it is"):
+        check_home(tmp_path / ("x" * 300))
+    check_home(tmp_path / "file" / "below")

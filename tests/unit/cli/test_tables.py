@@ -1,5 +1,7 @@
 """Lists as operators read them: columns below headers, and nothing in a name that reaches the terminal."""
 
+import contextlib
+import io
 import json
 
 import pytest
@@ -42,3 +44,13 @@ def test_programs_read_the_rows_whole(capsys: pytest.CaptureFixture[str]) -> Non
     print_rows([], {"name": "name"}, "Nobody.", as_json=False)
     rows, none, sentence = capsys.readouterr().out.splitlines()
     assert (ROWS, [], "Nobody.") == (json.loads(rows), json.loads(none), sentence)
+
+
+def test_json_is_whole_wherever_it_is_printed() -> None:
+    """A stream that knows no such letter gets it escaped, and no cursor is moved by it."""
+    latin = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    with contextlib.redirect_stdout(latin):
+        print_rows([{"name": "Zoë 🎸\x1b"}], {"name": "name"}, "", as_json=True)
+    latin.flush()
+    assert [{"name": "Zoë 🎸\x1b"}] == json.loads(latin.buffer.getvalue())  # type: ignore[attr-defined]  # a BytesIO
+    latin.close()

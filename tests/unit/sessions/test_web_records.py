@@ -57,7 +57,7 @@ async def test_what_was_said_is_read_back_as_it_was_sent(web: Spine) -> None:
     await web.quiet()
     await say(web, "/mode")
     await web.quiet()
-    records = StoredRecords(web.store, AGENT)
+    records = StoredRecords(web.store, AGENT, lambda: web.now)
     kept = await records.messages(web.channel, ADA, None)
     assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes"] == shown(kept)
     sent = {part.idem_key for part in web.channel.parts}
@@ -73,7 +73,7 @@ async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
     await say(web, "dogs")
     await web.asked()
     await say(web, "birds", BOB)
-    records = StoredRecords(web.store, AGENT)
+    records = StoredRecords(web.store, AGENT, lambda: web.now)
     living, past = await records.conversations(ADA)
     assert ("dogs", True, "cats", False) == (living.title, living.living, past.title, past.living)
     assert ["dogs"] == shown(await records.messages(web.channel, ADA, None))
@@ -85,4 +85,6 @@ async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> 
     """Messages are kept for a month, conversations for a year."""
     await ask(web, "cats", "Noted: cats.")
     await web.store.write(lambda connection: connection.execute(sa.delete(inbox)))
-    assert ["cats", "Noted: cats."] == shown(await StoredRecords(web.store, AGENT).messages(web.channel, ADA, None))
+    assert ["cats", "Noted: cats."] == shown(
+        await StoredRecords(web.store, AGENT, lambda: web.now).messages(web.channel, ADA, None)
+    )

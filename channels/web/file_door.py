@@ -1,0 +1,77 @@
+"""Files from and to a page: what a person hands over is kept for the message that will name it, within bounds.
+
+Nothing of it is a path, and nothing is shown but what its bytes say is a picture; what a model sees of it is the
+gateway's matter.
+"""
+
+import re
+from collections.abc import Callable
+
+from aiohttp import web
+
+from channels.base import NotPersisted
+from channels.viewers.viewer_frames import MOST_NUMBERS
+from channels.viewers.viewer_socket import OFFER_AGAIN_S
+from channels.web.attached import MAX_FILE_BYTES, to_own_response, to_response
+from channels.web.open_pages import Caller, OpenPages
+from channels.web.page_files import PageTexts
+from channels.web.recollection import Records
+
+_OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
+_NUMBER = re.compile(r"[0-9]{1,2}\Z")
+
+
+class FileDoor:
+    """Where files come in and go out."""
+
+    def __init__(self, records: Records, pages: OpenPages, may_send: Callable[[str], bool], texts: PageTexts) -> None:
+        """`may_send` is asked with a chat: a stranger's files take no room."""
+        self._records = records
+        self._pages = pages
+        self._may_send = may_send
+        self._texts = texts
+
+    async def take(self, caller: Caller, request: web.Request) -> web.Response:
+        """Keep a file for a message that is still being written; the same again is the same."""
+        handle = _handle(caller.chat, request)
+        locale, size_bytes = caller.visitor.locale, request.content_length
+        if handle is None:
+            raise web.HTTPBadRequest(text="which file of which message?\n")
+        if request.content_type != "application/octet-stream":
+            raise web.HTTPUnsupportedMediaType(text="a file is taken as application/octet-stream\n")
+        if size_bytes is None:
+            raise web.HTTPLengthRequired(text="how long is it?\n")
+        if not self._may_send(caller.chat):
+            raise web.HTTPForbidden(text=f"{self._texts.text(locale, 'page.files_not_yet')}\n")
+        if size_bytes > MAX_FILE_BYTES:
+            raise web.HTTPRequestEntityTooLarge(MAX_FILE_BYTES, size_bytes, text="the file is over 8 MB\n")
+        if wait_s := self._pages.bounds.hand(caller.chat, caller.address, size_bytes):
+            words = self._texts.text(locale, "page.files_wait", seconds=wait_s)
+            raise web.HTTPTooManyRequests(text=f"{words}\n", headers={"Retry-After": str(wait_s)})
+        content = await request.content.read(-1)  # no more than it said: the server ends a body there
+        try:
+            await self._records.keep_file(handle, content)
+        except NotPersisted:
+            raise web.HTTPServiceUnavailable(headers={"Retry-After": str(OFFER_AGAIN_S)}) from None
+        return web.json_response({"bytes": len(content)}, headers={"Cache-Control": "no-store"})
+
+    async def give(self, chat: str, request: web.Request, locale: str | None) -> web.Response:
+        """A file of ours by its token, or one of the person's own."""
+        if file := self._pages.attached.get(chat, request.query.get("id", "")):
+            return to_response(file)
+        handle = _handle(chat, request)
+        try:
+            content = None if handle is None else await self._records.find_file(handle)
+        except NotPersisted:
+            raise web.HTTPServiceUnavailable(headers={"Retry-After": str(OFFER_AGAIN_S)}) from None
+        if content is None:
+            raise web.HTTPNotFound(text=f"{self._texts.text(locale, 'page.file_gone')}\n")
+        return to_own_response(content)
+
+
+def _handle(chat: str, request: web.Request) -> str | None:
+    """By what a file is known: whose, of which message, which of its files."""
+    message, number = request.query.get("of", ""), request.query.get("number", "")
+    if not (_OWN_ID.match(message) and _NUMBER.match(number) and int(number) < MOST_NUMBERS):
+        return None
+    return f"{chat}:{message}:{int(number)}"
