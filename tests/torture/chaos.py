@@ -58,9 +58,12 @@ class Chaos:
                 self.world.say(chat, self.chance.choice(("", "p", "i")))
             await asyncio.sleep(self.chance.expovariate(1 / every_s))
 
-    def machine(self) -> int:
-        """One of them."""
-        return self.chance.randrange(len(self.world.machines))
+    async def machine(self) -> int:
+        """One of them; one that could not start, because the server was away just then, is started again before."""
+        number = self.chance.randrange(len(self.world.machines))
+        if not self.world.machines[number].running:
+            await self.world.start_all()
+        return number
 
     async def rest(self) -> None:
         """Nothing breaks."""
@@ -68,14 +71,14 @@ class Chaos:
 
     async def kill(self) -> None:
         """One dies, and comes back after a while."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         self.world.note_death()
         await victim.kill()
         await asyncio.sleep(self.chance.uniform(0.0, 4.0))
 
     async def pause(self) -> None:
         """One stands still, perhaps for longer than its leases last, and goes on."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         self.world.note_death()
         victim.signal(signal.SIGSTOP)
         try:
@@ -85,7 +88,7 @@ class Chaos:
 
     async def stop(self) -> None:
         """One is told to end, and drains."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         victim.signal(signal.SIGTERM)
         if await victim.ended(15.0) is None:
             raise AssertionError(f"it did not end: {victim.tail()}")
@@ -93,11 +96,11 @@ class Chaos:
     async def cut(self) -> None:
         """The way of one to the database breaks."""
         self.world.note_death()
-        self.world.cuts[self.machine()].cut()
+        self.world.cuts[await self.machine()].cut()
 
     async def silence(self) -> None:
         """The way of one to the database is silent for a while."""
-        cut = self.world.cuts[self.machine()]
+        cut = self.world.cuts[await self.machine()]
         self.world.note_death()
         cut.silent.clear()
         await asyncio.sleep(self.chance.uniform(*PAUSE_S))
