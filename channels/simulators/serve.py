@@ -35,7 +35,7 @@ End with Ctrl-C."""
 
 _DISCORD = """\
 Simulated Discord on {base}
-  a bot reaches it with   DISCORD_API_BASE={base} and any token
+  a bot reaches it with   DISCORD_API_BASE={base} and any token, say anything
   somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
   uses a command          curl {base}/sim/command -d '{{"chat": 1, "name": "coach", "options": {{"text": "hi"}}}}'
   what they see           curl '{base}/sim/shown?chat=1'
@@ -132,7 +132,9 @@ class Terminal(Generic[Id]):
             return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"
         if call.method not in (*_SAID, *_CHANGED) or call.chat_id is None or call.message_id is None:
             return f"  ({call.method})"
-        line = f"  {'bot' if call.method in _SAID else 'bot changes'} [{call.message_id}]: {self.text_of(call)}"
+        if (text := self.text_of(call)) is None:  # its buttons were taken away
+            return f"  ({call.method})"
+        line = f"  {'bot' if call.method in _SAID else 'bot changes'} [{call.message_id}]: {text}"
         buttons = self.buttons_of(call.chat_id, call.message_id)
         if buttons:
             self.offered[:] = [(call.chat_id, call.message_id, buttons)]

@@ -12,7 +12,7 @@ from typing import Protocol
 import orjson
 from aiohttp import web
 
-from channels.web.visitor import locale_of
+from channels.web.visitor import locales_of
 
 PAGE = "index.html"
 
@@ -89,12 +89,19 @@ class PageFiles:
     async def answer(self, request: web.Request) -> web.Response:
         """The file of a path in the table, or 304 where the browser has it."""
         name, kind = _FILES[request.path]
-        language = self._texts.text(locale_of(request), "page.language")
+        language = self._language_of(request)
         held = self._read.get((name, language)) or self._keep(name, language)
         headers = HEADERS | {"ETag": held.tag}
         if request.headers.get("If-None-Match") == held.tag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)
+
+    def _language_of(self, request: web.Request) -> str:
+        """The first of the browser's languages that the page speaks; its own where it speaks none of them."""
+        asked = locales_of(request)
+        spoken = [self._texts.text(locale, "page.language") for locale in asked]
+        met = (language for locale, language in zip(asked, spoken, strict=True) if locale[:2].lower() == language)
+        return next(met, self._texts.text(None, "page.language"))
 
     def _keep(self, name: str, language: str) -> _File:
         content = (files("channels.web") / "page" / name).read_bytes()

@@ -102,7 +102,12 @@ def chat_of(secret: str) -> str:
     return hashlib.sha256(b"tenk-web:" + secret.encode()).hexdigest()[:32]
 
 
+def locales_of(request: web.Request) -> list[str]:
+    """The browser's languages, BCP 47, in the order it names them; ten at most."""
+    named = request.headers.get("Accept-Language", "").split(",", 10)[:10]
+    return [tag for name in named if _TAG.match(tag := name.partition(";")[0].strip())]
+
+
 def locale_of(request: web.Request) -> str | None:
-    """The browser's first language, BCP 47."""
-    first = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
-    return first if _TAG.match(first) else None
+    """The first of them."""
+    return next(iter(locales_of(request)), None)

@@ -188,11 +188,24 @@ async def test_everything_is_reached_by_keyboard_and_said_by_name(page: Page):
         await page.value("document.activeElement.blur()")
         reached = []
         what = "((one) => one.id || one.title || one.className || one.tagName)(document.activeElement)"
-        for _ in range(15):
+        for _ in range(16):
             await page.press("Tab")
             reached.append(await page.value(what))
-        expected = ["new", "past", "scroller", "Copy", "Edit", "A", "wide", "Copy code", "PRE", "Copy", "primary"]
-        assert [*expected, "Copy", "Try again", "slash"] == [one for one in reached if one != "BODY"][:14]
+        expected = [
+            "new",
+            "past",
+            "device",
+            "scroller",
+            "Copy",
+            "Edit",
+            "A",
+            "wide",
+            "Copy code",
+            "PRE",
+            "Copy",
+            "primary",
+        ]
+        assert [*expected, "Copy", "Try again", "attach"] == [one for one in reached if one != "BODY"][:15]
         who = await page.value("[...document.querySelectorAll('.msg > .unseen')].map((one) => one.textContent)")
         assert ["You:", "TenK Coach:", "TenK Coach:"] == who
 

@@ -107,8 +107,8 @@ async def test_what_is_written_offline_is_kept_said_to_wait_and_sent_once(page: 
         await page.go(url)
         await page.until(f"{SAID}.includes('second')")
         await page.until("document.querySelectorAll('.waits').length === 0 && document.getElementById('away').hidden")
-        texts = [event.text for event in sink.events if isinstance(event, InboundMessage)]
-        assert ["hello", "first", "second"] == texts
+        texts = {event.event_id: event.text for event in sink.events if isinstance(event, InboundMessage)}
+        assert ["hello", "first", "second"] == list(texts.values())  # what is offered twice has the same id: once a row
         assert None is await page.value("Object.keys(localStorage).find((key) => key.endsWith(':unsent')) || null")
 
 
@@ -381,3 +381,18 @@ async def test_a_person_goes_on_in_another_browser(page: Page, gateway: GatewayP
         await phone.picture(pictures / "4-phone.png")
     assert "device_added" in gateway.tenk("audit").stdout
     assert [] == page.complaints
+
+
+async def test_page_speaks_and_counts_as_the_browser_does(page: Page):
+    """Its words are in the first of the browser's languages that it has, and the agent is told where its days begin."""
+    agent = await page.value("navigator.userAgent")
+    await page.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage="de-DE,es-MX;q=0.8,en;q=0.5")
+    await page.call("Emulation.setTimezoneOverride", timezoneId="America/Mexico_City")
+    async with alone() as (_, sink, url):
+        await page.go(url)
+        await page.until("document.getElementById('state').textContent === 'En línea'")
+        assert "es" == await page.value("document.documentElement.lang")
+        await page.say("hola")
+        await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
+        assert "America/Mexico_City" == sink.events[-1].timezone
+        assert [] == await page.barriers()

@@ -198,7 +198,7 @@ function showStop() {
   const typed = !document.getElementById("typing").hidden;
   const runs = typed || [...store.messages.values()].slice(-8).some((message) => message.live || message.waiting);
   stop.hidden = !runs;
-  send.hidden = runs && text.value.trim() === "" && !files.any;
+  send.hidden = runs && text.value.trim() === "" && !files?.any;
 }
 
 function change(id, fields) {

@@ -114,7 +114,8 @@ export class Files {
         body: one.file,
       });
       if (answer.ok) return this.mark(one, "here");
-      if ([403, 411, 413, 429].includes(answer.status)) why = (await answer.text()).trim();
+      if (answer.status === 413) why = textOf("page.file_large", { name: one.name, most: sizeText(MOST_BYTES) });
+      else if ([403, 429].includes(answer.status) && answer.headers.get("Content-Type")?.startsWith("text/plain")) why = (await answer.text()).trim();
     } catch {
       // the chip says so
     }

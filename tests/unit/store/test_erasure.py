@@ -12,7 +12,7 @@ from agent.budgets import Spending
 from gateway.store import budgets, erasure, people, retention
 from gateway.store.budgets import Cap
 from gateway.store.erasure import Extent, Forgotten, Progress
-from gateway.store.outbox import came_with, file_id, put_file
+from gateway.store.outbox import came_with, file_id, handed_id, put_file
 from gateway.store.people import BY_POLICY, AuditRow, Newcomer, record
 from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, erasures, identities, pairing_requests, users
@@ -171,6 +171,19 @@ def test_a_picture_that_no_turn_took_goes_too(connection: sa.Connection):
     carried_out(connection, Extent.TALK)
     left = set(connection.execute(sa.select(blobs.c.id).where(blobs.c.turn_id.is_not(None))).scalars())
     assert {"p2"} == left
+
+
+def test_files_handed_over_on_the_page_go_with_their_message(connection: sa.Connection):
+    """Whatever their number; another person's stay."""
+    for event, message in (("update:0", "msg:a:ana-said"), ("update:3", "msg:b:ben-said")):
+        of_event = sa.update(inbox).where(inbox.c.event_id == event)
+        connection.execute(of_event.values(channel="web", event_id=message))
+    for handle in ("a:ana-said:0", "a:ana-said:19", "b:ben-said:0"):
+        put_file(connection, "default", handed_id(handle), b"x", NOON)
+    carried_out(connection, Extent.TALK)
+    left = set(connection.execute(sa.select(blobs.c.id)).scalars())
+    assert handed_id("b:ben-said:0") in left
+    assert not {handed_id("a:ana-said:0"), handed_id("a:ana-said:19")} & left
 
 
 def test_who_comes_back_has_used_what_they_had_used(connection: sa.Connection):
