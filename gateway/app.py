@@ -20,20 +20,17 @@ from channels.api.adapter import ApiChannel
 from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
-from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.command_line import of_process
 from gateway.config.settings import Settings, whose_account
 from gateway.console.console import make_console
-from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
-from gateway.http.api.build import ApiParts, build_api
+from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.intake import Intake
@@ -51,15 +48,11 @@ from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import (
     InviteLinks,
-    OperatorDeps,
-    access_operations,
-    calls_as,
+    calls_by_tenant,
     keep_house,
     load_people,
-    operator_calls,
     show_founding_link,
 )
-from gateway.ops.personal_data import PersonalData
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
@@ -73,7 +66,7 @@ from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Store
 from gateway.store.erasure import erase
 from gateway.supervision import Faults, Run, Supervised
-from gateway.tenants import Entrance, Tenant, TenantDeps, Tenants
+from gateway.tenants import Desks, Entrance, Tenant, TenantDeps, Tenants
 from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
@@ -161,6 +154,7 @@ class Gateway:
             loop.add_signal_handler(signum, self._stop.set)
         for name, tables in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=tables))
+        await self._tenants.warn_of_unused(self._settings)
         await self._rests.load()
         key = codes.load_key(self._settings.home)
         presence = await open_presence(self._settings, self._store, key, self._rotation.vault.mark)
@@ -219,16 +213,13 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._budgets.news), tasks)
         standing = self._standing(manager, router, intake, presence)
-        operations = access_operations(store, key, manager, delivery, bus, self._snapshot, product.name, product.move)
-        letters = DeadLetters(store, utc_now, delivery.reread)
-        self.http = http = self._make_http(key, standing, manager, operations, letters)
-        api_keys, links = KeyOperations(store, utc_now, self._snapshot.put), InviteLinks(manager, http)
-        data = PersonalData(store, self._snapshot, utc_now, runtime.parking.release)
-        desk = OperatorDeps(store, operations, keys, links, api_keys, rotation, letters, standing, self._own.desk, data)
+        desks = Desks(self._tenants, entrance, runtime, store, rotation, standing)
+        self.http = http = self._make_http(key, standing, manager, desks)
+        calls = calls_by_tenant(partial(desks.control_calls, InviteLinks(manager, http)))
         tasks.keep("http", http.run)
         house = self._keep_house(tasks, presence)
         reloader = self._keep_reloader(tasks, key, manager, LiveParts(intake, runtime, house, self._budgets, standing))
-        self._keep_control(tasks, {**operator_calls(desk), "reload": reloader.reload}, manager)
+        self._keep_control(tasks, {**calls, "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         self._keep_chores(tasks, runtime, manager, presence)
@@ -292,18 +283,11 @@ class Gateway:
         standing.cluster = presence
         return standing
 
-    def _make_http(
-        self, key: bytes, standing: GatewayStatus, manager: ChannelManager, operations: AccessOperations,
-        letters: DeadLetters,
-    ) -> HttpServer:  # fmt: skip
-        settings, product = self._settings, self._product
-        parts = ApiParts(
-            self._store, self._api_channel, settings.channels.api, operations, self._snapshot,
-            lambda: self._settings.access, frozenset(settings.http.cors_origins), utc_now, letters,
-        )  # fmt: skip
-        api = build_api(parts, product.name, product.title, product.routes(self._store))
-        calls = partial(calls_as, store=self._store, operations=operations, letters=letters, standing=standing)
-        console = make_console(self._store, key, calls, lambda: self._settings, product.title)
+    def _make_http(self, key: bytes, standing: GatewayStatus, manager: ChannelManager, desks: Desks) -> HttpServer:
+        settings, api_of = self._settings, partial(desks.api, self._api_channel)
+        api = ApiServer(api_of(DEFAULT_TENANT), api_of) if settings.channels.api.enabled else None
+        title = self._product.title
+        console = make_console(self._store, key, desks.console_calls, lambda: self._settings, title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
         self._tenants.know_links(InviteLinks(manager, http).ways, lambda by: console.link(http.public_url, by))
@@ -313,9 +297,10 @@ class Gateway:
         def keep_alone(name: str, run: Run) -> None:
             tasks.keep(name, presence.alone(run, tasks))
 
-        if self._product.schedule is not None:
-            clocks = (utc_now, wall_now, manager.is_configured)
-            keep_alone("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
+        clocks = (utc_now, wall_now, manager.is_configured)
+        for schedule in {tenant.product.name: tenant.product.schedule for tenant in self._tenants}.values():
+            if schedule is not None:
+                keep_alone("schedule", Scheduler(self._store, schedule, runtime.bus, *clocks).run)
         keep_alone("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)

@@ -8,10 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+import structlog
+
 from agent.models.select import ModelDeps
 from agent.ports import ChatModel
 from agent.tools.base import Tool
+from channels.api.adapter import ApiChannel
 from channels.clocks import wall_now
+from channels.messages import DEFAULT_TENANT
+from gateway.access.api_keys import KeyOperations
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
@@ -20,20 +25,39 @@ from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.commands.groups import GroupDeps
 from gateway.commands.people import OperatorDesk, Ways
+from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.delivery.delivery import Delivery
+from gateway.errors import GatewayError
+from gateway.http.api.build import ApiParts, api_deps
+from gateway.http.api.server import ApiDeps
 from gateway.inbound.bus import Bus
 from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import judge_of, model_of
-from gateway.ops.operators import access_operations, link_deps
+from gateway.ops.control import Handler
+from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.operators import (
+    InviteLinks,
+    OperatorDeps,
+    access_operations,
+    calls_as,
+    link_deps,
+    operator_calls,
+)
+from gateway.ops.personal_data import PersonalData
+from gateway.ops.status import GatewayStatus
 from gateway.product import in_force, load_product, load_tools
 from gateway.safety.vault import Vault
 from gateway.sessions.budgets import Budgets
+from gateway.store.api_keys import load_keys
 from gateway.store.engine import Store
 from gateway.wiring import Runtime, RuntimeDeps, command_table
+
+log = structlog.get_logger()
 
 ConsoleLink = Callable[[str], tuple[str, str]]
 """For an actor: the address that opens the console once, and its secret's ref."""
@@ -143,6 +167,23 @@ class Tenants:
         """The tenant of this name; the installation's own where there is none."""
         return self._held.get(name, self._own)
 
+    def find(self, name: str) -> Tenant:
+        """The tenant of this name.
+
+        Raises:
+            GatewayError: there is none; the message has the nearest name.
+        """
+        if name == self._own.name or name in self._held:
+            return self.get(name)
+        raise GatewayError(unknown_tenant(name, [tenant.name for tenant in self]))
+
+    async def warn_of_unused(self, settings: Settings) -> None:
+        """Say whom nobody can reach."""
+        keys = await self._deps.store.read(partial(load_keys, tenant=None), lasting=True)
+        for name in settings.unused_tenants({key.tenant for key in keys if key.revoked_at is None}):
+            mend = f'give an account tenant = "{name}", or make a key: tenk --tenant {name} keys create NAME'
+            log.warning("tenant_unused", tenant=name, mend=mend)
+
     def serve(self, take_in: Callable[[Tenant], None]) -> None:
         """From now on each is served; those that a reload brings, too."""
         self._take_in = take_in
@@ -240,3 +281,62 @@ class Entrance:
         )  # fmt: skip
         own.language = tenant.language
         self.manager.menus_of[tenant.name] = tenant.table.menus()
+
+
+@dataclass(frozen=True, slots=True)
+class Desks:
+    """What operators, and programs, of one tenant work with; where none is named, those of the whole gateway."""
+
+    tenants: Tenants
+    entrance: Entrance
+    runtime: Runtime
+    store: Store
+    """All of it."""
+    rotation: KeyRotation
+    standing: GatewayStatus
+
+    def operations(self, name: str | None) -> AccessOperations:
+        """What is done about people."""
+        own, ends = self.tenants.find(name or DEFAULT_TENANT), self.entrance
+        return access_operations(
+            self.store.of(name), ends.key, ends.manager, self.runtime.delivery, self.runtime.bus, ends.snapshot,
+            own.product.name, own.product.move,
+        )  # fmt: skip
+
+    def letters(self, name: str | None) -> DeadLetters:
+        """What is done about what could not be delivered."""
+        return DeadLetters(self.store.of(name), self.entrance.clock, self.runtime.delivery.reread)
+
+    def console_calls(self, by: str, name: str | None) -> dict[str, Handler]:
+        """What the console reads and does for an actor: of a tenant's alone, or of all."""
+        standing = self.standing if name in (None, DEFAULT_TENANT) else self.standing.of(self.store.of(name))
+        return calls_as(by, self.store.of(name), self.operations(name), self.letters(name), standing)
+
+    def control_calls(self, links: InviteLinks, name: str | None) -> dict[str, Handler]:
+        """What the machine's operator does.
+
+        Raises:
+            GatewayError: there is no such tenant.
+        """
+        store, ends = self.store.of(name), self.entrance
+        return operator_calls(
+            OperatorDeps(
+                store, self.operations(name), ends.keys, links, KeyOperations(store, ends.clock, ends.snapshot.put),
+                self.rotation, self.letters(name), self.standing, self.tenants.find(name or DEFAULT_TENANT).desk,
+                PersonalData(store, ends.snapshot, ends.clock, self.runtime.parking.release),
+            )
+        )  # fmt: skip
+
+    def api(self, channel: ApiChannel, name: str) -> ApiDeps:
+        """What programs of a tenant ask.
+
+        Raises:
+            GatewayError: there is no such tenant.
+        """
+        own, settings = self.tenants.find(name), self.tenants.get(name).settings
+        parts = ApiParts(
+            own.store, channel, settings.channels.api, self.operations(name), self.entrance.snapshot,
+            lambda: own.settings.access, frozenset(settings.http.cors_origins), self.entrance.clock,
+            self.letters(name),
+        )  # fmt: skip
+        return api_deps(parts, own.product.name, own.product.title, own.product.routes(own.store))

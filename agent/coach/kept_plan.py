@@ -74,6 +74,11 @@ def kept_plan_text(language: str, report: PlanReport) -> str:
     return "\n\n".join([*blocks, *([found] if found else []), say(language, "plan.another")])
 
 
+def is_after_week(report: PlanReport, ahead: int) -> bool:
+    """Whether the day so many days ahead is of a later week than the report: tomorrow, on its last day."""
+    return report.today + timedelta(days=ahead) >= report.week + WEEK
+
+
 def day_plan_text(language: str, report: PlanReport, ahead: int | None) -> str:
     """What a plan has for today (0) or tomorrow (1), and else what comes next; "" where it says nothing of that day."""
     day = report.today + timedelta(days=ahead or 0)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
-from agent.coach.kept_plan import day_plan_text, kept_plan_text
+from agent.coach.kept_plan import day_plan_text, is_after_week, kept_plan_text
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -223,7 +223,8 @@ def _chart(work: Work, task: Task) -> str:
 def _plan(work: Work, task: Task) -> str:
     """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
     if task.act is not Act.PLAN and "show_plan" in work.view.tools:
-        kept, is_next = work.read(PlanReport), wants_next_week(task.text)
+        kept, ahead = work.read(PlanReport), day_asked(task.text) or 0
+        is_next = wants_next_week(task.text) or (kept is not None and is_after_week(kept, ahead))
         if kept is None or (is_next and not kept.is_next):
             raise work.needs(RuleCall(TOOLS[PlanReport], {"week": "next"} if is_next else {}))
         if kept.found or is_next:

@@ -13,7 +13,7 @@ from channels.api.limits import API_LIMITS
 from channels.base import ChannelState, NotPersisted, Renderer, Sink
 from channels.clocks import steady_now
 from channels.markdown.tree import clean
-from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
+from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
 from channels.viewers.plain_renderer import PlainRenderer
 
 CHANNEL = "api"
@@ -109,7 +109,10 @@ class ApiChannel:
             if not self._watches[address]:
                 del self._watches[address]
 
-    async def hear(self, address: Address, message_id: str, event_id: str, text: str, locale: str | None) -> None:
+    async def hear(
+        self, address: Address, message_id: str, event_id: str, text: str, locale: str | None,
+        tenant: str = DEFAULT_TENANT,
+    ) -> None:  # fmt: skip
         """Return once what a program said is committed; the same event again changes nothing.
 
         Raises:
@@ -128,6 +131,7 @@ class ApiChannel:
             text=clean(text).strip(),
             mentions_bot=True,
             locale=locale,
+            tenant=tenant,
         )
         await self._sink.receive([said])
 

@@ -46,6 +46,7 @@ class Scope(StrEnum):
     CHAT = "chat"  # to talk, and to read what its own people said and keep
     READ = "read"  # to look at everybody's: users, requests, sessions, deliveries, usage
     OPERATE = "operate"  # to decide: requests, roles, deliveries
+    SYSTEM = "system"  # to do so for any tenant, by the header X-Tenant-Id: only the machine's operator makes such
 
 
 def make_key(

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import DEFAULT_TENANT, Address, Rendered
+from channels.messages import Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
@@ -107,7 +107,7 @@ def _say(connection: Connection, person: Person, where: Address, markdown: str, 
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
     part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(text), text, locale=person.locale)
-    outbox.put(connection, DEFAULT_TENANT, [part], now())
+    outbox.put(connection, person.tenant, [part], now())
 
 
 async def data_of(settings: Settings, user_id: str) -> dict[str, JsonValue]:

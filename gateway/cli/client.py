@@ -5,9 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 from pydantic import JsonValue
 
+from channels.messages import DEFAULT_TENANT
 from gateway.cli.prepare import prepare
+from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.ops import control_client
@@ -15,7 +18,7 @@ from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import replace_file
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
-from gateway.store.engine import reading
+from gateway.store.engine import Store, reading
 
 
 def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -24,7 +27,26 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
-    return asyncio.run(operate(prepare(config_path), name, arguments))
+    return asyncio.run(operate(prepare(config_path), name, _of_tenant(arguments)))
+
+
+def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
+    context = click.get_current_context(silent=True)
+    tenant = None if context is None else context.find_root().params.get("tenant")
+    return arguments if tenant is None else {**arguments, "tenant": tenant}
+
+
+def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
+    """What of the store is looked at; the tenant is taken out of the arguments.
+
+    Raises:
+        GatewayError: there is no such tenant.
+    """
+    tenant = arguments.pop("tenant", None)
+    if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
+        raise GatewayError(unknown_tenant(tenant, known))
+    return store.of(tenant)
 
 
 def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -35,14 +57,15 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it makes no sense, or there is nothing to look at; the message says why.
     """
-    return asyncio.run(_look(prepare(config_path), name, arguments))
+    return asyncio.run(_look(prepare(config_path), name, _of_tenant(arguments)))
 
 
 async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
-        async with reading(settings.database_url) as store:
+        async with reading(settings.database_url) as whole:
+            store = _part_of(settings, whole, arguments)
             if name.startswith("sessions."):
                 from gateway.ops.conversations import conversation_calls  # noqa: PLC0415  the list of them is waited for
 
@@ -93,8 +116,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     except control_client.NobodyAnswers:
         from gateway.cli.alone import carry_out, lone_store  # noqa: PLC0415  it loads all of access and stores: half a second
 
-        async with lone_store(settings) as store:
-            return await carry_out(settings, store, name, arguments)
+        async with lone_store(settings) as whole:
+            return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
 
 
 def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:

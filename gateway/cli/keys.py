@@ -20,11 +20,11 @@ def command() -> None:
 @click.option(
     "--scope",
     "scopes",
-    type=click.Choice(["chat", "read", "operate"]),
+    type=click.Choice(["chat", "read", "operate", "system"]),
     multiple=True,
     default=("chat",),
     show_default=True,
-    help="What it opens: to talk, to look at everybody's, to decide. May be given several times.",
+    help="To talk, to look at everybody's, to decide; system: so for any tenant. May be given several times.",
 )
 @click.option("--for", "who", default="", help="Speak as this person (a sender such as telegram:42, or a user's id).")
 @config_option

@@ -76,5 +76,6 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tenk-gateway", prog_name="tenk")
-def root() -> None:
+@click.option("--tenant", metavar="NAME", help="Look at, and act on, this tenant's alone; without it everybody's.")
+def root(tenant: str | None) -> None:
     """A multi-channel chat bot gateway that never loses a message and never says a thing twice."""

@@ -357,6 +357,10 @@ def _with_product_defaults(tree: Tree) -> Tree:
         defaults["connect"] = dict.fromkeys(with_oauth, redirect)
     if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
         defaults["model"] = {"name": OPENAI_ONLY}
+    tenants = tree.get("tenants")
+    named = tenants.items() if isinstance(tenants, dict) else ()
+    with_access = [name for name, own in named if isinstance(own, dict) and "access" in own]
+    defaults["tenants"] = {name: {"access": defaults["access"]} for name in with_access}
     return merge(defaults, tree)
 
 

@@ -68,7 +68,7 @@ class ConsoleDeps:
     """What the console shows, and by what it acts."""
 
     doors: ConsoleDoors
-    calls: Callable[[str], Handlers]  # those of the control socket, in the name of an actor
+    calls: Callable[[str, str | None], Handlers]  # those of the control socket, for an actor and their tenant
     config: Callable[[], Sequence[str]]  # every key as `tenk config show` prints it, secrets masked
     log: Callable[[], Sequence[Mapping[str, object]]]  # the newest events, oldest first
     title: str  # of the agent
@@ -140,7 +140,7 @@ class Console:
     ) -> web.Response:
         view, template = self._views[name], f"{name}.html"
         locale = visitor.locale or locale_of(request)
-        wanted = WantedPage(visitor, request.query, self._deps.calls(visitor.by))
+        wanted = WantedPage(visitor, request.query, self._deps.calls(visitor.by, visitor.tenant))
         try:
             data = await view.data(wanted)
         except GatewayError as error:
@@ -178,7 +178,7 @@ class Console:
         if names == ("id",):
             arguments["id"] = int(form["id"]) if form.get("id", "").isdecimal() and len(form["id"]) < 19 else 0
         try:
-            done = await self._deps.calls(visitor.by)[call](arguments)
+            done = await self._deps.calls(visitor.by, visitor.tenant)[call](arguments)
         except GatewayError as error:
             return await self._render(page, visitor, request, _words(error, locale), status=409)
         if "HX-Request" in request.headers:
@@ -218,7 +218,11 @@ async def _static(name: str, _request: web.Request) -> web.Response:
 
 
 def make_console(
-    store: Store, key: bytes, calls: Callable[[str], Handlers], settings: Callable[[], BaseModel], title: str
+    store: Store,
+    key: bytes,
+    calls: Callable[[str, str | None], Handlers],
+    settings: Callable[[], BaseModel],
+    title: str,
 ) -> Console:
     """The console of a running gateway; `settings` are those in force."""
     return Console(

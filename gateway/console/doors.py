@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from channels.bounded_dict import BoundedDict
+from channels.messages import DEFAULT_TENANT
 from channels.rate import TokenBucket
 from gateway.access import ranks
 from gateway.access.api_keys import Scope, digest_of, id_of, opens
@@ -37,7 +38,13 @@ class ConsoleVisitor:
     name: str  # a person's, or a key's; "" for this machine
     locale: str | None  # that they chose, or their platform told; None: their browser's holds
     acts: bool  # else they only look
+    tenant: str | None  # whose they see alone; None: everybody's
     token: str  # of their session, for leaving
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether they see what is the installation's: its configuration, its log."""
+        return self.tenant in (None, DEFAULT_TENANT)
 
     @property
     def kind(self) -> str:
@@ -111,16 +118,16 @@ class ConsoleDoors:
         self._sessions.pop(digest_of(token), None)
 
 
-def _as_they_are(connection: Connection, by: str) -> tuple[str, str | None, bool] | None:
-    """An actor's name and language, and whether they act; None where they may not even look."""
+def _as_they_are(connection: Connection, by: str) -> tuple[str, str | None, bool, str | None] | None:
+    """An actor's name and language, whether they act, and their tenant; None where they may not even look."""
     if by == BY_CLI:
-        return "", None, True
+        return "", None, True, None
     if by.startswith(BY_KEY):
         key = api_keys.find(connection, by.removeprefix(BY_KEY))
         if key is None or key.revoked_at is not None:
             return None
-        return key.name, None, Scope.OPERATE in key.scopes
+        return key.name, None, Scope.OPERATE in key.scopes, None if Scope.SYSTEM in key.scopes else key.tenant
     person, rank = people.person_of(connection, by), ranks.of(connection, by)
     if person is None or rank < Rank.OPERATOR:
         return None
-    return person.display_name, person.locale, rank >= Rank.OWNER
+    return person.display_name, person.locale, rank >= Rank.OWNER, person.tenant

@@ -52,12 +52,14 @@ class View:
 def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
     """Every page by its name; `config` is each key as `tenk config show` prints it."""
 
-    async def show_config(_wanted: WantedPage) -> Data:
-        return {"lines": config()}
+    async def show_config(wanted: WantedPage) -> Data:
+        return {"lines": config() if wanted.visitor.sees_all else ()}
 
     async def show_log(wanted: WantedPage) -> Data:
         level = wanted.query.get("level", "")
-        events = [event for event in log() if not level or event.get("level") == level]
+        events = [
+            event for event in (log() if wanted.visitor.sees_all else ()) if not level or event.get("level") == level
+        ]
         return {"events": [_log_line(event) for event in events[::-1][:MOST_LINES]], "level": level}
 
     return {

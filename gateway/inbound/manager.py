@@ -270,20 +270,20 @@ class ChannelManager:
         if self._reacting.get(where) is task:
             del self._reacting[where]
 
-    def states(self) -> Mapping[str, tuple[ChannelState, str, datetime | None]]:
-        """How each account is doing, and when it was last really heard."""
+    def states(self, tenant: str | None = None) -> Mapping[str, tuple[ChannelState, str, datetime | None]]:
+        """How each account is doing, and when it was last really heard; of one tenant's, or of all."""
         return {
             f"{channel}:{account}": (held.state, held.detail, held.heard_at)
             for (channel, account), held in self._held.items()
-            if not held.retired
+            if not held.retired and tenant in (None, held.spec.tenant)
         }
 
-    def reports(self) -> Mapping[str, tuple[ChannelState, str]]:
+    def reports(self, tenant: str | None = None) -> Mapping[str, tuple[ChannelState, str]]:
         """How each account itself says it is doing: it works, also where something that was said could not be read."""
         return {
             f"{channel}:{account}": held.reported
             for (channel, account), held in self._held.items()
-            if not held.retired and self._reads(held)
+            if not held.retired and self._reads(held) and tenant in (None, held.spec.tenant)
         }
 
     # ------------------------------------------------------------ supervision

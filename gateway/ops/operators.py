@@ -3,7 +3,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -215,7 +215,6 @@ def calls_as(
 def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
     store, desk, inviting = deps.store, deps.desk, InviteOperations(deps.store, deps.keys.invites, steady_now)
-    desk.access, desk.invites, desk.ways = deps.operations, inviting, deps.links.ways
     calls = dict(invite_calls(inviting))
     make = calls["invite.make"]
 
@@ -231,6 +230,24 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
         "invite.make": make_with_ways, **deps.data.calls(), **key_calls(deps.api_keys),
         "keys.rotate": deps.rotation.call, "console.link": console_link,
     }  # fmt: skip
+
+
+def calls_by_tenant(calls_of: Callable[[str | None], Mapping[str, Handler]]) -> dict[str, Handler]:
+    """The calls of the whole gateway; one whose arguments name a `tenant` is made among its rows alone.
+
+    `calls_of` raises GatewayError where there is none of a name.
+    """
+    made: dict[str | None, Mapping[str, Handler]] = {None: calls_of(None)}
+
+    async def call(name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+        given = dict(arguments)
+        named = given.pop("tenant", None)
+        whose = None if named is None else str(named)
+        if whose not in made:
+            made[whose] = calls_of(whose)
+        return await made[whose][name](given)
+
+    return {name: partial(call, name) for name in made[None]}
 
 
 async def show_founding_link(server: HttpServer, store: Store, access: AccessConfig, doorway: Doorway) -> None:

@@ -124,11 +124,17 @@ class GatewayStatus:
         self._started_at = started_at
         self._floods = floods
 
+    def of(self, part: Store) -> "GatewayStatus":
+        """As the owners of one tenant see it: its accounts and rows; nothing of models, faults and caps."""
+        return GatewayStatus(
+            part, self._manager, self._router, self._snapshot, ModelStanding(""), self._started_at, Faults()
+        )
+
     def health(self) -> Mapping[str, PartHealth]:
         """By name: the store, and each channel account with when it was last really heard."""
         state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
         detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
-        channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
+        channels = {name: PartHealth(*how) for name, how in self._manager.states(self._store.tenant).items()}
         return {"store": PartHealth(state, detail), **channels, **self._broken_parts()}
 
     def _broken_parts(self) -> Mapping[str, PartHealth]:
@@ -159,7 +165,7 @@ class GatewayStatus:
     async def troubles(self) -> dict[str, Trouble | None]:
         """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
         found: dict[str, Trouble | None] = {}
-        for name, (state, detail) in self._manager.reports().items():
+        for name, (state, detail) in self._manager.reports(self._store.tenant).items():
             down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
             if state is not ChannelState.STARTING:
                 found[down.key] = None if state is ChannelState.READY else down
@@ -197,7 +203,7 @@ class GatewayStatus:
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
-            "people": len(self._snapshot),
+            "people": len(self._snapshot.everybody(self._store.tenant)),
             "pairing_requests": dict(await self._store.read(pairing.pending_counts)),
             "floods_of_strangers": {
                 account: f"{messages} messages in the last minute; see `tenk pairing list`"

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.util import await_only
 
-from gateway.store.tenancy import acting_tenant, run_as, with_acting
+from gateway.store.tenancy import OWNER, acting_tenant, run_as
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -178,14 +178,16 @@ class HotStatement:
         if compiled.insert_prefetch or compiled.update_prefetch:
             raise ValueError("a column's default is made anew for every row; name the column")
         fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
-        fixed_now = with_acting(compiled, fixed)
+        is_owned = OWNER in fixed
         processes = [
             (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
             for name in compiled.positiontup
         ]
 
         def bind(values: Values) -> tuple[object, ...]:
-            given = {**fixed_now(), **values} if fixed else values
+            given = values
+            if fixed:
+                given = {**fixed, **values, OWNER: acting_tenant()} if is_owned else {**fixed, **values}
             return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
 
         return compiled.string, bind
@@ -253,7 +255,7 @@ def _driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     if connection.dialect.name == "sqlite":
         return _SQLITE_ERRORS
     driver: Any = connection.dialect.loaded_dbapi
-    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, OSError)
+    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)
 
 
 def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> Exception | None:

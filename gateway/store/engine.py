@@ -185,7 +185,7 @@ class Reader(Protocol):
 
 
 @asynccontextmanager
-async def reading(url: str) -> AsyncIterator[Reader]:
+async def reading(url: str) -> AsyncIterator[Store]:
     """A look at a database beside whoever writes it, or where nobody does; it is left as it is.
 
     Raises:
@@ -195,7 +195,7 @@ async def reading(url: str) -> AsyncIterator[Reader]:
     engine = engine_for(url)
     try:
         await engine.open_for_reading()
-        yield engine
+        yield Store(engine)
     finally:
         await engine.aclose()
 

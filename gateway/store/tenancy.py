@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.util import LRUCache
 
 from channels.messages import DEFAULT_TENANT
@@ -26,8 +25,9 @@ POLICY = "of_its_tenant"
 COMPILED_STATEMENTS = 500
 
 _ACTING: ContextVar[str | None] = ContextVar("acting_tenant", default=None)
-_OWNER = "acting_tenant"
-_IS_ACTING = sa.bindparam(_OWNER, callable_=_ACTING.get, type_=sa.String(64))
+OWNER = "acting_tenant"
+"""The parameter that names whose rows a statement is to see."""
+_IS_ACTING = sa.bindparam(OWNER, callable_=_ACTING.get, type_=sa.String(64))
 _COMPILED: dict[bool, LRUCache[Any, Any]] = {named: LRUCache(COMPILED_STATEMENTS) for named in (False, True)}
 
 
@@ -111,13 +111,6 @@ def own_rows(selected: sa.FromClause) -> Iterator[sa.ColumnElement[bool]]:
     table = selected.element if isinstance(selected, sa.Alias) else selected
     if isinstance(table, sa.Table) and "tenant_id" in table.c:
         yield sa.func.coalesce(selected.c.tenant_id == _IS_ACTING, sa.true())
-
-
-def with_acting(compiled: SQLCompiler, fixed: dict[str, object]) -> Callable[[], dict[str, object]]:
-    """The parameters that a compiled statement brings itself, its tenant as it is at each run."""
-    if _OWNER not in compiled.binds:
-        return lambda: fixed
-    return lambda: {**fixed, _OWNER: _ACTING.get()}
 
 
 @compiles(sa.Select)

@@ -23,7 +23,9 @@ from tests.fakes.people import NOON
 from tests.fakes.postgres import PostgresServer
 
 OF_NOBODY = {
-    "shards": "the machine's: who works on what",
+    "shards": "the machines': who works on what",
+    "leases": "the machines': who has which account",
+    "members": "the machines themselves",
     "model_rests": "the models', which are the installation's; by a mark of the key",
     "alerts": "troubles of the installation",
     "pairing_guesses": "bounds whoever approves, over all tenants: more of them give no more guesses",

@@ -55,6 +55,8 @@ class Voice:
     taken_back: str
     level_up: str
     reach: str
+    tomorrow: str
+    planned: str
 
 
 ENGLISH = Voice(
@@ -64,6 +66,7 @@ ENGLISH = Voice(
     "how much did I practise this week?", "what's my streak?", "how many hours of guitar in total?",
     "tomorrow I'm going to play guitar for 50 minutes", "I nearly played guitar for 30 minutes", "make me a plan",
     "show me a chart", "undo", "Apprentice", "when will I reach 200 hours of guitar?",
+    "what is my plan for tomorrow?", "Your plan for tomorrow: ",
 )  # fmt: skip
 SPANISH = Voice(
     "es", "guitarra", "Europe/Madrid", "recuérdame todos los días a las 19:00 practicar",
@@ -72,6 +75,7 @@ SPANISH = Voice(
     "¿cuánto practiqué esta semana?", "¿cuál es mi racha?", "¿cuántas horas de guitarra en total?",
     "mañana voy a tocar la guitarra 50 minutos", "casi toco la guitarra 30 minutos", "hazme un plan",
     "enséñame la gráfica", "deshacer", "Aprendiz", "¿cuándo llegaré a 200 horas de guitarra?",
+    "¿qué me toca mañana?", "Tu plan para mañana: ",
 )  # fmt: skip
 
 
@@ -217,6 +221,7 @@ async def test_a_month_of_answers_agrees_with_what_was_done(tmp_path: Path, voic
         assert "200 h" in await month.say(voice.reach)
         assert total in amounts(await month.say(voice.plan))
         assert total in amounts(await month.say("/plan"))  # the one that was kept
+        assert voice.planned in await month.say(voice.tomorrow)  # a Monday of the week that the plan is for
         assert month.week(LAST) in amounts(await month.say(voice.chart))
         on, spent = practice_sessions.c.local_date, sa.func.sum(practice_sessions.c.minutes)
         kept = sa.select(on, spent).where(practice_sessions.c.undone_at.is_(None)).group_by(on)

@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from gateway.config.settings import load
@@ -107,6 +109,49 @@ async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
         (tmp_path / "gateway.toml").write_text(CONFIG + config_of(third).replace('tenant = "bell"', 'tenant = "bel"'))
         with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
             await here.operator("reload")
+
+
+async def ask(here: House, key: str, path: str, *, tenant: str | None = None, said: str | None = None) -> Any:
+    """Status and answer of the API to a key."""
+    base = str((await here.operator("console.link"))["link"]).partition("/console")[0]
+    headers = {"Authorization": f"Bearer {key}", **({"X-Tenant-Id": tenant} if tenant else {})}
+    body = None if said is None else {"message": said, "user": "u1", "session": "s1"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as http,
+        http.request("GET" if body is None else "POST", f"{base}{path}", json=body) as answer,
+    ):
+        return answer.status, await answer.json()
+
+
+async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_path: Path) -> None:
+    """Whom a program names counts only with a system's key; an unknown name is told with the nearest."""
+
+    async def key_of(scopes: str, **tenant: str) -> str:
+        made = await here.operator("keys.create", {"name": "k", "scopes": scopes, "who": "", **tenant})
+        return str(made["key"])
+
+    async with two(tmp_path) as (here, bells):
+        bells.script(Reply("Bell to bound."), Reply("Bell to system."))
+        here.model.script(Reply("Acme to system."))
+        bound, system = await key_of("chat read", tenant="bell"), await key_of("chat read operate system")
+        first = await ask(here, bound, "/v1/chat", said=BELL_SECRET)
+        assert "Bell to bound." == first[1].get("answer"), first
+        assert "Acme to system." == (await ask(here, system, "/v1/chat", said=ACME_SECRET))[1]["answer"]
+        assert "Bell to system." == (await ask(here, system, "/v1/chat", tenant="bell", said="hi"))[1]["answer"]
+        status, refused = await ask(here, bound, "/v1/users", tenant="default")
+        assert (403, "no_tenant") == (status, refused["error"]["code"])
+        status, refused = await ask(here, system, "/v1/users", tenant="bel")
+        assert (403, True) == (status, 'did you mean "bell"' in str(refused))
+        seen = [str((await ask(here, key, "/v1/users", tenant=of))[1]) for key, of in ((bound, None), (system, "bell"))]
+        everybody = str(await here.operator("users.list"))
+        ours = str(await here.operator("users.list", {"tenant": "default"}))
+        theirs = {row["id"] for row in await here.rows("SELECT id FROM users WHERE tenant_id = 'bell'")}
+        mine = {row["id"] for row in await here.rows("SELECT id FROM users WHERE tenant_id = 'default'")}
+        assert (2, 1) == (len(theirs), len(mine))
+        assert all(id_ in shown and id_ not in ours and id_ in everybody for shown in seen for id_ in theirs)
+        assert all(id_ not in shown and id_ in ours and id_ in everybody for shown in seen for id_ in mine)
+        with pytest.raises(GatewayError, match="there is no tenant 'bel'"):
+            await here.operator("users.list", {"tenant": "bel"})
 
 
 def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:

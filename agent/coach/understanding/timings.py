@@ -80,6 +80,7 @@ def read_times(chunks: list[Chunk]) -> None:
             if re.match("[wp]P[Dd]", behind) and chunks[at + 2].plain in _OF
             else at + 1
             if re.match("[Dd][wp]", behind)
+            and not (at and chunks[at - 1].role is WordRole.CONTENT)  # "chapter 3 25 min"
             else None
         )
         amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]

@@ -17,7 +17,7 @@ from gateway.http.api.conversations import Conversations
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.operators import OperatorRoutes, operator_routes
 from gateway.http.api.routes import ApiRoute
-from gateway.http.api.server import ApiDeps, ApiServer
+from gateway.http.api.server import ApiDeps
 from gateway.store.engine import Store
 
 
@@ -36,10 +36,8 @@ class ApiParts:
     letters: DeadLetters
 
 
-def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiServer | None:
-    """The API of the agent of this name, with the routes that only it has; None where it is turned off."""
-    if not parts.account.enabled:
-        return None
+def api_deps(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiDeps:
+    """What programs of one tenant ask: the agent of this name, with the routes that only it has."""
     conversations = Conversations(parts.store, parts.channel, parts.account)
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
@@ -48,13 +46,7 @@ def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiR
         *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),
     )
     callers = ApiCallers(parts.store, parts.snapshot, parts.access, parts.clock)
-    return ApiServer(
-        ApiDeps(
-            store=parts.store,
-            routes=routes,
-            principal=callers.principal,
-            title=title,
-            version=version("tenk-gateway"),
-            origins=parts.origins,
-        )
-    )
+    return ApiDeps(
+        store=parts.store, routes=routes, principal=callers.principal, title=title, version=version("tenk-gateway"),
+        origins=parts.origins,
+    )  # fmt: skip

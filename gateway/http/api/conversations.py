@@ -87,7 +87,7 @@ class Conversations:
                 )  # fmt: skip
             return
         event_id = f"msg:{asked.address.chat}/{asked.message_id}" + (f"~{count}" if count else "")
-        await self._channel.hear(asked.address, asked.message_id, event_id, text, locale)
+        await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, self._store.home_tenant)
         taken, _ = await self._find(asked)
         if taken is None:
             raise ApiRefusal(403, "not_let_in", "this person is not let in", "Ask the operator of the gateway.")

@@ -6,7 +6,7 @@ What a route does is its handler's matter; connections, Host headers and sizes a
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import orjson
@@ -16,9 +16,10 @@ from pydantic import BaseModel, ValidationError
 
 from agent.ports import Principal
 from channels.base import NotPersisted
+from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import Scope, id_of, opens
 from gateway.access.operations import OperationRefused
-from gateway.errors import StoreUnavailable
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.api.docs import docs_page, page_headers
 from gateway.http.api.openapi import openapi_document
 from gateway.http.api.problems import ApiRefusal, from_server
@@ -40,6 +41,9 @@ _HEADER_NAMES = re.compile(r"[A-Za-z0-9, -]{1,1000}", re.ASCII)
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}", re.ASCII)
 
 log = structlog.get_logger()
+
+TENANT_HEADER = "X-Tenant-Id"
+"""Whom a system's key acts for; any other key acts for the tenant that it is bound to."""
 
 Page = tuple[bytes, Mapping[str, str]]
 """Body and headers."""
@@ -71,10 +75,15 @@ def _make_pages(deps: ApiDeps) -> Mapping[str, Page]:
 class ApiServer:
     """Everything under `/v1`."""
 
-    def __init__(self, deps: ApiDeps) -> None:
-        """The document is made when somebody first asks for it: a start does not wait for a tenth of a second of it."""
+    def __init__(self, deps: ApiDeps, of_tenant: Callable[[str], ApiDeps] | None = None) -> None:
+        """`deps` are of the installation's own tenant, others' come from `of_tenant`, which raises GatewayError where
+        there is none of a name. The document is made when somebody first asks for it: a start does not wait for it.
+        """
         self._deps = deps
+        self._keys = deps.store.of(None)  # each says whose it is
+        self._of_tenant = of_tenant or (lambda _name: deps)
         self._table = RouteTable(deps.routes)
+        self._parts: dict[str, tuple[ApiDeps, RouteTable]] = {DEFAULT_TENANT: (deps, self._table)}
         self._pages: Mapping[str, Page] = {}
 
     def welcomes(self, origin: str) -> bool:
@@ -115,7 +124,9 @@ class ApiServer:
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         route, path = self._table.find(method, request.path)
-        key = await self._authenticate(request, route.scope)
+        key = _act_for(await self._authenticate(request, route.scope), request.headers.getall(TENANT_HEADER, []))
+        deps, table = self._part(key.tenant)
+        route, path = table.find(method, request.path)
         body_model = await _read_body(request, route.body)
         call = ApiRequest(
             key=key,
@@ -125,11 +136,20 @@ class ApiServer:
             idempotency_key=_idempotency_of(request) if route.once else None,
             locale=_locale_of(request),
             headers=request.headers,
-            principal=lambda user: self._deps.principal(key, user, _locale_of(request)),
+            principal=lambda user: deps.principal(key, user, _locale_of(request)),
             stream=partial(self._begin_stream, request),
             end_with_client=partial(door.end_with, request),
         )
         return _to_response(route, await route.handle(call))
+
+    def _part(self, tenant: str) -> tuple[ApiDeps, RouteTable]:
+        if tenant not in self._parts:
+            try:
+                deps = self._of_tenant(tenant)
+            except GatewayError as unknown:
+                raise ApiRefusal(403, "no_tenant", str(unknown), "Ask the operator of the gateway.") from None
+            self._parts[tenant] = deps, RouteTable(deps.routes)
+        return self._parts[tenant]
 
     async def _authenticate(self, request: web.Request, scope: Scope) -> ApiKey:
         mend = "Make one with `tenk keys create NAME --scope chat`; send it as `Authorization: Bearer KEY`."
@@ -138,7 +158,7 @@ class ApiServer:
         if kind.lower() != "bearer" or not text:
             raise ApiRefusal(401, "key_missing", "this needs a key", mend)
         id_ = id_of(text)
-        key = await self._deps.store.read(partial(api_keys.find, id_=id_)) if id_ else None
+        key = await self._keys.read(partial(api_keys.find, id_=id_)) if id_ else None
         if not opens(key, text) or key is None:
             raise ApiRefusal(401, "key_refused", "this is no key, or it was revoked", mend)
         if scope not in key.scopes:
@@ -223,6 +243,21 @@ def _invalid(error: ValidationError) -> ApiRefusal:
     return ApiRefusal(
         422, "bad_request", f"{where}: {first['msg']}"[:500], "See /v1/docs for the fields.", param=where or None
     )
+
+
+def _act_for(key: ApiKey, named: Sequence[str]) -> ApiKey:
+    """The key as it is shown for a tenant: its own, or whom a system's key names.
+
+    Raises:
+        ApiRefusal: it is bound to another one.
+    """
+    if not named or list(named) == [key.tenant]:
+        return key
+    if Scope.SYSTEM not in key.scopes or len(named) > 1:
+        raise ApiRefusal(
+            403, "no_tenant", f"the key {key.id} is bound to its tenant", f"Leave {TENANT_HEADER} out.",
+        )  # fmt: skip
+    return replace(key, id=f"{key.id}.{named[0][:64]}", tenant=named[0])
 
 
 def _idempotency_of(request: web.Request) -> str | None:
