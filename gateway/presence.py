@@ -9,6 +9,7 @@ import os
 import socket
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -176,7 +177,8 @@ class SharedPresence(Presence):
     async def _adopt(self, deps: PresenceDeps, bus: SharedBus, shards: Mapping[int, int]) -> None:
         runtime = deps.runtime
         async with self._adopting:
-            await self._learn(deps)
+            with suppress(StoreUnavailable):  # then the next look does; whoever is not known is looked up by the bus
+                await self._learn(deps)
             await runtime.delivery.recover()  # what their last owner said there goes before what is said now
             await runtime.router.adopt(shards)
             owned = self._membership.ownership.shards

@@ -71,6 +71,10 @@ PUT_OFF = "put off"
 """What of the transaction is done at its end, by who does it; only where the engine gains by it, and sees to it."""
 
 
+HELD = "held"
+"""What is there beside it: locks that the transaction has, and need not ask for again."""
+
+
 def put_off(connection: sa.Connection, does: Callable[[sa.Connection, list[Any]], None], value: object) -> bool:
     """Whether `does` is called with this, and all others of the transaction, before it commits or asks for more.
 
@@ -251,7 +255,7 @@ def _driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     if connection.dialect.name == "sqlite":
         return _SQLITE_ERRORS
     driver: Any = connection.dialect.loaded_dbapi
-    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, OSError)
+    return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)
 
 
 def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> Exception | None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from agent.errors import Fenced
 from gateway.store import crashes
-from gateway.store.dialect import HotStatement, insert_new, upsert
+from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import leases, members, shards
@@ -80,8 +80,13 @@ _hold = HotStatement(
 
 
 def holds(connection: sa.Connection, lease: Lease) -> bool:
-    """Whether a lease still stands; until this commit is over nobody takes it."""
-    return lease.epoch == SOLE or bool(_hold.rows(connection, {"b_name": lease.name, "b_epoch": lease.epoch}))
+    """Whether a lease still stands; until this commit is over nobody takes it, so that a group asks once."""
+    if lease.epoch == SOLE:
+        return True
+    held: set[Lease] = connection.info.get(HELD, set())
+    if lease not in held and _hold.rows(connection, {"b_name": lease.name, "b_epoch": lease.epoch}):
+        held.add(lease)
+    return lease in held
 
 
 def hold(connection: sa.Connection, lease: Lease) -> None:

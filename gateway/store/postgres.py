@@ -39,6 +39,10 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 (postgresql.org/docs/18/errcodes-appendix.html)."""
 
 
+CLOSED = "connection is closed"
+"""What asyncpg says, without a code, of one that ended between two statements; SQLAlchemy looks for these words."""
+
+
 def is_outage(error: Exception) -> bool:
     """Whether the server or the way to it failed, rather than the job."""
     if isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
@@ -46,6 +50,8 @@ def is_outage(error: Exception) -> bool:
     origin: BaseException = getattr(error, "orig", None) or error
     while True:
         if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
+            return True
+        if CLOSED in str(origin):
             return True
         if origin.__cause__ is None:
             return False
@@ -183,7 +189,12 @@ class PostgresEngine:
         assert self._engine is not None, "open first"
         readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         async with readers.begin() as connection:
-            return await connection.run_sync(query)
+            try:
+                return await connection.run_sync(query)
+            except (OSError, sa.exc.SQLAlchemyError) as error:
+                if is_outage(error):
+                    await connection.invalidate()  # or the next reader had it
+                raise
 
     async def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -209,6 +220,7 @@ class PostgresLink:
         self._on_connected = on_connected
         self._connection: AsyncConnection | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def transact(self, job: Job[T], within_s: float) -> T:
         """The job's result, committed; it connects anew where the connection was lost.
@@ -217,6 +229,8 @@ class PostgresLink:
             StoreUnavailable: it may hold, or not.
         """
         async with self._turn:
+            if self._closed:
+                raise StoreUnavailable("the link to the others is closed")
             try:
                 async with asyncio.timeout(within_s):
                     if self._connection is None:
@@ -240,9 +254,11 @@ class PostgresLink:
         await self.transact(lambda connection: connection.execute(tell).scalar(), within_s)
 
     async def aclose(self) -> None:
-        """Hear nothing more."""
-        await self._drop()
-        await self._engine.dispose()
+        """Hear nothing more; what is under way ends first."""
+        async with self._turn:
+            self._closed = True
+            await self._drop()
+            await self._engine.dispose()
 
     async def _connect(self) -> None:
         connection = await self._engine.connect()

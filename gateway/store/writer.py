@@ -13,7 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
-from gateway.store.dialect import PUT_OFF, SPOILED, do_put_off
+from gateway.store.dialect import HELD, PUT_OFF, SPOILED, do_put_off
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
@@ -71,12 +71,13 @@ def commit_group(
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
     noted = connection.info  # not to be had from a connection that broke meanwhile
     if connection.dialect.name == "postgresql":
-        noted[PUT_OFF] = {}
+        noted[PUT_OFF], noted[HELD] = {}, set()
     try:
         outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
         do_put_off(connection)
     finally:
         noted.pop(PUT_OFF, None)
+        noted.pop(HELD, None)
     if connection.info[SPOILED]:
         raise SwallowedError("a job caught a database error and went on")
     return outcomes

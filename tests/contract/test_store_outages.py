@@ -1,6 +1,7 @@
 """F64 on every store: what cannot be written is not acknowledged, and the store comes back without a restart."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -9,7 +10,9 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
+from gateway.store import journal
 from gateway.store.engine import Store
+from gateway.store.journal import Fence
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
@@ -27,6 +30,17 @@ class TestOutages:
         await store.write(note("after"))
         assert store.healthy
         assert ["before", "after"] == await store.read(subjects)
+
+    async def test_a_hot_statement_is_the_first_behind_an_outage(self, case: StoreCase, store: Store) -> None:
+        """What goes straight to the driver finds the connection closed: that is the outage, and not the job's error."""
+        epoch = await store.write(partial(journal.take_all_shards, owner="me"))
+        hold = partial(journal.hold, fence=Fence(3, epoch))
+        await store.write(hold)
+        with case.outage():
+            pass
+        async with asyncio.timeout(30):
+            await store.write(hold)
+            assert [] == await store.read(subjects, lasting=True)
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""

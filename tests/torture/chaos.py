@@ -1,6 +1,6 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...]` prints the line of one campaign.
+By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line.
 """
 
 import asyncio
@@ -58,9 +58,12 @@ class Chaos:
                 self.world.say(chat, self.chance.choice(("", "p", "i")))
             await asyncio.sleep(self.chance.expovariate(1 / every_s))
 
-    def machine(self) -> int:
-        """One of them."""
-        return self.chance.randrange(len(self.world.machines))
+    async def machine(self) -> int:
+        """One of them; one that could not start, because the server was away just then, is started again before."""
+        number = self.chance.randrange(len(self.world.machines))
+        if not self.world.machines[number].running:
+            await self.world.start_all()
+        return number
 
     async def rest(self) -> None:
         """Nothing breaks."""
@@ -68,14 +71,14 @@ class Chaos:
 
     async def kill(self) -> None:
         """One dies, and comes back after a while."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         self.world.note_death()
         await victim.kill()
         await asyncio.sleep(self.chance.uniform(0.0, 4.0))
 
     async def pause(self) -> None:
         """One stands still, perhaps for longer than its leases last, and goes on."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         self.world.note_death()
         victim.signal(signal.SIGSTOP)
         try:
@@ -85,7 +88,7 @@ class Chaos:
 
     async def stop(self) -> None:
         """One is told to end, and drains."""
-        victim = self.world.machines[self.machine()]
+        victim = self.world.machines[await self.machine()]
         victim.signal(signal.SIGTERM)
         if await victim.ended(15.0) is None:
             raise AssertionError(f"it did not end: {victim.tail()}")
@@ -93,11 +96,11 @@ class Chaos:
     async def cut(self) -> None:
         """The way of one to the database breaks."""
         self.world.note_death()
-        self.world.cuts[self.machine()].cut()
+        self.world.cuts[await self.machine()].cut()
 
     async def silence(self) -> None:
         """The way of one to the database is silent for a while."""
-        cut = self.world.cuts[self.machine()]
+        cut = self.world.cuts[await self.machine()]
         self.world.note_death()
         cut.silent.clear()
         await asyncio.sleep(self.chance.uniform(*PAUSE_S))
@@ -123,6 +126,9 @@ ALL: Mapping[str, Fault] = {
     "kill": Chaos.kill, "pause": Chaos.pause, "stop": Chaos.stop, "cut": Chaos.cut, "silence": Chaos.silence,
     "terminate": Chaos.terminate, "restart": Chaos.restart,
 }  # fmt: skip
+
+
+ROLES = ("all", "ingress", "worker", "egress")
 
 
 async def run_chaos(
@@ -160,11 +166,13 @@ async def run_chaos(
     return verdict, chaos
 
 
-async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault]) -> None:
+async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault], roles: Sequence[str]) -> None:
     begun_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="cluster-"))
     with PostgresServer() as server:
-        verdict, chaos = await run_chaos(directory, server, faults=faults, chats=chats, seed=seed, kinds=kinds)
+        verdict, chaos = await run_chaos(
+            directory, server, faults=faults, chats=chats, seed=seed, kinds=kinds, roles=roles
+        )
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
@@ -176,5 +184,6 @@ async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault])
 
 if __name__ == "__main__":
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    named = {name: getattr(Chaos, name) for name in sys.argv[1:] if name.isalpha()}
-    asyncio.run(_alone(*(numbers + [10, 8, 1][len(numbers) :]), named or ALL))
+    roles = [role for role in sys.argv[1:] if role in ROLES] or ["all"] * 3
+    named = {name: getattr(Chaos, name) for name in sys.argv[1:] if name.isalpha() and name not in ROLES}
+    asyncio.run(_alone(*(numbers + [10, 8, 1][len(numbers) :]), named or ALL, roles))

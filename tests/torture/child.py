@@ -6,13 +6,22 @@ import asyncio
 import os
 import signal
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from agent.tools.base import tools_of
+from channels import clocks
 from gateway import failpoints, telemetry
 from gateway.app import serve
 from gateway.config.settings import Settings, load
 from gateway.safety.redaction import Redactor
+
+
+def _set_clock(off: timedelta) -> None:
+    """The machine's clock is off by so much, as every clock of this process that waits and ages goes by it."""
+    steady: Any = clocks.steady_now
+    steady.__init__(lambda: clocks.wall_now() + off)
 
 
 def _arm(home: Path) -> None:
@@ -30,6 +39,7 @@ async def _run(settings: Settings) -> None:
 
 if __name__ == "__main__":
     failpoints.arm(os.environ.get("TENK_FAILPOINT"))  # the module may have been imported before there was one
+    _set_clock(timedelta(seconds=float(os.environ.get("TORTURE_CLOCK_S", "0"))))
     loaded = load(Path(sys.argv[1]), os.environ)
     telemetry.configure(Redactor(loaded.secret_values()), level="info", as_json=False)
     asyncio.run(_run(loaded))

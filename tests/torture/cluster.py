@@ -26,6 +26,9 @@ from tests.torture.world import NotSettled, World
 
 T = TypeVar("T")
 
+CLOCKS_S = (0, 30, -30)
+"""How far the machines' clocks are off."""
+
 
 class Cut:
     """A way to the database that can be cut: what comes in goes to the server's port, or nowhere."""
@@ -182,7 +185,8 @@ class ClusterWorld(World):
                 shutil.copy2(first.home / name, home / name)
             url = self._url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
             self.cuts.append(cut)
-            self.machines.append(first.beside(home, {"DATABASE_URL": url, "TENK_ROLE": role}))
+            off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
+            self.machines.append(first.beside(home, {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}))
         return self
 
     async def __aexit__(

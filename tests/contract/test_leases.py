@@ -1,0 +1,173 @@
+"""Who owns what in a PostgreSQL that several processes share: shares, ends, epochs, and what is told of changes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from agent.errors import Fenced
+from gateway.store import journal, leases, people
+from gateway.store.engine import Connection, Store, link_to
+from gateway.store.journal import Fence
+from gateway.store.leases import Lease, Member, Round
+from gateway.store.people import Newcomer
+from gateway.store.tables.turns import leases as lease_table
+from gateway.store.tables.turns import shards
+from tests.fakes.postgres import PostgresServer
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+A, B, C = (Member(f"{name * 4}:1", name, "all", "1", "key") for name in "abc")
+OUT = "out telegram:main"
+
+
+class Cluster:
+    """Members that look one after another."""
+
+    def __init__(self, store: Store, url: str) -> None:
+        self.store = store
+        self.url = url
+
+    async def join(self, *joining: Member) -> None:
+        """These are there, and have nothing yet."""
+        for member in joining:
+            await self.store.write(partial(leases.join, me=member, now=NOW, lease_s=60.0))
+
+    async def look(self, member: Member, *wanted: str, surplus: range = range(0), takes: bool = True) -> Round:
+        """One round of a member."""
+        look = partial(
+            leases.look_round, me=member, wanted=wanted, surplus=surplus, fenced=0, lease_s=60.0, takes=takes
+        )
+        return await self.store.write(look)
+
+    async def run_out(self, member: Member) -> None:
+        """What it has was not renewed in time."""
+
+        def end(connection: Connection) -> None:
+            for table in (shards, lease_table):
+                connection.execute(sa.update(table).where(table.c.owner == member.id).values(until=NOW))
+
+        await self.store.write(end)
+
+
+@pytest.fixture
+async def cluster(postgres: PostgresServer) -> AsyncIterator[Cluster]:
+    """An empty one."""
+    url = await postgres.create_migrated()
+    store = await Store.open(url)
+    yield Cluster(store, url)
+    await store.aclose()
+
+
+async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster) -> None:
+    """The first has all until others come; then it hands back, and they take no more than their share."""
+    await cluster.join(A)
+    assert 256 == len((await cluster.look(A)).shards)
+    await cluster.join(B, C)
+    assert {} == (await cluster.look(B)).shards
+    busy = range(200)  # what is at work is not handed back, however unfair that is
+    assert 200 == len((await cluster.look(A, surplus=range(200, 256))).shards)
+    assert 56 == len((await cluster.look(B)).shards)
+    assert 86 == len((await cluster.look(A, surplus=busy)).shards)
+    assert [86, 84] == [len((await cluster.look(each)).shards) for each in (B, C)]
+    assert ({A.id: 86, B.id: 86, C.id: 84}, {}) == await cluster.store.read(leases.owners)
+
+
+async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fenced(cluster: Cluster) -> None:
+    """Who handed back writes nothing more, either; that was no death."""
+    await cluster.join(A)
+    before = (await cluster.look(A, OUT)).shards
+    await cluster.join(B)
+    assert OUT in (await cluster.look(A, OUT)).names
+    assert {} == (await cluster.look(B, OUT)).names
+    await cluster.run_out(A)
+    taken = await cluster.look(B, OUT)
+    both = before.keys() & taken.shards.keys()
+    assert both
+    assert all(taken.shards[shard] > before[shard] for shard in both)
+    assert both <= set(taken.died)
+    shard = min(both)
+    for fence in (Fence(shard, before[shard]), Fence(shard, before[shard] + 100)):
+        with pytest.raises(Fenced):
+            await cluster.store.write(partial(journal.hold, fence=fence))
+    await cluster.store.write(partial(journal.hold, fence=Fence(shard, taken.shards[shard])))
+    with pytest.raises(Fenced):
+        await cluster.store.write(partial(leases.hold, lease=Lease(OUT, taken.names[OUT] - 1)))
+    await cluster.store.write(partial(leases.leave, me=B))
+    with pytest.raises(Fenced):
+        await cluster.store.write(partial(journal.hold, fence=Fence(shard, taken.shards[shard])))
+    assert not both & set((await cluster.look(A)).died)
+
+
+async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> None:
+    """A fence is a lock until the commit is over: no late write comes between the next owner's look and its turn."""
+    await cluster.join(A)
+    owned = (await cluster.look(A)).shards
+    await cluster.join(B)
+    shard, epoch = next(iter(owned.items()))
+    other = await Store.open(cluster.url)
+    try:
+        await cluster.run_out(A)
+        await cluster.store.write(partial(leases.begin_leaving, me=A))  # so that the other's share is all
+
+        def hold_and_let_take(connection: Connection) -> Round:
+            journal.hold(connection, Fence(shard, epoch))
+            connection.execute(sa.select(1))  # whatever was put off is done now
+            looking = asyncio.run_coroutine_threadsafe(_look(other), loop)
+            return looking.result(30)
+
+        loop = asyncio.get_running_loop()
+        taken = await cluster.store.write(hold_and_let_take)
+        assert (shard in taken.shards, len(taken.shards)) == (False, 255)
+    finally:
+        await other.aclose()
+
+
+async def _look(store: Store) -> Round:
+    return await store.write(partial(leases.look_round, me=B, wanted=(), surplus=(), fenced=0, lease_s=60.0))
+
+
+async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluster) -> None:
+    """And who leaves takes nothing, so that the others' share is larger."""
+    await cluster.join(A)
+    await cluster.look(A, OUT)
+    again = Member("aaaa:2", "a", "all", "1", "key")
+    await cluster.join(again)
+    back = await cluster.look(again, OUT)
+    assert (256, [OUT], 256) == (len(back.shards), list(back.names), len(back.died))
+    await cluster.store.write(partial(leases.begin_leaving, me=again))
+    assert {} == (await cluster.look(again, surplus=range(256), takes=False)).shards
+    await cluster.join(B)
+    assert 256 == len((await cluster.look(B)).shards)
+
+
+async def test_who_changed_is_told_with_the_commit(cluster: Cluster) -> None:
+    """Whoever makes it: a person who is blocked is known to be on every machine."""
+    heard: list[str] = []
+    news = asyncio.Event()
+
+    def hear(words: str) -> None:
+        heard.append(words)
+        news.set()
+
+    link = link_to(cluster.url, hear, lambda: None)
+    try:
+        await link.transact(_nothing, 30.0)
+        newcomer = Newcomer("default", "telegram:1", "telegram:main", "Ana", "member", "cli")
+        person = await cluster.store.write(partial(people.enrol, newcomer=newcomer, now=NOW))
+        await cluster.store.write(partial(people.set_role, person=person, role="blocked", by="cli", now=NOW))
+        await link.notify("wake me\nin 3", 30.0)
+        async with asyncio.timeout(30):
+            while "wake me\nin 3" not in heard:
+                await news.wait()
+                news.clear()
+    finally:
+        await link.aclose()
+    assert {f"{table} {person.user_id}" for table in ("users", "identities", "grants")} < set(heard)
+    assert 2 == heard.count(f"users {person.user_id}")
+
+
+def _nothing(_connection: Connection) -> None:
+    """Connect."""
