@@ -8,7 +8,6 @@ from functools import partial
 from pydantic import JsonValue
 
 from agent.language import language_of
-from channels.messages import DEFAULT_TENANT
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.safety.names import KnownName, Lookalikes
@@ -19,6 +18,7 @@ from gateway.store.invites import Invite
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
 from gateway.store.reports import ALL_CHANGES, AuditFilter, audit_log
+from gateway.store.tenancy import acting_tenant, whose_rows
 
 MOST_FOUND = 100  # people that one page shows
 
@@ -71,12 +71,15 @@ class AccessLists:
 
     async def list_invites(self) -> list[JsonValue]:
         """Every invitation of the last months, newest first; never a code."""
-        now, known = self._clock(), await self._reader.read(partial(invites.load_invites, tenant=DEFAULT_TENANT))
+        now, known = (
+            self._clock(),
+            await self._reader.read(lambda connection: invites.load_invites(connection, whose_rows())),
+        )
         return [invite_shown(invite, now) for invite in known]
 
     async def list_keys(self) -> list[JsonValue]:
         """Every key, in the order they were made; never its text."""
-        return [key_shown(key) for key in await self._reader.read(partial(api_keys.load_keys, tenant=DEFAULT_TENANT))]
+        return [key_shown(key) for key in await self._reader.read(lambda c: api_keys.load_keys(c, acting_tenant()))]
 
 
 _HIGH = frozenset(role.value for role in Role if role.allows(Role.OPERATOR))

@@ -150,6 +150,8 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
         assert (2, 1) == (len(theirs), len(mine))
         assert all(id_ in shown and id_ not in ours and id_ in everybody for shown in seen for id_ in theirs)
         assert all(id_ not in shown and id_ in ours and id_ in everybody for shown in seen for id_ in mine)
+        keys = [len(await here.operator("keys.list", of)) for of in ({"tenant": "bell"}, {"tenant": "default"}, {})]
+        assert [1, 1, 2] == keys
         with pytest.raises(GatewayError, match="there is no tenant 'bel'"):
             await here.operator("users.list", {"tenant": "bel"})
 
