@@ -221,7 +221,8 @@ class Gateway:
         reloader = self._keep_reloader(tasks, key, manager, LiveParts(intake, runtime, house, self._budgets, standing))
         self._keep_control(tasks, {**calls, "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
-            tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
+            page = self._tenants.get(settings.channels.web.tenant)
+            tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
         self._keep_chores(tasks, runtime, manager, presence)
         tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
         routing = tasks.keep_task("routing", router.run)

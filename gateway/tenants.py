@@ -3,12 +3,13 @@
 Whatever answers its people is made of this. What tenants share (channels, the bus, deliveries) is wired elsewhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 import structlog
+from pydantic import JsonValue
 
 from agent.models.select import ModelDeps
 from agent.ports import ChatModel
@@ -24,7 +25,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.commands.connect import Connecting, providers_of
 from gateway.commands.decisions import access_decisions
 from gateway.commands.groups import GroupDeps
-from gateway.commands.people import OperatorDesk, Ways
+from gateway.commands.people import OperatorDesk
 from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
@@ -157,7 +158,7 @@ class Tenants:
         self._own = own
         self._held = {name: self._make(name, settings) for name in settings.tenants}
         self._take_in: Callable[[Tenant], None] = lambda _tenant: None
-        self._links: tuple[Ways | None, ConsoleLink | None] = None, None
+        self._links: tuple[Callable[..., Awaitable[list[JsonValue]]], ConsoleLink] | None = None
 
     def __iter__(self) -> Iterator[Tenant]:
         """The installation's own first."""
@@ -190,11 +191,11 @@ class Tenants:
         for tenant in self._held.values():
             take_in(tenant)
 
-    def know_links(self, ways: Ways, console_link: ConsoleLink) -> None:
+    def know_links(self, ways: Callable[..., Awaitable[list[JsonValue]]], console_link: ConsoleLink) -> None:
         """Where invitations lead and the console opens, once it is served."""
         self._links = ways, console_link
         for tenant in self:
-            tenant.desk.ways, tenant.desk.console_link = self._links
+            self._tell_links(tenant)
 
     def try_settings(self, settings: Settings) -> "TriedSettings":
         """All that these settings make anew.
@@ -218,7 +219,12 @@ class Tenants:
         self._held |= tried.tenants
         for tenant in tried.tenants.values():
             self._take_in(tenant)
-            tenant.desk.ways, tenant.desk.console_link = self._links
+            self._tell_links(tenant)
+
+    def _tell_links(self, tenant: Tenant) -> None:
+        if self._links is not None:
+            ways, tenant.desk.console_link = self._links
+            tenant.desk.ways = partial(ways, tenant=tenant.name)
 
     def _make(self, name: str, settings: Settings) -> Tenant:
         return Tenant(name, settings, self._deps, self._own.budgets)

@@ -34,7 +34,7 @@ class AccessSnapshot:
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         """`people` as `gateway.store.people.everybody` gives them."""
-        self.rules = AccessConfig()  # those in force; a reload puts others here
+        self.rules: dict[str, AccessConfig] = {}  # by tenant, those in force; a reload puts others here
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
         self._groups: dict[tuple[str, str, str, str], Group] = {}
@@ -136,7 +136,7 @@ class AccessSnapshot:
     def _takes_by_policy(self, person: Person, account: str) -> bool:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
         channel, _, name = account.partition(":")
-        rules = self.rules.rules_of(channel, name)
+        rules = self.rules.get(person.tenant, AccessConfig()).rules_of(channel, name)
         listed = any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
         return listed or Policy.OPEN in (rules.direct, rules.groups)
 

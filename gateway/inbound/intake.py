@@ -91,7 +91,7 @@ class Intake:
     ) -> None:
         """Nothing is received before the first call of `receive`."""
         self._store = store
-        self._access = snapshot.rules = access
+        self._access = snapshot.rules[store.home_tenant] = access
         self._snapshot = snapshot
         self._delivery = delivery
         self._bus = bus
@@ -114,7 +114,7 @@ class Intake:
             self._limits = PersonLimits(access.limits, self._doorway.clock_s)
         if access.strangers != self._access.strangers:
             self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
-        self._access = self._snapshot.rules = access
+        self._access = self._snapshot.rules[self._store.home_tenant] = access
 
     def look_again(self, plans: Sequence[Plan]) -> None:
         """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""

@@ -69,7 +69,7 @@ class Eraser:
                 self._broken[wanted.id] = (min(2**times, MOST_LOOKS), times + 1)
 
     async def _carry_out(self, wanted: Erasure) -> bool:
-        while (progress := await self._store.write(partial(self._batch, wanted))) is Progress.MORE:
+        while (progress := await self._store.of(wanted.tenant).write(partial(self._batch, wanted))) is Progress.MORE:
             await self._sleep(PAUSE_S)
         if progress is Progress.DONE:
             self._forget(wanted.tenant, wanted.keys)

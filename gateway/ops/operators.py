@@ -162,11 +162,12 @@ class InviteLinks:
         self._manager = manager
         self._server = server
 
-    async def ways(self, code: str) -> list[JsonValue]:
+    async def ways(self, code: str, tenant: str) -> list[JsonValue]:
         """Links that bring a code to one of the bots, each with its account; a platform that is slow has none."""
         found: list[JsonValue] = []
+        own = self._manager.states(tenant)
         for channel in self._manager.now_ready():
-            if not isinstance(channel, LinksInvites):
+            if not isinstance(channel, LinksInvites) or f"{channel.name}:{channel.account}" not in own:
                 continue
             try:
                 async with asyncio.timeout(LINK_S):
@@ -220,7 +221,9 @@ def operator_calls(deps: OperatorDeps) -> dict[str, Handler]:
 
     async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:
         made = await make(arguments)
-        return {**made, "ways": await deps.links.ways(str(made["code"]))} if isinstance(made, dict) else made
+        if not isinstance(made, dict):
+            return made
+        return {**made, "ways": await deps.links.ways(str(made["code"]), store.home_tenant)}
 
     async def console_link(_arguments: dict[str, JsonValue]) -> JsonValue:
         return {"link": desk.link_for(BY_CLI)[0]}

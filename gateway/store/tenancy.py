@@ -45,10 +45,10 @@ def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa
     """Run a job or a query that sees this tenant's rows alone; None: everybody's."""
     compiled = _COMPILED[tenant is not None]
     with acting_for(tenant):
+        if connection.dialect.name == "postgresql":
+            _let_see(connection, tenant or EVERYBODY)  # does first what others put off, each by its own cache
         if connection.get_execution_options().get("compiled_cache") is not compiled:
             connection.execution_options(compiled_cache=compiled)
-        if connection.dialect.name == "postgresql":
-            _let_see(connection, tenant or EVERYBODY)
         return job(connection)
 
 

@@ -38,12 +38,15 @@ direct = "open"
 
 
 @asynccontextmanager
-async def two(directory: Path, more: str = "") -> AsyncIterator[tuple[House, ModelServer]]:
+async def two(
+    directory: Path, more: str = "", bells_access: str = "open", **settings: Any
+) -> AsyncIterator[tuple[House, ModelServer]]:
     """The gateway with both, and Bell's model server; the other's is the house's."""
     async with ModelServer() as bells:
         (directory / "secrets.toml").write_text(f'[channels.telegram.bell]\ntoken = "{BELL}"\n')
         (directory / "secrets.toml").chmod(0o600)
-        async with house(directory, config=config_of(bells, more), bots=(BELL,)) as here:
+        config = config_of(bells, more).replace('direct = "open"', f'direct = "{bells_access}"')
+        async with house(directory, config=config, bots=(BELL,), **settings) as here:
             yield here, bells
 
 
@@ -167,3 +170,46 @@ def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> No
     file.write_text('[tenants."Acme Inc"]\n')
     with pytest.raises(SettingsError, match="pattern"):
         load(file, {})
+
+
+async def test_a_closed_tenant_does_not_silence_an_open_one(tmp_path: Path) -> None:
+    """The installation takes everybody, Bell asks for a code: each is asked by its own policy, also in a turn."""
+    async with two(tmp_path, bells_access="pairing") as (here, _):
+        here.model.script(Reply("Here I am."))
+        here.sim.say(1, "hello")
+        await here.told(1, "Here I am.")
+
+
+async def test_a_reload_of_one_tenant_does_not_silence_another(tmp_path: Path) -> None:
+    """A third comes into the running gateway, whose policy asks for codes."""
+    async with two(tmp_path, access="pairing") as (here, bells):
+        bells.script(Reply("Bell answers."), Reply("Still."))
+        here.sim.say(1, "hello", bot=BELL)
+        await here.until(lambda: "Bell answers." in bells_texts(here, 1), "Bell's answer")
+        file = tmp_path / "gateway.toml"
+        file.write_text(file.read_text() + "[tenants.cole]\n")
+        await here.operator("reload")
+        here.sim.say(1, "again", bot=BELL)
+        await here.until(lambda: "Still." in bells_texts(here, 1), "Bell's second answer")
+
+
+async def test_a_tenants_invitation_names_no_bot_of_anothers(tmp_path: Path) -> None:
+    """Bell's owner invites: the code opens Bell's bot alone, so no link leads to the installation's."""
+    async with two(tmp_path) as (here, _):
+        here.sim.say(2, "/help", bot=BELL)
+        await here.until(lambda: bool(bells_texts(here, 2)), "Bell's help")
+        bell = (await here.rows("SELECT id FROM users WHERE tenant_id = 'bell'"))[0]["id"]
+        await here.operator("users.role", {"who": bell, "role": "owner"})
+        here.sim.say(2, "/invite", bot=BELL)
+        await here.until(lambda: len(bells_texts(here, 2)) == 2, "the invitation")
+        said = bells_texts(here, 2)[1]
+        assert (True, False, False) == tuple(bot in said for bot in ("telegram:bell", "telegram:main", "web:main"))
+
+
+async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
+    """The page is Bell's: the link that the terminal shows makes its visitor Bell's owner."""
+    shown: list[str] = []
+    page = '[channels.web]\ntenant = "bell"\n'
+    async with two(tmp_path, page, "pairing", access="pairing", show=shown.append) as (here, _):
+        await here.until(lambda: any("invite=" in line for line in shown), "the link")
+        assert ["bell"] == [row["tenant_id"] for row in await here.rows("SELECT tenant_id FROM invites")]
