@@ -88,6 +88,8 @@ def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[
 class OnConnection:
     """A reader over a connection that is open."""
 
+    tenant: str | None = None  # it sees everybody's rows
+
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
