@@ -144,7 +144,7 @@ class Accounts:
     def __init__(self, **states: ChannelState) -> None:
         self._states = states
 
-    def reports(self) -> dict[str, tuple[ChannelState, str]]:
+    def reports(self, _tenant: str | None = None) -> dict[str, tuple[ChannelState, str]]:
         """As the manager says."""
         return {f"{name}:main": (state, f"{state.value} why") for name, state in self._states.items()}
 
