@@ -133,9 +133,7 @@ class Budgets:
         return hold
 
     async def begin(self) -> None:
-        """A process begins: what one that died had under way stays counted in full."""
-        if not self._config.has_any:
-            return
+        """A process begins: what one that died had under way stays counted in full, of every tenant."""
         if lost := await self._store.write(budgets.forget_holds):
             log.info("budget_holds_kept", calls=lost)
 
@@ -149,16 +147,15 @@ class Budgets:
 
     async def standing(self) -> dict[str, str]:
         """The caps that were asked for today with their use, for `tenk status`; those nearest to their end."""
-        if not self._config.has_any:
-            return {}
         uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
+        if not uses:
+            return {"today": "nothing is used yet"} if self._config.has_any else {}
         everybody = await self._store.read(people.everybody)
         names = {known.user_id: f"{escape_controls(known.display_name)} (…{known.user_id[-4:]})" for known in everybody}
-        shown = {
+        return {
             " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
             for use in uses
         }
-        return shown or {"today": "nothing is used yet"}
 
 
 class BudgetWatch:

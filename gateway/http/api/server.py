@@ -124,9 +124,12 @@ class ApiServer:
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         route, path = self._table.find(method, request.path)
-        key = _act_for(await self._authenticate(request, route.scope), request.headers.getall(TENANT_HEADER, []))
+        key = await self._authenticate(request)
+        _check_scope(key, route.scope)
+        key = _act_for(key, request.headers.getall(TENANT_HEADER, []))
         deps, table = self._part(key.tenant)
         route, path = table.find(method, request.path)
+        _check_scope(key, route.scope)  # the tenant's agent may ask for another
         body_model = await _read_body(request, route.body)
         call = ApiRequest(
             key=key,
@@ -151,7 +154,7 @@ class ApiServer:
             self._parts[tenant] = deps, RouteTable(deps.routes)
         return self._parts[tenant]
 
-    async def _authenticate(self, request: web.Request, scope: Scope) -> ApiKey:
+    async def _authenticate(self, request: web.Request) -> ApiKey:
         mend = "Make one with `tenk keys create NAME --scope chat`; send it as `Authorization: Bearer KEY`."
         kind, _, text = request.headers.get("Authorization", "").partition(" ")
         text = text.strip()
@@ -161,10 +164,6 @@ class ApiServer:
         key = await self._keys.read(partial(api_keys.find, id_=id_)) if id_ else None
         if not opens(key, text) or key is None:
             raise ApiRefusal(401, "key_refused", "this is no key, or it was revoked", mend)
-        if scope not in key.scopes:
-            raise ApiRefusal(
-                403, "scope_missing", f"the key {key.id} does not open this", f"Make a key with --scope {scope.value}."
-            )
         return key
 
     # ------------------------------------------------------------ pages of others
@@ -200,6 +199,13 @@ class ApiServer:
         self._allow(response, request.headers.get("Origin"))
         await response.prepare(request)
         return response
+
+
+def _check_scope(key: ApiKey, scope: Scope) -> None:
+    if scope not in key.scopes:
+        raise ApiRefusal(
+            403, "scope_missing", f"the key {key.id} does not open this", f"Make a key with --scope {scope.value}."
+        )
 
 
 # ---------------------------------------------------------------- what was sent
