@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ T = TypeVar("T")
 
 READERS = 4
 BUSY_TIMEOUT_MS = 5_000
+BUSY_PAUSE_S = 0.01
 CHECKPOINT_MS = 100
 READER_WAIT_S = 10
 WAL_KEPT_BYTES = 64 * 1024 * 1024
@@ -218,7 +220,7 @@ def _reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
 def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions are begun by us alone
     _run(connection, f"PRAGMA busy_timeout = {busy_ms}", "PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only
-    if _run(connection, "PRAGMA journal_mode = WAL") != [("wal",)]:
+    if _begin_wal(connection, monotonic() + busy_ms / 1000) != [("wal",)]:
         raise OSError("the file system cannot keep a write-ahead log; the store needs a local disk")
     _run(
         connection,
@@ -227,6 +229,17 @@ def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, 
         "PRAGMA secure_delete = ON",  # what is deleted is overwritten, or a person could not be forgotten
         f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}",
     )
+
+
+def _begin_wal(connection: DBAPIConnection, until_s: float) -> list[tuple[object, ...]]:
+    """Keep a write-ahead log; where two begin a new file at once, SQLite refuses one without waiting for the other."""
+    while True:
+        try:
+            return _run(connection, "PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= until_s:
+                raise
+        sleep(BUSY_PAUSE_S)
 
 
 def _set_up_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
