@@ -71,6 +71,9 @@ from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
 
+COMMAND_S = 5.0
+"""A command that works on the home while no gateway runs is over by then: a start waits for it."""
+
 
 def utc_now() -> datetime:
     """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
@@ -97,7 +100,7 @@ async def serve(
     free = free_descriptors(limit)
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
-    with HomeLock(settings.home):
+    with HomeLock(settings.home, wait_s=COMMAND_S):
         store = await Store.open(settings.database_url)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()

@@ -3,11 +3,14 @@
 import fcntl
 import os
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.safety.private_files import check_home
+
+PAUSE_S = 0.05
 
 
 class HomeLock:
@@ -16,9 +19,10 @@ class HomeLock:
     Use as a context manager. The file `lock` in the home holds the holder's process id; the file itself stays.
     """
 
-    def __init__(self, home: Path) -> None:
-        """`home` is made, mode 0700, where it is missing."""
+    def __init__(self, home: Path, wait_s: float = 0.0) -> None:
+        """`home` is made, mode 0700, where it is missing. `wait_s` is how long whoever holds it is waited for."""
         self._home = home
+        self._wait_s = wait_s
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
@@ -31,15 +35,13 @@ class HomeLock:
         """
         check_home(self._home)
         descriptor = self._open()
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._take(descriptor):
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
             os.close(descriptor)
             raise AlreadyRunning(
                 f"process {holder or 'unknown'} already runs a gateway on {self._home.resolve()}; "
                 "stop it, or set TENK_HOME to another directory"
-            ) from None
+            )
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._descriptor = descriptor
@@ -52,6 +54,18 @@ class HomeLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+    def _take(self, descriptor: int) -> bool:
+        until_s = monotonic() + self._wait_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if monotonic() >= until_s:
+                    return False
+            else:
+                return True
+            sleep(PAUSE_S)
 
     def _open(self) -> int:
         try:

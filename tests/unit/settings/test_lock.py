@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,12 @@ def test_a_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     blocked = HomeLock(tmp_path / "file")
     with pytest.raises(GatewayError, match=r"the home .*file.* cannot be used .*TENK_HOME"), blocked:
         pass
+
+
+def test_a_start_waits_for_a_command_that_has_the_home(tmp_path: Path) -> None:
+    """What takes a moment, as `tenk pairing approve` does where no gateway runs, stops no gateway from starting."""
+    command = HomeLock(tmp_path)
+    command.__enter__()
+    threading.Timer(0.2, command.__exit__, (None, None, None)).start()
+    with HomeLock(tmp_path, wait_s=30):
+        assert f"{os.getpid()}\n" == (tmp_path / "lock").read_text()
