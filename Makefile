@@ -49,7 +49,7 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
 
-OPERATORS := console conversations groups linking operating operators reloading spans steering
+OPERATORS := budgets console conversations groups linking operating operators reloading second_agent spans steering tenants
 
 coverage: install  ## branches that the tests without processes reach; too few of them fail it
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \

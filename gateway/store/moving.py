@@ -108,9 +108,11 @@ async def _connect(url: str, *, make: bool) -> AsyncIterator[sa.Connection]:
     elif not file.exists():
         raise StoreUnavailable(f"there is no database {file} yet: no gateway has run on this home")
     engine = writing_engine(file)
-    with engine.connect() as local:
-        yield local
-    engine.dispose()
+    try:
+        with engine.connect() as local:
+            yield local
+    finally:
+        engine.dispose()
 
 
 class _Move:
