@@ -391,6 +391,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.JOKE: _words("offline.joke"),
     Intent.SMALL_TALK: _words("offline.small_talk"),
     Intent.THANKS: _words("offline.thanks"),
+    Intent.YES: _words("offline.nothing_open"),
     Intent.GREETING: _words("offline.greeting"),
     Intent.UNKNOWN: _words("offline.unknown"),
 }

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from agent.coach.amendments import amend
 from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
@@ -87,6 +88,9 @@ _OF_CERTAINTY = {
     Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
 }
 
+_LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT})
+"""What asks for the rest of what was said."""
+
 _OF_WANTED = {
     Wanted.NUMBER: Act.NUMBER,
     Wanted.ENTRIES: Act.ENTRIES,
@@ -99,7 +103,6 @@ _OF_INTENT: dict[Intent, Act | Intent] = {
     Intent.MAYBE_UNDO: Act.ASK_UNDO,
     Intent.CREATE: Act.ASK_CREATE,
     Intent.PLAN: Act.PLAN,
-    Intent.YES: Intent.THANKS,
     Intent.NO: Act.DECLINED,
 }
 
@@ -142,6 +145,8 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
         task = listener.task(text, () if answered else view.earlier, view.now, after_log=after_log)
+        if task.act is Intent.YES and tasks:
+            continue  # said before what it was said to could be answered
         answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             last = _logs_before(tasks, at) + tasks[at].logs - 1
@@ -178,11 +183,14 @@ class _Listener:
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
-        return (
+        task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
             or self._wish(text, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
+        if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, _CONFIRMED):
+            return replace(task, act=Act.DECLINED)
+        return task
 
     def _statement(
         self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool
@@ -227,8 +235,22 @@ class _Listener:
 
     def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
         """What a message is as the answer to a question of the last answer."""
-        asked = self._find_question(earlier) if says_yes else None
-        return asked or self._completion(text, earlier)
+        asked = self._asked(earlier)
+        if asked is None:
+            return None
+        if says_yes and asked.act in _CONFIRMED:
+            return replace(asked, act=_CONFIRMED[Act(asked.act)], confirmed=True)
+        return _completion(text, asked, self._names) or self._amended(text, asked, earlier[-1])
+
+    def _amended(self, text: str, asked: Task, last: Exchange) -> Task | None:
+        """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
+        amendment = amend(text, asked.practised, self._names, last.now, self._language)
+        if amendment is None:
+            return None
+        asked = replace(asked, text=text, practised=amendment.practised)
+        if amendment.is_sure:
+            return replace(asked, act=Act.LOG, confirmed=True)
+        return replace(asked, act=Act.ASK_NEW_SKILL if any(entry.is_new for entry in asked.practised) else asked.act)
 
     def _wish(self, text: str, now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
@@ -256,31 +278,22 @@ class _Listener:
             return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
-    def _completion(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
-        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
-        if not asked_last(earlier, LACKED):
+    def _asked(self, earlier: Sequence[Exchange]) -> Task | None:
+        """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
+        if not asked_last(earlier, (*LACKED, *_CONFIRMED)):
             return None
         *before, last = earlier
         task = self.task(last.said, before, last.now, after_log=False)
-        if len(task.practised) != 1:
-            return None
-        if task.act is Act.ASK_SKILL:
-            heard = add_skill(text, task.practised[0], self._names)
-        elif task.act is Act.ASK_AMOUNT:
-            heard = add_amount(text, task.practised[0])
-        else:
-            return None
-        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
+        return task if task.act in _CONFIRMED or task.act in _LACKING else None
 
-    def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
-        """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
-        if not earlier or not asked_last(earlier, _CONFIRMED):
-            return None
-        *before, last = earlier
-        task = self.task(last.said, before, last.now, after_log=False)
-        if not isinstance(task.act, Act) or task.act not in _CONFIRMED:
-            return None
-        return replace(task, act=_CONFIRMED[task.act], confirmed=True)
+
+def _completion(text: str, asked: Task, names: Sequence[str]) -> Task | None:
+    """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
+    if asked.act not in _LACKING or len(asked.practised) != 1:
+        return None
+    (entry,) = asked.practised
+    heard = add_skill(text, entry, names) if asked.act is Act.ASK_SKILL else add_amount(text, entry)
+    return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
 
 
 def _of_heard(heard: Heard, text: str) -> Task:
@@ -301,6 +314,9 @@ _LOOKED_UP = frozenset(
     }
 )
 """What may be a wish about what is logged, or be said beside one."""
+
+_NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
+_SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
 
 _PLAIN = frozenset({Intent.UNDO, Intent.MAYBE_UNDO, Intent.CREATE, Intent.PLAN, Intent.FORGET, Intent.YES, Intent.NO})
 """What is asked for by words that mean nothing else."""
@@ -333,6 +349,9 @@ def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
 
 
 def _logged_lately(view: RequestView) -> bool:
+    """Whether there is an entry that a correction surely means: what the last answer asked about is none yet."""
+    if asked_last(view.earlier, (*LACKED, *_OF_CERTAINTY.values())):
+        return False
     return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
 
 

@@ -46,6 +46,7 @@ _INTENTS = {
     Intent.FORGET: "delete",
     Intent.CHANGE: "edit",
     Intent.THANKS: "thanks",
+    Intent.YES: "thanks",
     Intent.GREETING: "greeting",
     Act.UNDO: "undo",
     Act.ASK_UNDO: "undo",
