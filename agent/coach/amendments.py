@@ -17,10 +17,11 @@ MAX_CHARS = 120
 
 _OPENING = re.compile(
     r"[\W_]*(?:(?P<yes>yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|vale|claro)\b[\W_]*)?"
-    r"(?P<no>(?:(?:no|nope|nah|not quite|sorry|oops|wait|actually|well|hmm+|but|rather|perd[oó]na?|espera|bueno|pero"
-    r"|en realidad|mejor dicho|m[aá]s bien)\b[\W_]*)*)"
-    r"(?P<meant>(?:i (?:meant|mean|said)|(?:it|that)(?:['’]?s| is| was)|make (?:it|that)|quer[ií]a decir|quise decir|digo"
-    r"|es|eran?|fue(?:ron)?|son|pon(?:lo|le|me)?|que sean|d[eé]jalo en)\b[\W_]*)?",
+    r"(?P<no>(?:(?:no|nope|nah|not quite|not|sorry|oops|wait|actually|well|hmm+|but|rather|perd[oó]na?|espera|bueno"
+    r"|pero|en realidad|mejor dicho|m[aá]s bien)\b[\W_]*)*)"
+    r"(?P<not>(?<=\bnot )[^\W\d_]+ ?[,;.-]+\s*|(?:era|fue) [^\W\d_]+ ?[,;.-]+\s*)?"
+    r"(?P<meant>(?:i (?:meant|mean|said)|(?:it|that)(?:['’]?s| is| was)|make (?:it|that)|quer[ií]a decir|quise decir"
+    r"|digo|es|eran?|fue(?:ron)?|son|pon(?:lo|le|me)?|que sean|d[eé]jalo en)\b[\W_]*)?",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+){0,2}[\s.!]*")
@@ -51,7 +52,7 @@ def amend(
     right = _right(rest, names, now.date())
     if right is not None and (is_marked or right.skill is None):
         entries = _with(asked, right)
-    elif right is None and (opening["meant"] or (opening["no"] and "," in opening["no"])):
+    elif right is None and (opening["meant"] or opening["not"] or (opening["no"] and "," in opening["no"])):
         entries = _renamed(rest, asked, names, now, language)
     else:
         return None

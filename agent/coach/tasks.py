@@ -4,7 +4,7 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -14,9 +14,8 @@ from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.practice import name_key
-from agent.coach.request_view import Exchange, RequestView, Returned
+from agent.coach.request_view import Exchange, RequestView, Returned, asked_last, says
 from agent.coach.sentences import Reading, read_sentence, spell_correction
-from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
@@ -25,6 +24,7 @@ from agent.coach.understanding.wishes import (
     RemindWish,
     SkillVerb,
     WishedSkill,
+    asks_for_reminders,
     may_be_skill_wish,
     read_remind_wish,
     read_skill_wish,
@@ -53,12 +53,14 @@ class Act(StrEnum):
     NUMBER = "number"
     ENTRIES = "entries"
     ASK_GOAL = "ask.goal"
+    ASK_SKILL_GOAL = "ask.skill_goal"
     GOAL = "goal"
     ASK_DELETE = "ask.delete"
     DELETE = "delete"
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
     REMIND = "remind"
+    REMINDERS = "reminders"
     EDIT_SKILL = "edit_skill"
     ASK_MERGE = "ask.merge"
     MERGE = "merge"
@@ -73,6 +75,7 @@ _CONFIRMED = {
     Act.ASK_UNDO: Act.UNDO,
     Act.ASK_CREATE: Act.CREATE,
     Act.ASK_GOAL: Act.GOAL,
+    Act.ASK_SKILL_GOAL: Act.GOAL,
     Act.ASK_DELETE: Act.DELETE,
     Act.ASK_EDIT: Act.EDIT,
     Act.ASK_MERGE: Act.MERGE,
@@ -221,9 +224,10 @@ class _Listener:
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
-        if intent is not Intent.CHANGE or "?" in text:
-            return None
         spelled = spell_correction(text)
+        is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
+        if "?" in text or not (intent is Intent.CHANGE or is_short):
+            return None
         try:
             right = read_correction(spelled, now.date(), self._names)
         except LogLineError:
@@ -257,6 +261,8 @@ class _Listener:
         reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
+        if asks_for_reminders(text):
+            return Task(Act.REMINDERS, text)
         if wished is None:
             return None
         return Task(Act.ASK_MERGE if wished.verb is SkillVerb.MERGE else Act.EDIT_SKILL, text, wished=wished)
@@ -272,10 +278,14 @@ class _Listener:
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         twist = heard.twist
-        if twist is Twist.GOAL and heard.meant is not None and not heard.meant.skill and _A_WEEK.search(text):
-            return Task(Act.ASK_GOAL, text, meant=heard.meant)
+        meant = heard.meant
+        if twist in (Twist.GOAL, Twist.WISH) and meant is not None and meant.minutes and _A_WEEK.search(text):
+            if not (meant.skill or twist is Twist.WISH):
+                return Task(Act.ASK_GOAL, text, meant=meant)
+            if meant.skill and not meant.is_new:
+                return Task(Act.ASK_SKILL_GOAL, text, meant=meant)
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
-            return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
+            return Task(Act.TWISTED, text, twist=twist, meant=meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
     def _asked(self, earlier: Sequence[Exchange]) -> Task | None:
@@ -338,33 +348,23 @@ LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
 
 
-def _leads(answer: str, keys: Iterable[str]) -> bool:
-    """Whether an answer says one of these texts, in any language: known by what stands before its first field."""
-    return any(opening in answer for key in keys for opening in in_any_language(key))
-
-
-def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
-    """Whether the last answer says one of these texts."""
-    return bool(earlier) and _leads(earlier[-1].answer, keys)
-
-
 def _logged_lately(view: RequestView) -> bool:
     """Whether there is an entry that a correction surely means: what the last answer asked about is none yet."""
     if asked_last(view.earlier, (*LACKED, *_OF_CERTAINTY.values())):
         return False
-    return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
+    return any(says(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
     """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
-    answers = [exchange.answer for exchange in earlier[-LATELY:] if _leads(exchange.answer, LOGGED)]
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
     wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
     return wanted and bool(answers) and name_key(lookup.skill or "") in name_key(answers[-1])
 
 
 def asks(task: Task, answer: str) -> bool:
     """Whether this answer to a task is a question that a yes or a no answers."""
-    return task.act in _CONFIRMED and _leads(answer, _CONFIRMED)
+    return task.act in _CONFIRMED and says(answer, _CONFIRMED)
 
 
 def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:

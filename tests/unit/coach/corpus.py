@@ -26,7 +26,9 @@ Entries = tuple[tuple[str, int, str], ...]
 
 _INTENTS = {
     Act.REMIND: "reminder",
+    Act.REMINDERS: "reminder",
     Act.ASK_GOAL: "goal",
+    Act.ASK_SKILL_GOAL: "goal",
     Intent.MOOD: "mood",
     Intent.JOKE: "joke",
     Intent.SMALL_TALK: "other",
