@@ -42,6 +42,7 @@ class Exchange:
     said: str
     answer: str
     now: datetime  # when it was said, on the person's own clock
+    before: tuple[str, ...] = ()  # what they had said just before, oldest first, and what is answered too
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,18 @@ def has_pictures_alone(request: ModelRequest, view: RequestView) -> bool:
 def _exchanges(items: Sequence[Item], now: datetime) -> tuple[Exchange, ...]:
     """What the person said and was answered; what others in a group said and were answered is left out."""
     found: list[Exchange] = []
-    said, said_at, to_own = "", now, True
+    said: list[str] = []
+    said_at, to_own = now, True
     for item in items:
         if isinstance(item, UserItem):
             to_own = item.own
             if item.own:
-                said, said_at = _without_quotes(item.text), _instant(item.at, now)
+                said.append(_without_quotes(item.text))
+                said_at = _instant(item.at, now)
         elif isinstance(item, AssistantItem) and not item.tool_calls and to_own:
-            found.append(Exchange(said, item.text, said_at))
+            *before, last = said or [""]
+            found.append(Exchange(last, item.text, said_at, tuple(before)))
+            said = []
     return tuple(found)
 
 

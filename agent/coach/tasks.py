@@ -293,8 +293,9 @@ class _Listener:
         if not asked_last(earlier, (*LACKED, *_CONFIRMED)):
             return None
         *before, last = earlier
-        task = self.task(last.said, before, last.now, after_log=False)
-        return task if task.act in _CONFIRMED or task.act in _LACKING else None
+        said = (last.said, *reversed(last.before))
+        tasks = (self.task(text, before, last.now, after_log=False) for text in said)
+        return next((task for task in tasks if task.act in _CONFIRMED or task.act in _LACKING), None)
 
 
 def _completion(text: str, asked: Task, names: Sequence[str]) -> Task | None:
