@@ -1,5 +1,6 @@
 """Conversations are listed, named and taken up again. Each is a generation of its key; the highest is the living one.
 
+One of another chat of the same person is gone on with by a new one here, before which it stands (decision 0065).
 Plain functions over a connection. What a session remembers of its own is `gateway.sessions.conversation`'s matter.
 """
 
@@ -13,6 +14,8 @@ from agent.consent import Parked
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnStarted
 from agent.wellformed import clean
 from channels.messages import INBOUND_EVENT, InboundMessage
+from gateway.store import people, summaries
+from gateway.store.tables.base import Instant, new_id
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns, usage
 from gateway.store.timeline import IDS_AT_ONCE
@@ -27,7 +30,7 @@ LEAST_ID_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class ConversationHead:
-    """A conversation as lists show it; only such in which something was said."""
+    """A conversation as lists show it; only such in which something was said, or that go on from such a one."""
 
     id: str
     key: str
@@ -52,7 +55,8 @@ def title_of(text: str) -> str:
 
 
 _last = sa.select(events).where(events.c.session_id == sessions.c.id).order_by(events.c.seq.desc()).limit(1)
-_used_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery().label("used_at")
+_last_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery()
+_used_at = sa.func.coalesce(_last_at, sessions.c.created_at, type_=Instant).label("used_at")
 _last_turn = _last.with_only_columns(events.c.turn_id).correlate(sessions).scalar_subquery()
 _spoken = turns.alias("spoken")
 _newest = sessions.alias("newest")
@@ -63,10 +67,11 @@ _is_living = ~sa.exists().where(
 _heads = (
     sa.select(
         sessions.c.id, sessions.c.key, sessions.c.generation, _is_living.label("living"), sessions.c.mode,
-        sessions.c.title, turns.c.user_id, sessions.c.created_at, _used_at,
+        sessions.c.title, sa.func.coalesce(turns.c.user_id, "").label("user_id"), sessions.c.created_at, _used_at,
     )
     .select_from(sessions)
-    .join(turns, turns.c.id == _last_turn)
+    .outerjoin(turns, turns.c.id == _last_turn)
+    .where(sa.or_(turns.c.id.is_not(None), sessions.c.continues_id.is_not(None)))
     .order_by(_used_at.desc(), sessions.c.id.desc())
 )  # fmt: skip
 
@@ -117,15 +122,70 @@ def list_heads(
     ]  # fmt: skip
 
 
-def find_head(connection: sa.Connection, tenant: str, id_end: str, *, key: str | None = None) -> list[ConversationHead]:
+def find_head(connection: sa.Connection, tenant: str, id_end: str) -> list[ConversationHead]:
     """The conversations whose id ends so, or is it; two at most; none where too little of it is given."""
-    if len(id_end) < LEAST_ID_CHARS or not set(id_end) <= set("0123456789abcdef-"):
+    if not is_id_end(id_end):
         return []
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.id.endswith(id_end))
-    if key is not None:
-        query = query.where(sessions.c.key == key)
     ids = list(connection.execute(query.limit(2)).scalars())
     return list_heads(connection, tenant, len(ids), ids=ids) if ids else []
+
+
+def is_id_end(words: str) -> bool:
+    """Whether enough of an id is given."""
+    return len(words) >= LEAST_ID_CHARS and set(words) <= set("0123456789abcdef-")
+
+
+MOST_REACHED = 500
+"""Conversations of a person among which those used last are looked for: so many that began last."""
+
+
+def list_reachable(
+    connection: sa.Connection, tenant: str, key: str, user_id: str, most: int, id_end: str = ""
+) -> list[ConversationHead]:
+    """What a person may go on with in the chat of this key, used last first; those whose id ends so.
+
+    In a direct chat that is also what was said in their other direct chats, with the same agent; never a group's talk.
+    """
+    own = people.user_ids(connection, user_id)
+    held = sa.select(turns.c.session_id).where(turns.c.user_id.in_(own))
+    there = sa.and_(sessions.c.id.in_(held), sessions.c.key.contains(":direct:"))
+    mine = sa.or_(sessions.c.key == key, there) if sender_of(key) is not None else sessions.c.key == key
+    query = sa.select(sessions.c.id, sessions.c.key).where(sessions.c.tenant_id == tenant, mine)
+    if id_end:
+        query = query.where(sessions.c.id.endswith(id_end, autoescape=True))
+    rows = connection.execute(query.order_by(sessions.c.id.desc()).limit(MOST_REACHED)).all()
+    senders = people.senders_of(connection, user_id)
+    ids = [row.id for row in rows if row.key == key or _may_go_on(key, row.key, senders)]
+    return list_heads(connection, tenant, most, ids=ids)
+
+
+def gone_on(of: sa.Select[str]) -> sa.Select[str]:
+    """The ids of these conversations and of what goes on from them: it begins with what was said there."""
+    line = sa.select(sessions.c.id).where(sessions.c.id.in_(of)).cte(recursive=True)
+    return sa.select(line.union(sa.select(sessions.c.id).join(line, sessions.c.continues_id == line.c.id)).c.id)
+
+
+def keys_gone_on_under(connection: sa.Connection, user_id: str) -> list[str]:
+    """The keys of a person's own chats under which it is gone on with what this user said, perhaps in silence."""
+    held = sa.select(turns.c.session_id).where(turns.c.user_id == user_id)
+    keys = connection.execute(sa.select(sessions.c.key).where(sessions.c.id.in_(gone_on(held))).distinct()).scalars()
+    senders = people.senders_of(connection, people.now_of(connection, user_id))
+    return [key for key in keys if sender_of(key) in senders]
+
+
+def sender_of(key: str) -> str | None:
+    """Whose direct chat has conversations of this key, canonical (`telegram:42`); None: it is none's alone."""
+    match key.split(":"):
+        case ["agent", _, channel, _, "direct", peer] | ["agent", _, channel, _, "direct", peer, "thread", _]:
+            return ":".join(part.replace("%3A", ":").replace("%25", "%") for part in (channel, peer))
+    return None
+
+
+def _may_go_on(key: str, from_key: str, senders: Sequence[str]) -> bool:
+    """Whether what was said under one key may be gone on with under another, of somebody who is all these senders."""
+    agent, chats = key.split(":")[1:2], (sender_of(key), sender_of(from_key))
+    return agent == from_key.split(":")[1:2] and all(chat in senders for chat in chats)
 
 
 def _sum_use(connection: sa.Connection, ids: Sequence[str]) -> dict[str, tuple[int, int | None]]:
@@ -223,9 +283,26 @@ def entitle(connection: sa.Connection, session_id: str, title: str, *, anew: boo
     connection.execute(named if anew else named.where(sessions.c.title.is_(None)))
 
 
-def revive(connection: sa.Connection, tenant: str, key: str, session_id: str) -> bool:
-    """Go on with an earlier conversation of this key from now on; False where it has none of this id."""
+def revive(
+    connection: sa.Connection, tenant: str, key: str, session_id: str, user_id: str, mode: str, now: datetime
+) -> bool:
+    """Go on with an earlier conversation from now on; False where this person may not, or there is none of this id.
+
+    One of another chat stays as it is and where it is, also where it is at work: here begins one that goes on from it.
+    """
     of_key = sessions.c.tenant_id == tenant, sessions.c.key == key
     newest = connection.execute(sa.select(sa.func.max(sessions.c.generation)).where(*of_key)).scalar() or 0
     mine = sa.update(sessions).where(*of_key, sessions.c.id == session_id)
-    return connection.execute(mine.values(generation=newest + 1)).rowcount == 1
+    if connection.execute(mine.values(generation=newest + 1)).rowcount == 1:
+        return True
+    heads = list_heads(connection, tenant, 1, ids=[session_id])
+    if not heads or not _may_go_on(key, heads[0].key, people.senders_of(connection, user_id)):
+        return False
+    here = new_id()
+    row = {
+        "id": here, "tenant_id": tenant, "key": key, "generation": newest + 1, "mode": mode,
+        "title": heads[0].title or None, "created_at": now, "continues_id": session_id,
+    }  # fmt: skip
+    connection.execute(sa.insert(sessions), row)
+    summaries.take_along(connection, session_id, here)
+    return True
