@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState
+from channels.base import ChannelState, CountsConnections
 from gateway.access.calls import list_calls
 from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
@@ -208,6 +208,7 @@ class GatewayStatus:
             "models": dict(self._model.states()),
             **({"budgets": caps} if caps else {}),
             "parts": parts,
+            **({"connections": open_} if (open_ := self._connections()) else {}),
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
@@ -220,6 +221,18 @@ class GatewayStatus:
             **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
             **({} if self.cluster is None else await self.cluster.status()),
         }
+
+    def _connections(self) -> dict[str, JsonValue]:
+        """How many connections stand, of accounts that have their own."""
+        found: dict[str, JsonValue] = {}
+        known = self._manager.states(self._store.tenant)
+        for channel in self._manager.now_serving():
+            name = f"{channel.name}:{channel.account}"
+            open_ = channel.connections() if isinstance(channel, CountsConnections) and name in known else None
+            if open_ is not None:
+                all_ = "" if open_.total == open_.wanted else f" here, {open_.total} in all"
+                found[name] = f"{open_.standing} of {open_.wanted} {open_.kind}{all_}"
+        return found
 
 
 def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, JsonValue]:
