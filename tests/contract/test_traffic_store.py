@@ -22,7 +22,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import earlier, inbox, journal, outbox, sends
+from gateway.store import chats, earlier, inbox, journal, outbox, sends
 from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -78,9 +78,9 @@ async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
 async def test_the_cursor_of_an_account_moves(store: Store) -> None:
     """The first move makes it, the second changes it, another account has its own."""
     for value in ("1", "2"):
-        await store.write(lambda c, v=value: inbox.move_cursor(c, "default", "telegram", "main", v, NOON))
-    assert "2" == await store.read(lambda c: inbox.cursor_of(c, "telegram", "main"))
-    assert await store.read(lambda c: inbox.cursor_of(c, "telegram", "other")) is None
+        await store.write(lambda c, v=value: chats.move_cursor(c, "default", "telegram", "main", v, NOON))
+    assert "2" == await store.read(lambda c: chats.cursor_of(c, "telegram", "main"))
+    assert await store.read(lambda c: chats.cursor_of(c, "telegram", "other")) is None
 
 
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
@@ -149,7 +149,7 @@ def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t
 
 async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
-    return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
+    return await store.write(lambda c: outbox.put_last(c, "default", parts, NOON, first_claimed=claimed))
 
 
 async def open_rows(store: Store) -> list[OutboxRow]:
@@ -247,9 +247,8 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
     running = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert running is not None and (2, ()) == (running.next_seq, running.events)
     await store.write(lambda c: journal.append(c, turn, 2, [TurnEnded(EndReason.COMPLETED, "hé😀")], NOON))
-    assert [True, False] == [
-        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON)) for _ in range(2)
-    ]
+    for _ in range(2):
+        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON))
     ended = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert ended is not None and 2 == len(fold(ended.events))
     cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))
