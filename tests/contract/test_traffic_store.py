@@ -99,6 +99,35 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     assert Original(second.id, "t1", "merged", NOON) == merged
 
 
+async def test_each_of_a_group_has_what_is_its_own(store: Store) -> None:
+    """What is sent together comes back to who wrote it, in order; the first of two alike has it."""
+    admits = [store.write(lambda c, n=n: inbox.admit(c, NewRow(said(n), "u1", KEY), NOON)) for n in (1, 2)]
+
+    def three(connection: sa.Connection) -> list[int | None]:
+        found: list[int | None] = []
+        for number in (3, 1, 3):
+            inbox.admit_later(connection, NewRow(said(number), "u1", KEY), NOON, found.append)
+        return found
+
+    first, second, (third, *known) = await admits[0], await admits[1], await store.write(three)
+    assert first is not None and second is not None and third is not None and first < second < third
+    assert [None, None] == known
+    claims: list[tuple[str, int]] = []
+    for turn, id_ in (("t1", first), ("t2", second), ("t2", first)):
+        store.write(partial(inbox.claim_later, id_=id_, turn_id=turn, then=lambda n, t=turn: claims.append((t, n))))
+    put = [outbox.put_last, outbox.put_last, outbox.put]
+    given = [part(0), part(1)], [part(1), part(2)], [part(3)]
+    puts = [
+        store.write(lambda c, put=put, parts=parts: put(c, "default", parts, NOON))  # type: ignore[misc]  by name
+        for put, parts in zip(put, given, strict=True)
+    ]
+    rows = [await written for written in puts]
+    assert [("t1", 1), ("t2", 1), ("t2", 0)] == sorted(claims, key=lambda claim: (claim[0], -claim[1]))
+    assert [[0, 1], [1, 2], [3]] == [[row.part.number for row in each] for each in rows]
+    assert [0, 1, 2, 3] == [row.part.number for row in await open_rows(store)]
+    assert sorted({row.id for each in rows for row in each}) == [row.id for row in await open_rows(store)]
+
+
 async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
     """What is claimed is recorded as stopped, what waits as cleared; what came later is not touched."""
     claimed, waiting, stop, later = [await admitted(store, said(number, f"m{number}")) for number in range(1, 5)]
