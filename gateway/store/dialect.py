@@ -212,7 +212,7 @@ class HotStatement:
         return self._run(connection, text, lambda: run(text, bind(values)))
 
     def _run(self, connection: sa.Connection, text: str, run: Callable[[], Any]) -> Any:
-        errors = _driver_errors(connection)
+        errors = driver_errors(connection)
         try:
             if self._walled and connection.dialect.name == "postgresql":
                 let_see(connection)
@@ -315,7 +315,7 @@ _VALUE_ERRORS = (TypeError, ValueError, OverflowError)
 _SQLITE_ERRORS = (sqlite3.Error, *_VALUE_ERRORS)
 
 
-def _driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
+def driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     """What the driver raises of itself."""
     if connection.dialect.name == "sqlite":
         return _SQLITE_ERRORS

@@ -224,10 +224,10 @@ async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store
 async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     """Parking twice is parking; unparking says whether it was."""
     await put(store, part(0))
-    assert [CHAT] == await store.read(outbox.open_lanes)
+    assert [CHAT] == list(await store.read(outbox.open_lanes))
     for _ in range(2):
         await store.write(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], []) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
+    assert ([CHAT.lane], {}) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
     assert [True, False] == [await store.write(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
