@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from agent.errors import Fenced
-from agent.ports import Summary
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -23,13 +22,12 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import chats, conversations, earlier, inbox, journal, outbox, sends, summaries
+from gateway.store import chats, earlier, inbox, journal, outbox, sends
 from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
-from gateway.store.tables.people import identities, users
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:telegram:main:direct:42"
@@ -284,50 +282,6 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
     assert ended is not None and 2 == len(fold(ended.events))
     cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))
     assert cut is not None and (3, ()) == (cut.next_seq, cut.events)
-
-
-async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) -> None:
-    """By who joined them by a link, with what had ended there and the notes; what is said there later is not in it."""
-    there, turn = await begun(store)
-    await store.write(
-        lambda c: journal.append(c, turn, 0, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "so")], NOON)
-    )
-    await store.write(partial(journal.end_turn, turn_id="t1", reason=EndReason.COMPLETED, now=NOON))
-    key, later = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
-
-    def link(c: sa.Connection) -> None:
-        row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}
-        for id_, joined in (("u9", None), ("u1", "u9")):
-            c.execute(users.insert(), row | {"id": id_, "created_at": NOON, "joined": joined})
-        row = {"tenant_id": "default", "user_id": "u9", "linked_at": NOON}
-        for who in (("telegram", "", "42"), ("slack", "T1", "U1")):
-            c.execute(identities.insert(), row | dict(zip(("channel", "scope", "sender"), who, strict=True)))
-        summaries.keep(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
-
-    await store.write(link)
-    reach = partial(conversations.list_reachable, tenant="default", key=key, user_id="u9", most=5)
-    (head,) = await store.read(reach)
-    assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(reach, id_end=there.id[-8:]))
-    await store.write(
-        partial(
-            conversations.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=later
-        )
-    )
-    late = replace(turn, id="t2")
-    await store.write(lambda c: journal.begin_turn(c, late))
-    await store.write(
-        lambda c: journal.append(
-            c, late, 2, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "no")], later + timedelta(1)
-        )
-    )
-    await store.write(partial(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=later + timedelta(1)))
-    state = await store.read(partial(journal.load_session, tenant="default", key=key, limit=10))
-    assert state is not None and [("u9", "t1", True)] == [(one.user_id, one.id, one.elsewhere) for one in state.past]
-    assert ["u9"] == list(await store.read(partial(summaries.find, session_id=state.id)))
-    _, here = await store.read(reach)
-    assert (state.id, True, 0) == (here.id, here.living, here.turns)
-    ids = await store.read(lambda c: c.execute(conversations.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
-    assert {there.id, state.id} == set(ids)
 
 
 async def test_a_turn_that_waited_stands_where_it_ended(store: Store) -> None:
