@@ -14,9 +14,9 @@ from agent.consent import Parked
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnStarted
 from agent.wellformed import clean
 from channels.messages import INBOUND_EVENT, InboundMessage
-from gateway.store.heads import IDS_AT_ONCE
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns
+from gateway.store.timeline import IDS_AT_ONCE
 
 TITLE_CHARS = 60
 WORDS = ("turn_started", "steered", "parked", "turn_ended")

@@ -13,9 +13,11 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, ModelResponded
-from gateway.store.heads import IDS_AT_ONCE
 from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.tables.turns import events, sessions, turns, usage
+
+IDS_AT_ONCE = 400
+"""Ids bound in one statement; SQLite before 3.32 takes 999."""
 
 BEHIND = ("settled", "part_put")
 """What one commit writes behind all else."""
