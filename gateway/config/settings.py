@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from agent.config import AgentConfig, ModelConfig
-from agent.hooks.config import HookConfig
-from agent.permissions.config import PermissionsConfig
+from agent.hooks.points import HookConfig
+from agent.permissions.chain import PermissionsConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount

@@ -77,7 +77,8 @@ class Round:
 _hold = HotStatement(
     sa.select(leases.c.name)
     .where(leases.c.name == sa.bindparam("b_name"), leases.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True)
+    .with_for_update(read=True, key_share=True),
+    walled=False,
 )
 
 
