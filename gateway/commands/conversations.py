@@ -25,8 +25,10 @@ from gateway.commands.base import (
 )
 from gateway.commands.decisions import VOID, Decision
 from gateway.commands.session import cleared_text
-from gateway.store.conversations import ConversationHead, is_id_end, list_heads, list_reachable, title_of
+from gateway.store.conversations import title_of
 from gateway.store.engine import Store
+from gateway.store.heads import ConversationHead, is_id_end, list_heads
+from gateway.store.reach import list_reachable
 from gateway.texts import HARNESS
 
 MOST_SHOWN = 10

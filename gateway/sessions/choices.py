@@ -22,7 +22,7 @@ from gateway.commands.base import (
     SetTimezone,
     SetTitle,
 )
-from gateway.store import conversations, credentials, erasure, journal, people
+from gateway.store import conversations, credentials, erasure, journal, people, reach
 from gateway.store.credentials import Connected
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, Mark
@@ -86,7 +86,7 @@ def change_conversation(
     tenant, key = where
     match wish:
         case ResumeConversation(session_id):
-            taken = conversations.revive(connection, tenant, key, session_id, user_id, state.mode, now)
+            taken = reach.revive(connection, tenant, key, session_id, user_id, state.mode, now)
             return journal.load_session(connection, tenant, key, 1) if taken else None
         case SetMode(mode):
             journal.set_mode(connection, state.id, mode)

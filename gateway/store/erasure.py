@@ -16,13 +16,13 @@ from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
-from gateway.store.conversations import gone_on, keys_gone_on_under
 from gateway.store.dialect import upsert
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, record, senders_of
+from gateway.store.reach import gone_on, keys_gone_on_under
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
     audit,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from agent.ports import Summary
 from agent.transcript import EndReason, TurnEnded, TurnStarted
-from gateway.store import conversations, journal, summaries
+from gateway.store import journal, reach, summaries
 from gateway.store.engine import Store
 from gateway.store.tables.people import identities, users
 from tests.contract.test_traffic_store import KEY, begun
@@ -34,13 +34,11 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
         summaries.keep(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
 
     await store.write(link)
-    reach = partial(conversations.list_reachable, tenant="default", key=key, user_id="u9", most=5)
-    (head,) = await store.read(reach)
-    assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(reach, id_end=there.id[-8:]))
+    lists = partial(reach.list_reachable, tenant="default", key=key, user_id="u9", most=5)
+    (head,) = await store.read(lists)
+    assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(lists, id_end=there.id[-8:]))
     await store.write(
-        partial(
-            conversations.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=later
-        )
+        partial(reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=later)
     )
     late = replace(turn, id="t2")
     await store.write(lambda c: journal.begin_turn(c, late))
@@ -53,7 +51,7 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
     state = await store.read(partial(journal.load_session, tenant="default", key=key, limit=10))
     assert state is not None and [("u9", "t1", True)] == [(one.user_id, one.id, one.elsewhere) for one in state.past]
     assert ["u9"] == list(await store.read(partial(summaries.find, session_id=state.id)))
-    _, here = await store.read(reach)
+    _, here = await store.read(lists)
     assert (state.id, True, 0) == (here.id, here.living, here.turns)
-    ids = await store.read(lambda c: c.execute(conversations.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
+    ids = await store.read(lambda c: c.execute(reach.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
     assert {there.id, state.id} == set(ids)
