@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
 
@@ -56,6 +58,21 @@ def is_outage(error: Exception) -> bool:
 def _code(error: Exception) -> int:
     """The primary result code; 0 where there is none."""
     return int(getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)) & 0xFF
+
+
+class EqualDialect(SQLiteDialect_pysqlite):
+    """Equal to every other of its kind, so that a statement is compiled once a process, whatever connection it is on."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("sqlite.equal", __name__, EqualDialect.__name__)
 
 
 class SqliteEngine:
@@ -175,7 +192,7 @@ class SqliteEngine:
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
     """Connections that write: each holds the file for as long as a transaction of it lasts."""
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool)
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
     event.listen(engine, "begin", _begin_immediate)
     mark_errors(engine)
@@ -208,9 +225,9 @@ def _make_directory(directory: Path) -> None:
 
 
 def _reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
-    url = sa.URL.create("sqlite", database=str(path))
+    url = sa.URL.create("sqlite+equal", database=str(path))
     if read_only:
-        url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+        url = sa.URL.create("sqlite+equal", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
     event.listen(readers, "connect", _set_up_reader)
     event.listen(readers, "begin", _begin)
