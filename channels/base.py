@@ -320,6 +320,25 @@ class FindsSent(Protocol, metaclass=_Ability):
 
 
 @dataclass(frozen=True, slots=True)
+class Connections:
+    """How many connections to its platform a channel has open here."""
+
+    kind: str  # "shards" | "sockets"
+    standing: int
+    wanted: int  # what this process is to have
+    total: int  # what all processes together are to have
+
+
+@runtime_checkable
+class CountsConnections(Protocol, metaclass=_Ability):
+    """Hears people over connections of its own, one or several."""
+
+    def connections(self) -> Connections | None:
+        """How many stand just now; None where none is to."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class HttpRoute:
     """A path that a channel serves on the gateway's own HTTP server (webhooks, a web chat)."""
 

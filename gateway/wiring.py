@@ -18,7 +18,7 @@ from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.retry import run_retry
 from agent.tools.base import Tool
-from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.guards import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
 from channels.slack.manifest import AppDescription

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.base import ChannelState, Connections, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
@@ -119,6 +119,7 @@ class SlackChannel:
         self._unix_s = now_s
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
+        self._sockets: SocketMode | None = None
 
     def __repr__(self) -> str:
         return f"SlackChannel({self.account!r})"
@@ -139,10 +140,21 @@ class SlackChannel:
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._sleep)
         if self._config.mode == "socket":
-            await SocketMode(self._config, self._wire, app, receiver, backfill, sleep=self._sleep).run()
+            self._sockets = SocketMode(self._config, self._wire, app, receiver, backfill, sleep=self._sleep)
+            try:
+                await self._sockets.run()
+            finally:
+                self._sockets = None
         elif self._webhook is not None:
             backfill_s = self._config.backfill_s
             await self._webhook.run(app, receiver, backfill, sleep=self._sleep, backfill_s=backfill_s)
+
+    def connections(self) -> Connections | None:
+        """The sockets of Socket Mode, where this process reads."""
+        if self._sockets is None:
+            return None
+        wanted = self._config.sockets
+        return Connections("sockets", self._sockets.standing, wanted, wanted)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """One path, in HTTP mode; none in Socket Mode."""

@@ -10,6 +10,7 @@ from channels.messages import DEFAULT_TENANT
 OFFICIAL_API = "https://slack.com"
 OFFICIAL_FILES = "files.slack.com"
 OFFICIAL_HOOKS = "hooks.slack.com"
+MOST_SOCKETS = 10  # of one app (docs.slack.dev/apis/events-api/using-socket-mode, read 2026-11)
 
 
 class SlackAccount(BaseModel):
@@ -29,6 +30,7 @@ class SlackAccount(BaseModel):
     live: Literal["stream", "edits"] = "stream"  # answers in threads while they are written: Slack's streams, or edits
     call_timeout_s: float = Field(default=30.0, gt=0)
     connect_timeout_s: float = Field(default=10.0, gt=0)
+    sockets: int = 1  # how many WebSockets stand at once; Slack spreads events over them
     ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up
     backfill_s: float = Field(default=2.0, ge=0)  # how long new events wait, after a gap, for the older ones
     pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
@@ -52,6 +54,13 @@ class SlackAccount(BaseModel):
             )
         return token
 
+    @field_validator("sockets")
+    @classmethod
+    def _sockets_bound(cls, sockets: int) -> int:
+        if not 1 <= sockets <= MOST_SOCKETS:
+            raise ValueError(f"must be 1 to {MOST_SOCKETS}: Slack takes no more of one app; 1 is enough for most")
+        return sockets
+
     @field_validator("api_base")
     @classmethod
     def _base_shape(cls, base: str) -> str:
@@ -67,6 +76,8 @@ class SlackAccount(BaseModel):
                 "app_token is missing: Socket Mode needs it (api.slack.com/apps, Basic Information, App-Level Tokens, "
                 "scope connections:write); for HTTP set mode to http and signing_secret"
             )
+        if self.mode == "http" and self.sockets > 1:
+            raise ValueError('sockets is of mode "socket": by HTTP events are posted, and no socket is opened')
         if self.mode == "http" and (self.signing_secret is None or not self.signing_secret.get_secret_value().strip()):
             raise ValueError(
                 "signing_secret is missing: without it anybody could post events (A14); it stands at "

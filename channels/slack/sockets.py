@@ -1,4 +1,4 @@
-"""Socket Mode: keeps one WebSocket to Slack open, and opens the next before the last one closes.
+"""Socket Mode: keeps WebSockets to Slack open, one or several, and opens the next before one that leaves closes.
 
 slack_sdk's own client closes the old socket before it opens the new one, acknowledges on whichever is current, and
 queues without bound (FAULTS 1.3); here every envelope is acknowledged on the socket it came by, once it is committed.
@@ -19,7 +19,7 @@ from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import decode_json
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.backfill import Backfill
-from channels.slack.config import SlackAccount
+from channels.slack.config import MOST_SOCKETS, SlackAccount
 from channels.slack.error_mapping import ApiRefusal, config_refused, is_operators_matter, socket_mode_off
 from channels.slack.receiving import Receiver, dispatch, wait_for_turn
 from channels.slack.wire import STUMBLES, SlackWire
@@ -31,10 +31,15 @@ REFUSALS_BELIEVED = 3  # so many in a row end a channel that ran before; at the 
 IN_FLIGHT = 200  # envelopes of one socket being committed; further ones wait unread
 MAX_FRAME_BYTES = 4_000_000
 RETIRE_S = 5.0  # how long an old socket may still acknowledge what came by it
+TOO_MANY = "too_many_websockets"  # Slack's reason where an app has `MOST_SOCKETS` already
 
 EVENTS = "events_api"  # what an envelope is that holds no command and no button
 
 _log = structlog.get_logger()
+
+
+class _Crowded(ClientError):
+    """Slack has as many sockets of this app as it takes."""
 
 
 class _Link:
@@ -74,9 +79,16 @@ class SocketMode:
         self._backfill = backfill
         self._caller = PersistentCaller(config.name, receiver.sink, sleep, BACKOFF, "socket_failed")
         self._doubtful = False  # Slack said that Socket Mode may be off
+        self._standing: set[_Link] = set()  # greeted, and not gone
+        self._replacing = asyncio.Lock()  # one socket more than is asked for stands at most
+
+    @property
+    def standing(self) -> int:
+        """How many sockets stand."""
+        return len(self._standing)
 
     async def run(self) -> None:
-        """Keep a socket open, for ever.
+        """Keep as many sockets open as is asked for, for ever.
 
         Raises:
             ConfigRefused: Slack refuses the app-level token, or the app does not use Socket Mode.
@@ -86,7 +98,8 @@ class SocketMode:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._receiver.names.run())
                 tasks.create_task(self._backfill.read_on())
-                await self._keep(tasks)
+                for _ in range(self._config.sockets):
+                    tasks.create_task(self._keep(tasks))
         except* ConfigRefused as group:
             refusal = next(error for error in group.exceptions if isinstance(error, ConfigRefused))
         if refusal is not None:
@@ -94,26 +107,39 @@ class SocketMode:
             raise refusal  # outside, for `except*` would wrap it again
 
     async def _keep(self, tasks: asyncio.TaskGroup) -> None:
-        old: _Link | None = None
+        """Have one socket, and the next one when it leaves."""
+        link: _Link | None = None
         short = 0  # sockets in a row that did not last
         while True:
             if short > SHORT_BELIEVED:
                 await self._sleep(BACKOFF.wait_s(short - SHORT_BELIEVED))
-            ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
-            link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
-            if old is None or old.gone:
-                catching_up = tasks.create_task(self._backfill.run())
-                await asyncio.wait([catching_up], timeout=self._config.backfill_s)
-            ready.set()
-            if old is not None:
-                tasks.create_task(self._retire(old))
+            begun_s = asyncio.get_running_loop().time()
+            async with self._replacing:
+                link = await self._replace(link, tasks)
             await link.leaving.wait()
             short = short + 1 if asyncio.get_running_loop().time() - begun_s < STEADY_S else 0
             if link.reason == "link_disabled":
                 raise socket_mode_off(self._config.name)
-            if link.gone:
+            if link.gone and not self._standing:
                 self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
-            old = link
+
+    async def _replace(self, old: _Link | None, tasks: asyncio.TaskGroup) -> _Link:
+        """The next socket; what the old one brought it acknowledges before it closes.
+
+        Whatever was said before the first stood, or while one was broken, is asked for: nobody else tells of it.
+        """
+        missed = not self._standing if old is None else old.gone
+        if old is not None and len(self._standing) >= MOST_SOCKETS:
+            await self._retire(old)  # the others stand meanwhile
+        ready = asyncio.Event()
+        link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
+        if missed:
+            catching_up = tasks.create_task(self._backfill.run())
+            await asyncio.wait([catching_up], timeout=self._config.backfill_s)
+        ready.set()
+        if old is not None:
+            await self._retire(old)
+        return link
 
     async def _open(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, patience: int) -> _Link:
         """A socket that said hello; it hands nothing on before `ready`."""
@@ -128,6 +154,9 @@ class SocketMode:
         return link
 
     def _explain(self, error: Exception) -> CallFailure:
+        if isinstance(error, _Crowded):
+            words = f"Slack has {MOST_SOCKETS} sockets of this app already: does it run elsewhere, or died just now?"
+            return CallFailure(words)
         if not isinstance(error, ApiRefusal):
             return CallFailure(f"Slack cannot be reached by socket: {type(error).__name__}")
         fatal = config_refused(self._config.name, error, app_token=True) if is_operators_matter(error) else None
@@ -142,10 +171,14 @@ class SocketMode:
         )
         link = _Link(ws)
         tasks.create_task(self._serve(link, ready))
-        async with asyncio.timeout(self._config.connect_timeout_s):
-            await link.settled.wait()
+        try:
+            async with asyncio.timeout(self._config.connect_timeout_s):
+                await link.settled.wait()
+        except TimeoutError:
+            await ws.close()
+            raise
         if not link.greeted:
-            raise ClientError("closed before hello")
+            raise _Crowded if link.reason == TOO_MANY else ClientError("closed before hello")
         return link
 
     def _doubt(self, answer: dict[str, JsonValue]) -> None:
@@ -165,6 +198,7 @@ class SocketMode:
                         await self._read(link, message.data, answers, ready)
         finally:
             link.gone = True
+            self._standing.discard(link)
             link.settled.set()
             link.leaving.set()
             await link.ws.close()
@@ -177,6 +211,7 @@ class SocketMode:
         kind, envelope = frame.get("type"), frame.get("envelope_id")
         if kind == "hello":
             link.greeted = True
+            self._standing.add(link)
             link.settled.set()
         elif kind == "disconnect":
             link.reason = str(frame.get("reason"))

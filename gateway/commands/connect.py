@@ -16,7 +16,7 @@ from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.language import escape
-from agent.models.access import is_showable, kind_of
+from agent.models.credentials import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure
 from channels.base import CommandOption

@@ -30,7 +30,7 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
-from gateway.store import chats, inbox, leases, reply_routes
+from gateway.store import chats, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.leases import Lease
@@ -361,7 +361,7 @@ class ChannelSink:
 
     async def cursor(self) -> str | None:
         """The last committed resume point."""
-        query = partial(inbox.cursor_of, channel=self._channel.name, account=self._channel.account)
+        query = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
         return await self._store.read(query)
 
     async def chats(self) -> Sequence[KnownChat]:

@@ -14,6 +14,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.journal import models_and_tools, turn_figures
 from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
@@ -28,7 +29,6 @@ from agent.transcript import (
     answer_text,
 )
 from agent.turn_events import TurnEvents
-from agent.turn_figures import models_and_tools, turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button

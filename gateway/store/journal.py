@@ -66,14 +66,16 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
 _holds = HotStatement(
     sa.select(shards.c.shard)
     .where(shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True)  # on PostgreSQL nobody takes the shard before this commit is over
+    .with_for_update(read=True, key_share=True),  # on PostgreSQL nobody takes the shard before this commit is over
+    walled=False,
 )
 
 
 _hold_all = HotStatement(
     sa.select(shards.c.shard, shards.c.epoch)
     .where(shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger))))
-    .with_for_update(read=True, key_share=True)  # nobody takes one of them before this commit is over
+    .with_for_update(read=True, key_share=True),  # nobody takes one of them before this commit is over
+    walled=False,
 )
 
 
@@ -213,7 +215,7 @@ _append = HotStatement(lambda dialect: insert_new_in(dialect, events))
 
 def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     """Record that a turn runs."""
-    _begin_turn.count(
+    _begin_turn.later(
         connection,
         {
             "id": turn.id,
@@ -248,9 +250,9 @@ _end_turn = HotStatement(
 )
 
 
-def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> bool:
-    """Record that a turn is over; False where it was before."""
-    return _end_turn.count(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now}) == 1
+def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> None:
+    """Record that a turn is over; one that was before stays as it ended."""
+    _end_turn.later(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
 
 
 def is_kept(connection: sa.Connection, turn_id: str) -> bool:

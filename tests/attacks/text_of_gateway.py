@@ -9,6 +9,7 @@ from agent.ports import Principal
 from agent.wellformed import well_formed
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Rejected, Sender
 from gateway.access import api_keys, pasted
+from gateway.cluster.wakeups import IN, WAKE, Wakeups
 from gateway.coach import commands as coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
@@ -103,6 +104,15 @@ def asked(text: str) -> None:
     typed_answer(text, may_remember=True)
 
 
+def woken(text: str) -> None:
+    """A word of whoever may publish where our processes meet."""
+    wakeups = Wakeups("me")
+    wakeups.on(IN, lambda _shard: None)
+    wakeups.hear(f"{WAKE} {text}")
+    wakeups.hear(f"{WAKE} you\n{text}")
+    wakeups.hear(f"{WAKE} you\n{IN} {text}")
+
+
 ENTRIES: dict[str, Entry] = {
     "gateway.safety.images:read_image": Entry(lambda text: images.read_image(b"\xff\xd8" + b"\xff" * len(text))),
     "gateway.access.pasted:hide_secrets": Entry(lambda text: pasted.hide_secrets(Rejected("1", text, "")), 16_384),
@@ -121,6 +131,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
     "gateway.sessions.questions:describe": Entry(asked),
+    "gateway.cluster.wakeups:Wakeups.hear": Entry(woken),
     **OF_DELIVERY,
 }
 
@@ -194,7 +205,9 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
-    "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
+    "gateway.cluster.": "names of leases, which the configuration has",
+    "gateway.inbound.bus:SharedBus.wake": "compares a word with the numbers of 256 shards",
+    "gateway.ops.status:cluster_report": "loops over the machines and accounts there are",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",

@@ -17,6 +17,7 @@ from channels.simulators.slack.checks import JsonObject, as_json
 from channels.simulators.slack.faults import Faults
 
 RETRIES = 3
+MOST_SOCKETS = 10  # of one app at once (docs.slack.dev/apis/events-api/using-socket-mode, read 2026-11)
 TICK_S = 0.05  # least time between two looks for what is due again
 
 
@@ -54,6 +55,13 @@ class _Socket:
     response: web.WebSocketResponse
     queue: "asyncio.Queue[str | None]" = field(default_factory=asyncio.Queue)
     retiring: bool = False
+    envelopes: set[str] = field(default_factory=set)  # sent by it, and not acknowledged
+
+    def abort(self) -> None:
+        """Cut the connection without a word."""
+        connection = self.response._req  # noqa: SLF001  aiohttp offers no other way to its transport
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
 
 
 class SocketHub:
@@ -65,6 +73,7 @@ class SocketHub:
         self.connections = 0  # sockets there ever were
         self.most_at_once = 0
         self.lost: list[Envelope] = []
+        self.strayed: list[str] = []  # envelopes that were acknowledged on another socket than they came by
         self._faults = faults
         self._changed = changed
         self._redeliver_after_s = redeliver_after_s
@@ -98,9 +107,9 @@ class SocketHub:
         for socket in self._sockets[-1:]:
             socket.queue.put_nowait(frame)
 
-    def refresh(self, reason: str = "refresh_requested") -> None:
-        """Ask for a new socket, as Slack does every so often; the old ones stay until they are closed."""
-        for socket in self._sockets:
+    def refresh(self, reason: str = "refresh_requested", which: slice = slice(None)) -> None:
+        """Ask for new sockets, as Slack does every so often; the old ones stay until they are closed."""
+        for socket in self._sockets[which]:
             socket.retiring = True
             socket.queue.put_nowait(orjson.dumps({"type": "disconnect", "reason": reason}).decode())
 
@@ -109,12 +118,10 @@ class SocketHub:
         for socket in self._sockets:
             socket.queue.put_nowait(None)
 
-    def abort_all(self, transports: bool = True) -> None:
-        """Cut every connection without a word."""
-        for socket in self._sockets:
-            connection = socket.response._req  # noqa: SLF001  aiohttp offers no other way to its transport
-            if connection is not None and connection.transport is not None:
-                connection.transport.abort()
+    def abort_all(self, which: slice = slice(None)) -> None:
+        """Cut connections, the oldest first, without a word."""
+        for socket in self._sockets[which]:
+            socket.abort()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One socket, to its end."""
@@ -124,8 +131,13 @@ class SocketHub:
         self._tickets.discard(ticket)
         response = web.WebSocketResponse(autoping=True, max_msg_size=1_000_000)
         await response.prepare(request)
+        if len(self._sockets) >= MOST_SOCKETS:
+            await response.send_str('{"type":"disconnect","reason":"too_many_websockets"}')
+            await response.close()
+            return response
         socket = _Socket(response)
-        await response.send_str('{"type":"hello","num_connections":1,"debug_info":{"host":"simulated"}}')
+        hello = {"type": "hello", "num_connections": len(self._sockets) + 1, "debug_info": {"host": "simulated"}}
+        await response.send_str(orjson.dumps(hello).decode())
         self._sockets.append(socket)
         self.connections += 1
         self.most_at_once = max(self.most_at_once, len(self._sockets))
@@ -138,7 +150,7 @@ class SocketHub:
                 writing = tasks.create_task(self._write(socket))
                 async for message in response:
                     if message.type is WSMsgType.TEXT:
-                        self._take_acknowledgement(message.data)
+                        self._take_acknowledgement(socket, message.data)
                 writing.cancel()
         finally:
             self._sockets.remove(socket)
@@ -155,14 +167,19 @@ class SocketHub:
                 return
         await socket.response.close(code=1001)
 
-    def _take_acknowledgement(self, data: str) -> None:
+    def _take_acknowledgement(self, socket: _Socket, data: str) -> None:
+        """One counts where the envelope came by this very socket."""
         try:
             frame = orjson.loads(data)
         except orjson.JSONDecodeError:
             return
+        if frame.get("envelope_id") not in socket.envelopes:
+            self.strayed.append(str(frame.get("envelope_id")))
+            return
         found = next((connection for connection in self.open if connection.id == frame.get("envelope_id")), None)
         if found is None or self._faults.due("socket.ack", None) is not None:
             return
+        socket.envelopes.discard(found.id)
         found.acked, found.acked_s = True, _now_s()
         found.response = frame.get("payload")
         self.open.remove(found)
@@ -176,7 +193,9 @@ class SocketHub:
             return
         self._turn += 1
         envelope.sent_s = _now_s()
-        fresh[self._turn % len(fresh)].queue.put_nowait(envelope.frame().decode())
+        socket = fresh[self._turn % len(fresh)]
+        socket.envelopes.add(envelope.id)
+        socket.queue.put_nowait(envelope.frame().decode())
 
     def _watch(self) -> None:
         if self._timer is None and self.open:
