@@ -61,7 +61,7 @@ def _code(error: Exception) -> int:
 
 
 class EqualDialect(SQLiteDialect_pysqlite):
-    """Equal to every other of its kind, so that a statement is compiled once a process, whatever connection it is on."""
+    """Equal to every other of its kind, so that a statement is compiled once a process, on whichever connection."""
 
     supports_statement_cache = True
 
