@@ -53,9 +53,10 @@ def load_channel(name: str) -> type:
 @lru_cache(64)
 def _find(name: str, _path: tuple[str, ...]) -> EntryPoint:
     """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
-    for point in entry_points(group=GROUP, name=name):
-        return point
-    raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
+    point = next(iter(entry_points(group=GROUP, name=name)), None)
+    if point is None:
+        raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
+    return point
 
 
 def account_model(name: str) -> type[BaseModel]:

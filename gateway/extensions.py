@@ -43,7 +43,8 @@ def check_offered(group: str, name: str) -> None:
 @lru_cache(64)
 def _find(group: str, name: str, _path: tuple[str, ...]) -> EntryPoint:
     """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
-    for point in entry_points(group=group, name=name):
+    point = next(iter(entry_points(group=group, name=name)), None)
+    if point is not None:
         return point
     names = list_offered(group)
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
