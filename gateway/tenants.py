@@ -18,8 +18,8 @@ from channels.api.adapter import ApiChannel
 from channels.clocks import wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import KeyOperations
+from gateway.access.codes import AccessKeys
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.connect import Connecting, providers_of

@@ -18,10 +18,10 @@ from gateway.access import invites, linking, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.calls import access_calls, invite_calls, key_calls
+from gateway.access.codes import AccessKeys
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI

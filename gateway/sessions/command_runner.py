@@ -18,7 +18,7 @@ from agent.transcript import EndReason
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, ChatKind, InboundMessage, SystemEvent
 from gateway.access.buttons import SealedButtons
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.access.roles import Role
 from gateway.commands.base import (
     AnswerApproval,

@@ -14,9 +14,8 @@ from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
-from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer, tool_words
 from gateway.delivery.message_parts import OutboundMessage
-from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.condensing import Condenser
