@@ -7,6 +7,7 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from agent.calendar import is_zone
 from channels.base import Channel, Sign
@@ -98,12 +99,19 @@ class Admission:
         self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
-        """Take one event in; one that was taken in before changes nothing."""
+        """Take one event in, at the latest before the commit; one that was taken in before changes nothing."""
         code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
         row = self._row(plan)
-        id_ = inbox.admit(self._connection, row, self._now)
+        go_on = partial(self._go_on, plan, code, row)
+        if row.outcome is None:
+            inbox.admit_later(self._connection, row, self._now, go_on)
+        else:
+            go_on(inbox.admit(self._connection, row, self._now))
+
+    def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int | None) -> None:
+        """Do what goes with the row of this id; None: it was there before."""
         if id_ is None:
             self.done.duplicates += 1
             return
@@ -174,7 +182,7 @@ class Admission:
 
     def move_cursor(self, cursor: str, tenant: str) -> None:
         """How far the account has read."""
-        inbox.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
+        chats.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
 
     def _hides(self, plan: Plan, code: str) -> bool:
         """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""

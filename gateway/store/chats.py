@@ -1,4 +1,4 @@
-"""Where people who are let in talk to the bot: what a channel reads back after a gap, for nothing else lists it.
+"""How far an account was read, and where people who are let in talk to the bot: what a channel reads back after a gap.
 
 A chat may go on under another id (a Telegram group became a supergroup): what is kept about it moves along.
 
@@ -12,14 +12,29 @@ import sqlalchemy as sa
 
 from channels.base import KnownChat
 from channels.messages import Address
-from gateway.store.dialect import insert_new, upsert
+from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.people import grants, identities, pairing_requests, users
-from gateway.store.tables.traffic import chats, moved_chats, outbox, parked_lanes
+from gateway.store.tables.traffic import channel_accounts, chats, moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
 
 NOTED_FOR = timedelta(hours=1)
 """How long a chat is not noted again, so that a message costs no statement."""
+
+
+def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
+    """The committed resume point of a channel account."""
+    own = channel_accounts.c.channel == channel, channel_accounts.c.account == account
+    return connection.execute(sa.select(channel_accounts.c.cursor).where(*own)).scalar()
+
+
+_move_cursor = HotStatement(lambda dialect: upsert_in(dialect, channel_accounts, ("cursor", "last_heard_at")))
+
+
+def move_cursor(connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime) -> None:
+    """Commit how far a channel account has read."""
+    moved = {"tenant_id": tenant, "channel": channel, "account": account, "cursor": cursor, "last_heard_at": now}
+    _move_cursor.later(connection, moved)
 
 
 def note(connection: sa.Connection, tenant: str, where: Address, user_id: str, now: datetime, *, direct: bool) -> None:

@@ -17,8 +17,8 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
 from gateway.store import outbox, people
-from gateway.store.chats import of_account
-from gateway.store.inbox import InboxRow, cursor_of
+from gateway.store.chats import cursor_of, of_account
+from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
 from tests.fakes.door import NobodyListens
