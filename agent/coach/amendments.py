@@ -53,7 +53,7 @@ def amend(
     if right is not None and (is_marked or right.skill is None):
         entries = _with(asked, right)
     elif right is None and (opening["meant"] or opening["not"] or (opening["no"] and "," in opening["no"])):
-        entries = _renamed(rest, asked, names, now, language)
+        entries = _rename(rest, asked, names, now, language)
     else:
         return None
     if entries is None or not all(entry.skill and entry.minutes for entry in entries):
@@ -87,7 +87,7 @@ def _with(asked: Sequence[Practised], right: Correction) -> tuple[Practised, ...
     return (*asked[:at], entry, *asked[at + 1 :])
 
 
-def _renamed(
+def _rename(
     rest: str, asked: Sequence[Practised], names: Sequence[str], now: datetime, language: str
 ) -> tuple[Practised, ...] | None:
     """The one that was asked about, of another skill: its name is what would be one behind an amount."""

@@ -239,14 +239,14 @@ class _Listener:
 
     def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
         """What a message is as the answer to a question of the last answer."""
-        asked = self._asked(earlier)
+        asked = self._find_question(earlier)
         if asked is None:
             return None
         if says_yes and asked.act in _CONFIRMED:
             return replace(asked, act=_CONFIRMED[Act(asked.act)], confirmed=True)
-        return _completion(text, asked, self._names) or self._amended(text, asked, earlier[-1])
+        return _completion(text, asked, self._names) or self._amend(text, asked, earlier[-1])
 
-    def _amended(self, text: str, asked: Task, last: Exchange) -> Task | None:
+    def _amend(self, text: str, asked: Task, last: Exchange) -> Task | None:
         """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
         amendment = amend(text, asked.practised, self._names, last.now, self._language)
         if amendment is None:
@@ -288,7 +288,7 @@ class _Listener:
             return Task(Act.TWISTED, text, twist=twist, meant=meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
-    def _asked(self, earlier: Sequence[Exchange]) -> Task | None:
+    def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
         """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
         if not asked_last(earlier, (*LACKED, *_CONFIRMED)):
             return None
