@@ -384,7 +384,6 @@ EXCUSED: dict[str, str] = {
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.request_view:says": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
-    "agent.coach.tasks:_Listener._amend": "loops over the few entries that `amend` has read",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.health:HealthBoard._words": "loops over the operator's few models",
