@@ -4,12 +4,12 @@ from datetime import date, time
 
 from pydantic import JsonValue
 
+from agent.coach.acts import Act, Task
 from agent.coach.durations import spell_minutes
 from agent.coach.offline_work import Work
 from agent.coach.reminder_changes import reminders_text
 from agent.coach.reminders import MAX_ABOUT_CHARS, Reminder
 from agent.coach.reports import RemindersReport
-from agent.coach.tasks import Act, Task
 from agent.coach.texts import say
 from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape

@@ -182,7 +182,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
-    "agent.coach.tasks:_Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.listener:Listener._amend": "loops over the few entries that `amend` has read",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
     "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
