@@ -40,6 +40,7 @@ class Act(StrEnum):
     EDIT = "edit"
     REMIND = "remind"
     REMINDERS = "reminders"
+    CANCEL_REMINDERS = "cancel_reminders"
     EDIT_SKILL = "edit_skill"
     ASK_MERGE = "ask.merge"
     MERGE = "merge"

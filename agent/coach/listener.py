@@ -6,19 +6,27 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, OF_CERTAINTY, Act, Task
-from agent.coach.amendments import amend
+from agent.coach.amendments import amend, rename
+from agent.coach.durations import find_duration
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
-from agent.coach.log_line import LogLineError, read_correction
+from agent.coach.log_line import LogLineError, find_skill, read_correction
 from agent.coach.practice import name_key
 from agent.coach.request_view import Exchange, asked_last, says
 from agent.coach.sentences import Reading, read_sentence, spell_correction
+from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
 from agent.coach.understanding.tables import Twist
-from agent.coach.understanding.wishes import SkillVerb, asks_for_reminders, read_remind_wish, read_skill_wish
+from agent.coach.understanding.wishes import (
+    SkillVerb,
+    asks_for_reminders,
+    asks_to_cancel_reminders,
+    read_remind_wish,
+    read_skill_wish,
+)
 from agent.transcript import EDITED
 
 _OF_WANTED = {
@@ -50,6 +58,7 @@ class Listener:
         task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
             or self._wish(text, now)
+            or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
@@ -63,7 +72,7 @@ class Listener:
         heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
         logs = heard.certainty is Certainty.LOG
         lookup = self._lookup(text, now, logs=logs) if request.intent in _LOOKED_UP else None
-        corrects = read_sentence(text, self._names)
+        corrects = Reading.OTHER if _GOAL.search(text) else read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
         timed = request.intent is Intent.TIMED and not logs
@@ -83,11 +92,35 @@ class Listener:
             return _of_heard(heard, text)
         return self._of_words(text, heard, timed=request.intent is Intent.TIMED)
 
+    def _more(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What comes on top: "another 15", and "20 minutes" of what was just logged. It is asked about."""
+        is_more = _ALSO.match(text) is not None
+        logged = self._logged_last(earlier)
+        if "?" in text or not (is_more or logged):
+            return None
+        spelled = spell_correction(text) if is_more else text
+        heard = hear(spelled, self._names, now, self._language)
+        if heard.certainty is Certainty.ASK_SKILL and len(heard.practised) == 1 and logged is not None:
+            return Task(Act.ASK_LOG, text, practised=(replace(heard.practised[0], skill=logged),))
+        if spelled == text or heard.certainty in (Certainty.NOTHING, Certainty.ASK_AMOUNT):
+            return None
+        task = _of_heard(heard, text)
+        return replace(task, act=Act.ASK_LOG) if task.act is Act.LOG else task
+
+    def _logged_last(self, earlier: Sequence[Exchange]) -> str | None:
+        """The one skill of which the last answer says that it was logged."""
+        if not asked_last(earlier, LOGGED[:1]):
+            return None
+        answer = earlier[-1].answer
+        skill = find_skill(answer, self._names)
+        others = [name for name in self._names if name != skill]
+        return skill if skill is not None and find_skill(answer.replace(skill, ""), others) is None else None
+
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
         spelled = spell_correction(text)
         is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
-        if "?" in text or not (intent is Intent.CHANGE or is_short):
+        if "?" in text or _GOAL.search(text) or not (intent is Intent.CHANGE or is_short):
             return None
         try:
             right = read_correction(spelled, now.date(), self._names)
@@ -105,7 +138,25 @@ class Listener:
             return None
         if says_yes and asked.act in CONFIRMED:
             return replace(asked, act=CONFIRMED[Act(asked.act)], confirmed=True)
-        return _completion(text, asked, self._names) or self._amend(text, asked, earlier[-1])
+        return self._complete(text, asked, earlier[-1]) or self._amend(text, asked, earlier[-1])
+
+    def _complete(self, text: str, asked: Task, last: Exchange) -> Task | None:
+        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
+        if asked.act not in LACKING or len(asked.practised) != 1:
+            return None
+        (entry,) = asked.practised
+        if asked.act is Act.ASK_AMOUNT:
+            heard = add_amount(text, entry)
+        else:
+            heard = add_skill(text, entry, self._names)
+            if heard.certainty is Certainty.ASK_NEW and not self._is_name(text, last):
+                return None
+        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
+
+    def _is_name(self, text: str, last: Exchange) -> bool:
+        """Whether this would be a skill behind an amount, and is nothing else by itself: no "bye", no "delete it"."""
+        named = rename(text, Practised(None, "", last.now.date()), self._names, last.now, self._language)
+        return named is not None and read_request(text).intent is Intent.UNKNOWN
 
     def _amend(self, text: str, asked: Task, last: Exchange) -> Task | None:
         """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
@@ -122,6 +173,8 @@ class Listener:
         reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
+        if asks_to_cancel_reminders(text):
+            return Task(Act.CANCEL_REMINDERS, text)
         if asks_for_reminders(text):
             return Task(Act.REMINDERS, text)
         if wished is None:
@@ -135,19 +188,27 @@ class Listener:
 
     def _of_words(self, text: str, heard: Heard, *, timed: bool) -> Task:
         """What a message that tells of no practice asks for, by its words."""
+        twist, meant = heard.twist, self._goal_meant(text, heard)
+        if twist in (Twist.GOAL, Twist.WISH, Twist.COMMAND) and meant is not None and _A_WEEK.search(text):
+            if meant.skill and not meant.is_new:
+                return Task(Act.ASK_SKILL_GOAL, text, meant=meant)
+            if not meant.skill and (twist is Twist.GOAL or _GOAL.search(text)):
+                return Task(Act.ASK_GOAL, text, meant=meant)
         request = untimed_request(text)
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        twist = heard.twist
-        meant = heard.meant
-        if twist in (Twist.GOAL, Twist.WISH) and meant is not None and meant.minutes and _A_WEEK.search(text):
-            if not (meant.skill or twist is Twist.WISH):
-                return Task(Act.ASK_GOAL, text, meant=meant)
-            if meant.skill and not meant.is_new:
-                return Task(Act.ASK_SKILL_GOAL, text, meant=meant)
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
-            return Task(Act.TWISTED, text, twist=twist, meant=meant)
+            return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
+
+    def _goal_meant(self, text: str, heard: Heard) -> Practised | None:
+        """So much, and of which skill, as it is wished for; None where no time is said."""
+        if heard.meant is not None and heard.meant.minutes:
+            return heard.meant
+        said = find_duration(text) if _GOAL.search(text) else None
+        if said is None:
+            return None
+        return Practised(said.minutes, find_skill(text, self._names) or "", date.min)
 
     def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
         """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
@@ -157,15 +218,6 @@ class Listener:
         said = (last.said, *reversed(last.before))
         tasks = (self.task(text, before, last.now, after_log=False) for text in said)
         return next((task for task in tasks if task.act in CONFIRMED or task.act in LACKING), None)
-
-
-def _completion(text: str, asked: Task, names: Sequence[str]) -> Task | None:
-    """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
-    if asked.act not in LACKING or len(asked.practised) != 1:
-        return None
-    (entry,) = asked.practised
-    heard = add_skill(text, entry, names) if asked.act is Act.ASK_SKILL else add_amount(text, entry)
-    return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
 
 
 def _of_heard(heard: Heard, text: str) -> Task:
@@ -196,8 +248,13 @@ _WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, I
 TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
 """What is answered by a sentence of its own, `twist.…`."""
 
+_GOAL = re.compile(r"\b(?:goals?|targets?|metas?|objetivos?)\b", re.IGNORECASE)
+_ALSO = re.compile(
+    r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
+)
 _A_WEEK = re.compile(
-    r"\b(?:a|per|each|every|this|weekly|la|por|cada|esta) ?(?:week|semana)\b|\bweekly\b|\bsemanal\b", re.IGNORECASE
+    r"\b(?:a|per|each|every|this|weekly|la|por|cada|esta) ?(?:week|semana)\b|\bweekly\b|\bsemanal(?:es)?\b",
+    re.IGNORECASE,
 )
 """Of a goal: it is that of the week."""
 

@@ -27,6 +27,7 @@ from agent.coach.numbers import Number, longest_text, one_number_text, reach_tex
 from agent.coach.offline_wishes import (
     ask_goal,
     ask_merge,
+    cancel_reminders,
     edit_skill,
     list_reminders,
     merge_skills,
@@ -332,6 +333,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.EDIT: _change_entry,
     Act.REMIND: set_reminder,
     Act.REMINDERS: list_reminders,
+    Act.CANCEL_REMINDERS: cancel_reminders,
     Act.EDIT_SKILL: edit_skill,
     Act.ASK_MERGE: ask_merge,
     Act.MERGE: merge_skills,

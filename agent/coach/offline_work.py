@@ -177,7 +177,7 @@ class Work:
         if len(parts) > 1:
             parts = [say(self.language, "amount.of", minutes=parts[0], skill=parts[1])]
         named = [] if day is None or day == self.today else [say_date(self.language, day, self.today)]
-        return ", ".join([" ".join(parts), *named])
+        return ", ".join([*([" ".join(parts)] if parts else []), *named])
 
     def needs(self, *calls: RuleCall) -> NeedsTools:
         """To be raised: these calls have to come back first.

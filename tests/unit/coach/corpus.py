@@ -28,6 +28,7 @@ Entries = tuple[tuple[str, int, str], ...]
 _INTENTS = {
     Act.REMIND: "reminder",
     Act.REMINDERS: "reminder",
+    Act.CANCEL_REMINDERS: "reminder",
     Act.ASK_GOAL: "goal",
     Act.ASK_SKILL_GOAL: "goal",
     Intent.MOOD: "mood",
