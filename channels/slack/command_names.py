@@ -64,7 +64,7 @@ class CommandNames:
             end, inside = begin + len(span.text), []
             while left and left[0].start() < end:
                 inside.append(left.popleft())
-            written.append(self._in_span(span, begin, [one for one in inside if one.end() <= end]))
+            written.append(self._in_span(span, begin, [match for match in inside if match.end() <= end]))
             begin = end
         return tuple(written)
 
@@ -78,17 +78,19 @@ class CommandNames:
 
     def _find(self, text: str) -> Iterator[re.Match[str]]:
         found = self._in_text.finditer(text)
-        return (one for one in found if self._said.search(text[max(0, one.start() - LOOK_BACK) : one.start()]) is None)
+        return (
+            each for each in found if self._said.search(text[max(0, each.start() - LOOK_BACK) : each.start()]) is None
+        )
 
     def _replace(self, text: str, found: Collection[re.Match[str]] | Iterator[re.Match[str]], begin: int = 0) -> str:
         """What was found in a text of which this is a part, from `begin` on."""
         pieces, at = [], 0
-        for one in found:
-            pieces += [text[at : one.start() - begin], self._typed(one[1])]
-            at = one.end() - begin
+        for match in found:
+            pieces += [text[at : match.start() - begin], self._as_typed(match[1])]
+            at = match.end() - begin
         return "".join([*pieces, text[at:]])
 
-    def _typed(self, name: str) -> str:
+    def _as_typed(self, name: str) -> str:
         """Words of a person's own behind it might be talk: with its slash it is a command whatever follows."""
         return f"/{self._talk} {name}" if name in self._wordless else f"/{self._talk} /{name}"
 
