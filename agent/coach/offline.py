@@ -25,8 +25,7 @@ from agent.coach.log_line import (
 from agent.coach.numbers import Number, longest_text, one_number_text, reach_text, weekday_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
-from agent.coach.plan_data import Prefetched, frame_of
-from agent.coach.plan_wish import day_asked, wants_next_week
+from agent.coach.plan_data import Prefetched, day_asked, frame_of, wants_next_week
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reminders import MAX_ABOUT_CHARS
