@@ -14,8 +14,9 @@ from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.commands.base import Command, Invocation, Reply, Results, ResumeConversation, SetTitle
 from gateway.commands.decisions import VOID, Decision
 from gateway.commands.session import cleared_text
-from gateway.store.conversations import ConversationHead, find_head, list_heads, title_of
+from gateway.store.conversations import title_of
 from gateway.store.engine import Store
+from gateway.store.heads import ConversationHead, find_head, list_heads
 from gateway.texts import HARNESS
 
 MOST_SHOWN = 10

@@ -16,8 +16,9 @@ from sqlalchemy import URL, Connection, event
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
 from gateway.store.dialect import do_put_off, driver_errors, let_see
+from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
-from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
+from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine

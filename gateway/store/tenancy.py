@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.util import LRUCache
 
-from channels.messages import DEFAULT_TENANT
+from channels.tenant import DEFAULT_TENANT
 
 T = TypeVar("T")
 
