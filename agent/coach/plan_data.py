@@ -1,6 +1,6 @@
 """What a weekly plan is written from: the person's data read side by side, the week it is for, and what fits them.
 
-The model and the rules get the same, and what somebody wants of a plan is read by `read_plan_wish`. Nothing is written
+The model and the rules get the same, and what somebody wants of a plan is read by `read_wish`. Nothing is written
 or said here.
 """
 

@@ -1,6 +1,6 @@
 """What is practised, as plain data, the port it is read through, the rules of one entry, and how a new skill looks.
 
-How far a skill has come is a level by its minutes, computed and never stored. 
+How far a skill has come is a level by its minutes, computed and never stored.
 No analysis and no storage live here.
 """
 

@@ -1,6 +1,7 @@
-"""What can go wrong with a REST call; its method is the operation's name in `rest`. 
+"""What can go wrong with a REST call; its method is the operation's name in `rest`.
 
-How often is set in `SimulatedDiscord.faults`. Faults of the gateway's WebSocket are orders of the person's side (`simulated`).
+How often is set in `SimulatedDiscord.faults`.
+Faults of the gateway's WebSocket are orders of the person's side (`simulated`).
 """
 
 from typing import Literal
