@@ -271,8 +271,9 @@ class Entrance:
         """Its operators' commands reach its people alone."""
         desk, move = tenant.desk, tenant.product.move
         desk.linking = link_deps(
-            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move
-        )
+            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move,
+            runtime.router.forget_all,
+        )  # fmt: skip
         desk.access = self.access(tenant, runtime.delivery, runtime.bus)
         desk.invites = InviteOperations(tenant.store, self.keys.invites, self.clock)
 

@@ -110,8 +110,12 @@ def link_deps(
     parking: Parking,
     snapshot: AccessSnapshot,
     move: Callable[..., None],
+    forget: Callable[[], None],
 ) -> LinkDeps:
-    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too."""
+    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too.
+
+    `forget` lets sessions read anew what is whose.
+    """
 
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
@@ -122,6 +126,7 @@ def link_deps(
     def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
             snapshot.put(person)
+        forget()
         for where in told:
             delivery.reread(where)
         parking.release(unparked)

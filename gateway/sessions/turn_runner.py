@@ -128,6 +128,7 @@ class TurnRunner:
                 await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")
+                await conversation.load()  # it may have been told to forget what it knew
                 hints = deps.channels.hints(turn.address)
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(
