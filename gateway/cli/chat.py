@@ -155,7 +155,7 @@ async def _refuse_elsewhere(path: Path) -> None:
 
 
 def heard_elsewhere(status: JsonValue) -> str:
-    """Why the process with this status hears no terminal, and what to do; "" where it will, or nobody does yet. Pure."""
+    """Why the process of this status hears no terminal, and what to do; "" where it will, or nobody does yet. Pure."""
     cluster = status.get("cluster") if isinstance(status, dict) else None
     members = cluster.get("members") if isinstance(cluster, dict) else None
     accounts = cluster.get("accounts") if isinstance(cluster, dict) else None
@@ -167,13 +167,13 @@ def heard_elsewhere(status: JsonValue) -> str:
     mine = next((member for member in known.values() if "this one" in str(member.get("state"))), {})
     if reads in known and known[reads] is not mine and str(known[reads].get("state")) == "lives":
         return (
-            f"terminals are heard by another process of this cluster, {printable(reads)}: run `tenk chat` on that machine, "
-            "with its TENK_HOME; `tenk status` shows who does what"
+            f"terminals are heard by another process of this cluster, {printable(reads)}: run `tenk chat` on that "
+            "machine, with its TENK_HOME; `tenk status` shows who does what"
         )
     if mine.get("role") in {"worker", "egress"} and reads not in known:
         return (
-            f"this process (--role {mine['role']}) hears no terminals, and no other does: start one with --role ingress or "
-            "all, and run `tenk chat` there"
+            f"this process (--role {mine['role']}) hears no terminals, and no other does: start one with --role "
+            "ingress or all, and run `tenk chat` there"
         )
     return ""
 
