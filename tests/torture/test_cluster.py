@@ -1,4 +1,4 @@
-"""Three machines on one PostgreSQL, under everything that breaks (FAULTS R1, R2, R8 of several processes)."""
+"""Three machines on one PostgreSQL, under everything that breaks."""
 
 import os
 from collections.abc import Callable, Iterator
