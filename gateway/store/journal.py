@@ -137,7 +137,9 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     past = _whole_turns(connection, rows, cut=len(rows) == limit)
     room: int = limit - len(rows)
     later: Any = found
-    while room > 0 and later is not None and later.continues_id is not None:
+    seen = {found.id}
+    while room > 0 and later is not None and later.continues_id not in (None, *seen):
+        seen.add(later.continues_id)
         there = _newest_events(connection, later.continues_id, room, later.created_at)
         ended = _whole_turns(connection, there, cut=len(there) == room, until=later.created_at)
         past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
