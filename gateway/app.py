@@ -71,6 +71,9 @@ from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
 
+FIRST_ASKED_S = 3.0
+"""So long an account that is slow to reach its platform keeps what waits here from being answered."""
+
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
 
@@ -231,9 +234,7 @@ class Gateway:
         schedules()
         self._keep_chores(tasks, runtime, manager, presence)
         tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
-        routing = tasks.keep_task("routing", router.run)
-        gc.collect()
-        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, runtime, presence)
@@ -244,6 +245,14 @@ class Gateway:
         self._tenants.serve(
             partial(entrance.take_in, runtime, intake), lambda tenant: tasks.create_task(leaving(tenant))
         )
+
+    async def _route(self, manager: ChannelManager, router: Router) -> None:
+        """Route, once every account has asked its platform for what is new: that is waited for outside."""
+        await manager.until_begun(FIRST_ASKED_S)
+        gc.collect()
+        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.enable()
+        await router.run()
 
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._own.settings.control_path, calls, Mounts(manager, private=True))
