@@ -197,6 +197,8 @@ class Listener:
         request = untimed_request(text)
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        if twist is Twist.COMMAND and timed and _GOAL.search(text):
+            twist = Twist.GOAL
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
             return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)

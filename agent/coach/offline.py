@@ -15,6 +15,7 @@ from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
 from agent.coach.kept_plan import day_plan_text, is_after_week, kept_plan_text
+from agent.coach.listener import LATELY
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -40,7 +41,7 @@ from agent.coach.plan_data import Prefetched, day_asked, frame_of, wants_next_we
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
-from agent.coach.request_view import RequestView, has_pictures_alone, listen
+from agent.coach.request_view import RequestView, has_pictures_alone, listen, says
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
@@ -313,6 +314,13 @@ def _change_entry(work: Work, task: Task) -> str:
     return work.change_and_tell("edit_session", session_id=row.id, minutes=lookup.minutes, date=day)
 
 
+def _unknown(work: Work, _: Task) -> str:
+    """What it can do, once; said again so soon, it is in the way."""
+    lately = work.view.earlier[-LATELY:]
+    again = any(says(exchange.answer, ["offline.unknown", "offline.unknown_again"]) for exchange in lately)
+    return say(work.language, "offline.unknown_again" if again else "offline.unknown")
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -364,5 +372,5 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.THANKS: _words("offline.thanks"),
     Intent.YES: _words("offline.nothing_open"),
     Intent.GREETING: _words("offline.greeting"),
-    Intent.UNKNOWN: _words("offline.unknown"),
+    Intent.UNKNOWN: _unknown,
 }

@@ -174,7 +174,7 @@ _WRONG = r"(?:,?(?:N|R|r)[PT]*(?:S|[dD]|n)?)?"
 _MEANT = r"(?:I[mk]|kt?P?|t?b|[PT]*Sb)F*"
 _CORRECTION = re.compile(
     rf"{_OPENING}(?:[RNW],*){{1,6}}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
-    rf"|{_OPENING}(?:[RNW],+)+{_RIGHT}{_WRONG}{_CLOSING}"
+    rf"|{_OPENING}(?:[RNW],*){{0,5}}[RNW],+{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}R,*{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_RIGHT},?(?:r|N[PT]*(?:S|[dD]|n)){_CLOSING}"

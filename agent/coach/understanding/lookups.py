@@ -72,7 +72,9 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
     (re.compile(r"\bstreak\b|\bracha\b"), Number.STREAK),
     (
         re.compile(
-            r"\b(?:what|which|my) level\b|\bque nivel\b|\bmi nivel\b|\bnext level\b|\b(?:siguiente|proximo) nivel\b"
+            r"\bcuant[oa]s?(?: horas)? (?:me )?faltan?\b"
+            r"|\bhow (?:much|many hours) (?:is |are |do i have )?(?:left|to go|until|till|remain\w*)\b"
+            r"|\b(?:what|which|my) level\b|\bque nivel\b|\bmi nivel\b|\bnext level\b|\b(?:siguiente|proximo) nivel\b"
         ),
         Number.LEVEL,
     ),

@@ -113,7 +113,7 @@ _CANCELLED = re.compile(
     r"\b(?:reminders?|reminding)\b"
     r"|(?:don['’]?t|do not|stop) remind(?:ing)?\b|no more reminders"
     r"|(?:quita|borra|cancela|elimina|desactiva|para|apaga)\w*\b[^?]{0,24}\brecordatorios?\b"
-    r"|(?:deja de|no me) (?:recordar|recuerdes)\w*|no m[aá]s recordatorios)",
+    r"|(?:deja de|(?:ya )?no me) (?:recordar|recuerdes)\w*|no m[aá]s recordatorios)",
     re.IGNORECASE,
 )
 

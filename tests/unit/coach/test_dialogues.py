@@ -181,3 +181,19 @@ async def test_minutes_in_place_of_others_correct_the_last_entry(ana: Conversati
     await ana.say("30 min guitar")
     await ana.say("pon 45 en vez de 30")
     assert [("guitar", 45)] == ana.logged
+
+
+@pytest.mark.parametrize("said", ["no wait, 45", "no, 45", "oops, sorry, 45 min"])
+async def test_a_number_behind_a_no_corrects_what_was_just_logged(ana: Conversation, said: str):
+    """It is no refusal."""
+    await ana.say("30 min guitar")
+    await ana.say(said)
+    assert [("guitar", 45)] == ana.logged
+
+
+async def test_what_it_can_do_is_not_told_each_time(ana: Conversation):
+    """Not understood twice, it says so shortly."""
+    first, second = await ana.say("lorem ipsum dolor"), await ana.say("sit amet")
+    assert "stats" in first
+    assert "stats" not in second
+    assert "/help" in second
