@@ -37,7 +37,7 @@ def runs(pid):
 
 async def until(holds):
     """Wait until it holds, for as long as a busy machine may need."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while not holds():
             await passes(0.02)
 
