@@ -37,7 +37,8 @@ def accounts_of(
             config.pacing == "strict",
             whose_account(config),
             config,
-            getattr(config, "mode", "") in {"webhook", "http"},
+            everywhere=getattr(config, "mode", "") in {"webhook", "http"},
+            sharded=hasattr(config, "shards"),
         )
         for channel, config in channels.accounts()
     ]

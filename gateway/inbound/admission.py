@@ -34,7 +34,7 @@ from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, groups, inbox, outbox, people
+from gateway.store import chats, groups, inbox, outbox, people, resume_points
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -172,9 +172,10 @@ class Admission:
             kept = hide_secrets(rejection)
             inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, kept, self._now)
 
-    def move_cursor(self, cursor: str, tenant: str) -> None:
-        """How far the account has read."""
-        inbox.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
+    def move_cursor(self, cursor: str, tenant: str, number: int) -> None:
+        """How far the account has read, by this one of its connections."""
+        name, account = self._channel.name, self._channel.account
+        resume_points.move_cursor(self._connection, tenant, name, account, cursor, self._now, number)
 
     def _hides(self, plan: Plan, code: str) -> bool:
         """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""

@@ -22,9 +22,10 @@ from gateway.cluster.membership import LeasedAccount
 from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
-from gateway.inbound.intake import ChannelSink, Intake
+from gateway.inbound.connections import AccountReading, ReadingDeps
+from gateway.inbound.intake import Intake
 from gateway.store.engine import Store
-from gateway.supervision import run_until, until_ended
+from gateway.supervision import until_ended
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
 log = structlog.get_logger()
@@ -34,6 +35,9 @@ RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 
 RETIRED_S = 30.0
 """A channel that was replaced is closed after this: whatever call was under way has its answer by then."""
+
+BAD_LAST = (ChannelState.READY, ChannelState.STARTING, ChannelState.DEGRADED, ChannelState.FAILED)
+DETAILS_SHOWN = 3  # of connections that do badly
 
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
@@ -51,6 +55,7 @@ class ChannelAccount:
     config: object = None  # as the operator wrote it: what differs is started anew
     everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
     attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
+    sharded: bool = False  # it is read for by connections that several processes have some of each
 
 
 @dataclass(slots=True)
@@ -62,8 +67,9 @@ class _Account:
     ready: "asyncio.Future[Channel]"
     state: ChannelState = ChannelState.STARTING
     detail: str = ""
-    reported: tuple[ChannelState, str] = (ChannelState.STARTING, "")  # by the channel itself
-    missing: str = ""  # what was said and could not be read
+    connections: int = 1  # how many there are, in all processes together
+    reports: dict[int, tuple[ChannelState, str]] = field(default_factory=lambda: {0: (ChannelState.STARTING, "")})
+    missing: dict[int, str] = field(default_factory=dict)  # what was said and could not be read, by connection
     heard_at: datetime | None = None
     pacer: Pacer | None = None
     failures: int = field(default=0)
@@ -75,30 +81,52 @@ class _Account:
         gave_up = self.reading is not None and self.reading.done()
         return gave_up or (spec.config, spec.strict_pacing) != (self.spec.config, self.spec.strict_pacing)
 
-    def note(self, state: ChannelState, detail: str) -> None:
-        """Keep how the channel says it is doing."""
-        self.reported = (state, detail)
+    @property
+    def tenant(self) -> str | None:
+        """Whose it is; None: each message says it."""
+        return self.spec.tenant
+
+    @property
+    def runs_everywhere(self) -> bool:
+        """Whether its channel runs at every ingress, and shares out itself what one process alone does."""
+        return self.spec.everywhere or self.spec.sharded
+
+    @property
+    def reported(self) -> tuple[ChannelState, str]:
+        """How the channel itself says it is doing: as that of its connections that does worst."""
+        if not self.reports:
+            return ChannelState.READY, "another process reads for it"
+        worst = max((state for state, _ in self.reports.values()), key=BAD_LAST.index)
+        told = [detail for state, detail in self.reports.values() if state is worst and detail]
+        return worst, "; ".join(told[:DETAILS_SHOWN])
+
+    def note(self, state: ChannelState, detail: str, number: int = 0) -> None:
+        """Keep how the channel says it is doing, by this connection."""
+        self.reports[number] = (state, detail)
         if state is ChannelState.READY:
             self.heard_at = now = self.clock()
             self.failures = 0
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
 
-    def stand_by(self) -> None:
-        """Another process reads for it, or will."""
-        self.reported = (ChannelState.READY, "another process reads for it")
-        self._show()
+    def stand_by(self, number: int) -> None:
+        """Another process reads by this connection, or will."""
+        if not self.spec.everywhere:  # there people are heard without it
+            self.reports.pop(number, None)
+            self.missing.pop(number, None)
+            self._show()
 
-    def note_missing(self, detail: str) -> None:
-        """Keep what the channel could not read; it is shown instead of READY."""
-        self.missing = detail
+    def note_missing(self, detail: str, number: int = 0) -> None:
+        """Keep what could not be read by this connection; it is shown instead of READY."""
+        self.missing[number] = detail
         self._show()
 
     def _show(self) -> None:
         """What health shows; a change is logged."""
         state, detail = self.reported
-        if self.missing and state is ChannelState.READY:
-            state, detail = ChannelState.DEGRADED, self.missing
+        missing = [words for words in self.missing.values() if words]
+        if missing and state is ChannelState.READY:
+            state, detail = ChannelState.DEGRADED, "; ".join(missing[:DETAILS_SHOWN])
         if (state, detail) != (self.state, self.detail):
             tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
             tell("channel_state", channel=self.spec.channel, account=self.spec.account, state=state, detail=detail)
@@ -210,8 +238,8 @@ class ChannelManager:
 
     def list_accounts(self) -> list[LeasedAccount]:
         """Every account, as leases of it are asked for."""
-        specs = [held.spec for held in self._held.values() if not held.retired]
-        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
+        specs = [(held.spec, held.connections) for held in self._held.values() if not held.retired]
+        return [LeasedAccount(spec.channel, spec.account, spec.attached, count) for spec, count in specs]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""
@@ -322,7 +350,8 @@ class ChannelManager:
         """Load a channel and run it until it ends; whether it should be started again."""
         try:
             channel = await self._load(held)
-            await self._read(held, channel, intake)
+            deps = ReadingDeps(self._store, intake, self._ownership, self._tasks, self._clock)
+            await AccountReading(deps, channel, held).run()
             reason = "it ended by itself"
         except (ConfigRefused, ChannelNotInstalled) as refused:
             held.note(ChannelState.FAILED, str(refused))
@@ -339,26 +368,9 @@ class ChannelManager:
         """Whether this process reads for an account."""
         if not self._ownership.is_shared:
             return True
-        spec = held.spec
-        mine = spec.everywhere or self._ownership.lease(in_name(spec.channel, spec.account)) is not None
-        return self._ownership.reads and mine
-
-    async def _read(self, held: _Account, channel: Channel, intake: Intake) -> None:
-        """Run a channel until it ends; where several processes could, only for as long as it is this one's."""
-        spec = held.spec
-        name = in_name(spec.channel, spec.account)
-        if not self._ownership.is_shared or (spec.everywhere and self._ownership.reads):
-            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant))
-            return
-        while True:
-            held.stand_by()
-            lease = await self._ownership.until_held(name)
-            sink = ChannelSink(self._store, intake, channel, held, spec.tenant)
-            sink.lease = lease
-            held.note(ChannelState.STARTING, "")
-            await run_until(partial(channel.run, sink), partial(self._ownership.until_lost, lease), self._tasks)
-            if self._ownership.lease(name) == lease:
-                return
+        spec, lease = held.spec, self._ownership.lease
+        names = (in_name(spec.channel, spec.account, number) for number in range(held.connections))
+        return self._ownership.reads and (spec.everywhere or any(lease(name) is not None for name in names))
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, CountsConnections
+from channels.base import ChannelState
+from channels.connections import CountsConnections
 from gateway.access.calls import list_calls
 from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
@@ -235,7 +236,7 @@ async def cluster_report(store: Store, me: Member) -> dict[str, JsonValue]:
         members: dict[str, JsonValue] = {}
         for each in leases.standing(connection):
             state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
-            held: list[JsonValue] = [name for name, owner in names.items() if owner == id_]
+            held: list[JsonValue] = [name for name, owner in names.items() if owner == id_ and "@" not in name]
             members[f"{each.member.host}/{id_}"] = {
                 "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
                 "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),

@@ -15,7 +15,7 @@ from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, Inbo
 from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.journal import shard_of
-from gateway.store.tables.traffic import channel_accounts, inbox
+from gateway.store.tables.traffic import inbox
 from gateway.store.writer import note_outcome
 
 
@@ -155,34 +155,6 @@ def quarantine(
     if inserted is not None:
         note_outcome(connection, Outcome.QUARANTINED, 1)
         retention.forget_older(connection, inserted)
-
-
-def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
-    """The committed resume point of a channel account."""
-    return connection.execute(
-        sa.select(channel_accounts.c.cursor).where(
-            channel_accounts.c.channel == channel, channel_accounts.c.account == account
-        )
-    ).scalar()
-
-
-_move_cursor = HotStatement(
-    sa.update(channel_accounts)
-    .where(
-        channel_accounts.c.channel == sa.bindparam("b_channel"), channel_accounts.c.account == sa.bindparam("b_account")
-    )
-    .values(cursor=sa.bindparam("b_cursor"), last_heard_at=sa.bindparam("b_now"))
-)
-
-
-def move_cursor(connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime) -> None:
-    """Commit how far a channel account has read."""
-    where = {"b_channel": channel, "b_account": account}
-    if _move_cursor.count(connection, {**where, "b_cursor": cursor, "b_now": now}) == 0:
-        connection.execute(
-            sa.insert(channel_accounts),
-            {"tenant_id": tenant, "channel": channel, "account": account, "cursor": cursor, "last_heard_at": now},
-        )
 
 
 _WAITING = sa.select(

@@ -22,7 +22,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import earlier, inbox, journal, outbox, sends
+from gateway.store import earlier, inbox, journal, outbox, resume_points, sends
 from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -78,9 +78,9 @@ async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
 async def test_the_cursor_of_an_account_moves(store: Store) -> None:
     """The first move makes it, the second changes it, another account has its own."""
     for value in ("1", "2"):
-        await store.write(lambda c, v=value: inbox.move_cursor(c, "default", "telegram", "main", v, NOON))
-    assert "2" == await store.read(lambda c: inbox.cursor_of(c, "telegram", "main"))
-    assert await store.read(lambda c: inbox.cursor_of(c, "telegram", "other")) is None
+        await store.write(lambda c, v=value: resume_points.move_cursor(c, "default", "telegram", "main", v, NOON))
+    assert "2" == await store.read(lambda c: resume_points.cursor_of(c, "telegram", "main"))
+    assert await store.read(lambda c: resume_points.cursor_of(c, "telegram", "other")) is None
 
 
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
