@@ -1,7 +1,7 @@
 """Asks the model for one whole response: what it is shown, what streams meanwhile, and what is mended to ask again.
 
 What a response means is the loop's matter, a response that is none the ladder's; waiting for a busy provider and
-trying again is the wire's wrapper.
+trying again is the wire's wrapper. What a call did to recover is gathered meanwhile, and journaled once it is over.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from dataclasses import replace
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
 from agent.context.layers import blank_old_results, keep_newest_pictures
+from agent.context.sizes import Tries, TryCost, said_chars
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.journal import Journal
@@ -31,11 +32,10 @@ from agent.ports import (
     ToolSpec,
     TurnPort,
 )
-from agent.recoveries import Recoveries
 from agent.responses import at_most, with_own_ids
-from agent.rungs import Rung
+from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.tools.executor import Executor
-from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator
+from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, Usage, answer_separator
 
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
@@ -251,3 +251,58 @@ def _after(rung: Rung, items: list[Item]) -> list[Item]:
 
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
+
+
+class Recoveries:
+    """Of one turn's model calls, one at a time."""
+
+    def __init__(self, journal: Journal, model: ChatModel) -> None:
+        self._journal = journal
+        self._tries = Tries(model)
+        self._waiting: list[Recovered | ResponseDiscarded] = []
+
+    @property
+    def asked(self) -> str:
+        """Who was asked last: of a chain, the link."""
+        return self._tries.asked
+
+    def begin(self, request: ModelRequest) -> None:
+        """This is asked now."""
+        self._tries.begin(request)
+
+    def hear(self, event: ModelEvent) -> None:
+        """The model told this."""
+        self._discard_uncounted(self._tries.hear(event))
+        if isinstance(event, Recovering):
+            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail, event.why))
+
+    def abandon(self) -> None:
+        """The try under way counts for nothing; it is paid for if any of a response was heard."""
+        self._discard_uncounted(self._tries.abandon())
+
+    def discard(self, response: ModelResponded) -> None:
+        """A whole response counts for nothing but what it cost."""
+        if response.usage.input_tokens is not None or response.usage.output_tokens is not None:
+            self._discard(response.model, response.usage, estimated=False)
+        else:
+            self._discard_uncounted(self._tries.estimate(said_chars(response), response.model))
+
+    def note(self, rung: Rung, detail: str = "") -> None:
+        """The turn takes this rung."""
+        self._waiting.append(Recovered(self._journal.steps, rung, detail))
+
+    async def write(self, *, abandoned: bool = False) -> None:
+        """Journal what was gathered, in one commit; none where all went well. `abandoned`: with the try under way."""
+        if abandoned:
+            self.abandon()
+        if self._waiting:
+            events, self._waiting = self._waiting, []
+            await self._journal.record(*events)
+
+    def _discard_uncounted(self, cost: TryCost | None) -> None:
+        if cost is not None:
+            self._discard(*cost, estimated=True)
+
+    def _discard(self, model: str, used: Usage, *, estimated: bool) -> None:
+        behind = sum(isinstance(event, ResponseDiscarded) for event in self._waiting)
+        self._waiting.append(self._journal.as_discarded(model, used, estimated=estimated, behind=behind))

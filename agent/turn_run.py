@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import structlog
 
 from agent import answers
+from agent.answers import TellResult, found_text
 from agent.bounded import Deadline, Interrupted
 from agent.budgets import OverBudget
 from agent.calendar import context_of, today_of
@@ -23,7 +24,6 @@ from agent.context.sizes import Calibration
 from agent.context.weight import features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
-from agent.findings import TellResult, found_text
 from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
@@ -31,11 +31,9 @@ from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
-from agent.tools.guards import NoHooks, Permissions, TurnHooks
-from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.guards import ChainPermissions, NoHooks, Permissions, TurnHooks, name_rules
 from agent.tools.pipeline import Pipeline
-from agent.tools.reading_on import ResultBudget
-from agent.tools.toolbox import ToolBox
+from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,
     EndReason,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-DEFAULT_TENANT = "default"
+from channels.tenant import DEFAULT_TENANT as DEFAULT_TENANT  # noqa: PLC0414  mypy knows by it that others have it from here
 
 GOES_ON = " …"
 """Stands behind what is shown of an answer that is still being written."""

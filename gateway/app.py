@@ -21,7 +21,7 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
 from gateway.access.buttons import SealedButtons
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
 from gateway.command_line import of_process
 from gateway.config.settings import Settings, whose_account

@@ -6,9 +6,8 @@ import shutil
 from collections.abc import Sequence
 from typing import cast
 
-from agent.hooks.callers import HookFunction, program_hook, python_hook
-from agent.hooks.config import HookConfig
-from agent.hooks.points import Hook
+from agent.hooks.chain import HookFunction, program_hook, python_hook
+from agent.hooks.points import Hook, HookConfig
 from gateway.errors import SettingsError
 from gateway.extensions import FLAWS, HOOKS, first_words, load_extension
 

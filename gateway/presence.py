@@ -21,6 +21,7 @@ from pydantic import JsonValue
 
 from gateway.access.policy import AccessSnapshot
 from gateway.cluster.membership import ClusterEvents, ClusterMembership
+from gateway.cluster.nats_link import NatsLink, subject_of
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
@@ -28,11 +29,12 @@ from gateway.errors import SettingsError, StoreUnavailable
 from gateway.inbound.bus import SharedBus
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.operators import load_people
-from gateway.ops.status import cluster_report
-from gateway.store import journal, people
+from gateway.ops.status import cluster_report, differing_versions
+from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
 from gateway.store.leases import Member
 from gateway.store.postgres import PostgresLink
+from gateway.store.schema import HEAD
 from gateway.supervision import Run, Supervised, run_until
 from gateway.wiring import Runtime
 
@@ -87,6 +89,10 @@ class Presence:
         """The cluster, as `tenk status` shows it; nothing where there is none."""
         return {}
 
+    async def differing_versions(self) -> str:
+        """Which others are of another version; "" where all are alike."""
+        return ""
+
     async def begin_leaving(self) -> None:
         """What is left undone from now on died of nothing."""
         await self._store.write(partial(journal.let_go, epoch=self._epoch), lasting=False)
@@ -103,8 +109,10 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
     Raises:
         SettingsError: SQLite is one process's.
     """
-    role, host = settings.gateway.role, socket.gethostname()
+    role, host, nats_url = settings.gateway.role, socket.gethostname(), settings.gateway.nats_url
     if store.dialect == "sqlite":
+        if nats_url is not None:
+            log.info("nats_unused", why="one process on SQLite wakes nobody; NATS is for several on PostgreSQL")
         if role != "all":
             raise SettingsError(
                 f"gateway.role is {role}: several processes share a PostgreSQL; set DATABASE_URL, or leave the role"
@@ -112,8 +120,12 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
         epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
         return Presence(store, Ownership(epoch), epoch)
     key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
-    me = Member(f"{_node(settings.home)}:{os.getpid()}", host[:128], role, version("tenk-gateway"), key_mark)
-    return SharedPresence(settings, store, me)
+    me = Member(
+        f"{_node(settings.home)}:{os.getpid()}", host[:128], role, f"{version('tenk-gateway')}, schema {HEAD}", key_mark
+    )
+    wakeups = Wakeups(me.id)
+    nats = None if nats_url is None else NatsLink(nats_url.get_secret_value(), subject_of(key), wakeups.hear)
+    return SharedPresence(settings, store, me, wakeups, nats)
 
 
 def _node(home: Path) -> str:
@@ -126,8 +138,9 @@ def _node(home: Path) -> str:
 class SharedPresence(Presence):
     """One process of several."""
 
-    def __init__(self, settings: Settings, store: Store, me: Member) -> None:
-        self._wakeups = Wakeups(me.id)
+    def __init__(self, settings: Settings, store: Store, me: Member, wakeups: Wakeups, nats: NatsLink | None) -> None:
+        self._wakeups = wakeups
+        self._nats = nats
         self._look = asyncio.Event()  # something may be in the store for us
         self._changed: set[str] = set()  # people
         self._reload = False  # everybody, and the rules
@@ -143,8 +156,15 @@ class SharedPresence(Presence):
         """As of the other."""
         others = await self._membership.begin(manager.list_accounts, now)
         tasks.keep("leases", self._membership.run)
-        tasks.keep("wake-ups", partial(self._wakeups.run, partial(self._link.notify, within_s=POLL_S)))
+        tasks.keep("wake-ups", partial(self._wakeups.run, self._send))
+        if self._nats is not None:
+            tasks.keep("nats", self._nats.run)
         return not others
+
+    async def _send(self, words: str) -> None:
+        """Over NATS where that can be used; else in PostgreSQL's notices, to which everybody listens, too."""
+        if self._nats is None or not await self._nats.publish(words):
+            await self._link.notify(words, POLL_S)
 
     async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
         """As of the other, in the shards that are owned by now; later ones follow as they come."""
@@ -168,7 +188,7 @@ class SharedPresence(Presence):
         for topic in RULES:
             self._wakeups.on(topic, lambda _name: self._note_all())
         self._wakeups.on(OUT, lambda _account: self._look.set())
-        self._wakeups.on(IN, lambda shard: bus.wake(int(shard)))
+        self._wakeups.on(IN, bus.wake)
         owned = dict(self._membership.ownership.shards)
         self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
         await self._adopt(deps, bus, owned)
@@ -212,8 +232,11 @@ class SharedPresence(Presence):
                 await load_people(deps.snapshot, self._store, deps.forgotten_key)
                 deps.runtime.router.forget_all()
             for user_id in changed:
-                person = await self._store.read(partial(people.person_of, user_id=user_id))
+                query = partial(people.person_of, user_id=user_id)
+                person, before = await self._store.read(query), deps.snapshot.person(user_id)
                 deps.snapshot.drop(user_id) if person is None else deps.snapshot.put(person)
+                if {*(before.joined if before else ())} != {*(person.joined if person else ())}:
+                    deps.runtime.router.forget_all()  # what is whose has changed
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed
             raise
@@ -230,7 +253,12 @@ class SharedPresence(Presence):
 
     async def status(self) -> dict[str, JsonValue]:
         """As of the other."""
-        return await cluster_report(self._store, self._me)
+        wake_ups = "PostgreSQL" if self._nats is None else self._nats.standing
+        return cluster_report(await self._store.read(leases.look_at_all), self._me, wake_ups)
+
+    async def differing_versions(self) -> str:
+        """As of the other."""
+        return differing_versions(await self._store.read(leases.standing), self._me)
 
     async def begin_leaving(self) -> None:
         """As of the other."""

@@ -11,12 +11,12 @@ from functools import cache
 
 from pydantic import PydanticUserError
 
+from agent.answers import TellResult
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
-from agent.findings import TellResult
 from agent.models.offline import OfflineRules
-from agent.permissions.config import RulesConfig
+from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import CanUseTool, Tool, tools_of

@@ -18,7 +18,7 @@ from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.retry import run_retry
 from agent.tools.base import Tool
-from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.guards import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
 from channels.slack.manifest import AppDescription
@@ -28,11 +28,16 @@ from gateway.cluster.ownership import Ownership
 from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands, conversation_decisions
-from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.decisions import (
+    Decision,
+    approval_of_another,
+    consent_decisions,
+    permissions_command,
+    reply_decisions,
+)
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
 from gateway.commands.people import OperatorDesk, name_command, people_commands
-from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command

@@ -28,6 +28,7 @@ from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.language import NAMES, escape, language_of
+from agent.model_caller import Recoveries
 from agent.ports import (
     ModelAtWork,
     ModelEvent,
@@ -38,7 +39,6 @@ from agent.ports import (
     Turn,
     TurnPort,
 )
-from agent.recoveries import Recoveries
 from agent.responses import Text, classify
 from agent.rungs import Rung
 from agent.transcript import (

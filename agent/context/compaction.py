@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from agent.bounded import Interrupted
-from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
-from agent.context.tries import Tries, TryCost
+from agent.context.sizes import Tries, TryCost, WindowRoom, estimate_text, estimate_tokens
 from agent.journal import Journal
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
 from agent.rungs import ResponseDiscarded

@@ -1,20 +1,21 @@
 """Whose credential a model is asked with: each source in turn, the person's own first; one that is refused rests.
 
-Sources are the gateway's (`gateway.credentials`); how a credential is shown to a server is `access`'s matter.
+Sources are the gateway's (`gateway.credentials`). A credential is shown to a server by the profile of its kind, or as
+the provider documents it.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Protocol
 
 import structlog
 
-from agent.credentials import Credential
+from agent.config import LinkConfig, ProfileConfig
+from agent.credentials import Credential, CredentialKind
 from agent.errors import FailureKind
-from agent.models.cooldown import FIRST_REST_S, ask_unless_resting
-from agent.models.health import HealthBoard
+from agent.models.health import FIRST_REST_S, HealthBoard, ask_unless_resting
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Principal
 from agent.transcript import ModelResponded
 
@@ -112,3 +113,66 @@ class Credentialed:
 def _mark(credential: Credential) -> str:
     """Another for another secret; tells nothing of it."""
     return blake2b(credential.secret.encode(errors="replace"), digest_size=8).hexdigest()
+
+
+NO_PROFILE = ProfileConfig()
+
+
+Shown = Callable[[Credential], Mapping[str, str]]
+"""The headers in which a provider takes a credential."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Access:
+    """What goes with one request."""
+
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    unset: tuple[str, ...]  # headers that the client would set by itself, and is not to
+    secret: str  # kept out of every error
+
+    def __repr__(self) -> str:
+        """Nothing of the headers."""
+        return "Access(...)"
+
+
+def access_of(
+    credential: Credential,
+    config: LinkConfig,
+    headers: Mapping[str, str],
+    usual: Callable[[Credential], Mapping[str, str]],
+) -> Access:
+    """`headers` are those of the wire, `usual` how its provider takes a credential where no profile says so."""
+    profile = config.profiles.get(credential.kind, NO_PROFILE)
+    shown = usual(credential) if credential.secret else {}
+    if credential.secret and profile.header is not None:
+        shown = {profile.header: profile.form.replace("{secret}", credential.secret)}
+    gone = {name.lower() for name in profile.remove_headers}
+    every = {**headers, **shown, **profile.add_headers}
+    kept = {name: value for name, value in every.items() if name.lower() not in gone}
+    return Access(kept, profile.query, profile.remove_headers, credential.secret)
+
+
+def lead_with(request: ModelRequest, credential: Credential, config: LinkConfig) -> ModelRequest:
+    """The request with the leading blocks that the kind's profile asks for."""
+    profile = config.profiles.get(credential.kind, NO_PROFILE)
+    return replace(request, system=replace(request.system, leading=profile.system)) if profile.system else request
+
+
+def settings_key(config: LinkConfig) -> Credential:
+    """The settings' own key; its kind is told by its beginning."""
+    key = config.api_key.get_secret_value().strip() if config.api_key is not None else ""
+    return Credential(key, kind_of(key, config))
+
+
+def kind_of(secret: str, config: LinkConfig) -> CredentialKind:
+    """By the prefixes of the profiles; a key where none fits."""
+    for kind, profile in config.profiles.items():
+        if secret.startswith(profile.token_prefixes or ("\0",)):
+            return kind
+    return CredentialKind.API
+
+
+def is_showable(secret: str) -> bool:
+    """Whether a header can hold it."""
+    return secret.isascii() and (not secret or secret.isprintable())

@@ -1,16 +1,19 @@
 """Which models rest, why, and until when: one board for all links of a chain, which operators see and restarts keep.
 
-What makes a model rest is decided in `cooldown` and `circuit`; where the board is kept is its `keep`'s matter.
+A model rests when its key or credit is refused (`Cooling`: asking again helps nobody), and for half a minute when it
+fails again and again (`Circuit`). Where the board is kept is its `keep`'s matter.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 
 from agent.config import KEY_NAMES
 from agent.errors import FailureKind
-from agent.ports import ModelFailure
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
+from agent.transcript import ModelResponded
 
 
 class Gate(StrEnum):
@@ -97,3 +100,120 @@ class HealthBoard:
         key_name = KEY_NAMES.get(model.partition(":")[0]) if last.why is FailureKind.AUTH else None
         look = f"; look at {key_name}" if key_name else ""
         return f"rests until {last.until:%Y-%m-%d %H:%M:%S} UTC: {last.why.value} ({last.gate.value}){look}"
+
+
+FAILURES = 5
+"""In a row, of any turns."""
+
+REST_S = 30.0
+
+DOWN = frozenset({FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT})
+"""Kinds that say that the provider is not there; anything else is an answer of one that is."""
+
+
+class Circuit:
+    """A circuit breaker around one model. Each try counts, so it stands inside what tries again."""
+
+    def __init__(self, model: ChatModel, board: HealthBoard) -> None:
+        self.name = model.name
+        self._model = model
+        self._board = board
+        self._failures = 0  # in a row
+        self._trial = False  # somebody tries whether it is back
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model's own.
+
+        Raises:
+            ModelFailure: as the model's, or that the circuit is open.
+        """
+        rest = self._board.check(self.name, Gate.CIRCUIT)
+        if rest is not None and self._trial:
+            raise ModelFailure(rest.why, "somebody tries whether it is back", retryable=False, retry_after_s=REST_S)
+        self._trial = rest is not None
+        try:
+            response = await self._model.respond(request, on_event)
+        except ModelFailure as problem:
+            self._note(problem, tried=rest is not None)
+            raise
+        finally:
+            if rest is not None:
+                self._trial = False
+        self._close_circuit()
+        return response
+
+    def _note(self, problem: ModelFailure, *, tried: bool) -> None:
+        if problem.kind not in DOWN:
+            self._close_circuit()
+            return
+        self._failures += 1
+        if tried or self._failures >= FAILURES:
+            self._failures = 0
+            self._board.close(self.name, Gate.CIRCUIT, problem.kind, REST_S)
+
+    def _close_circuit(self) -> None:
+        self._failures = 0
+        self._board.open(self.name, Gate.CIRCUIT)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+FIRST_REST_S = {FailureKind.AUTH: 300.0, FailureKind.QUOTA: 3600.0}
+"""Doubled each time in a row."""
+
+LONGEST_REST_S = 86_400.0
+
+
+class Cooling:
+    """Cooldown around one model."""
+
+    def __init__(self, model: ChatModel, board: HealthBoard, mark: str = "") -> None:
+        """`mark` stands for key and server: with another one the model is not the one that rests."""
+        self.name = model.name
+        self._model = model
+        self._board = board
+        board.enlist(model.name, mark)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model's own.
+
+        Raises:
+            ModelFailure: as the model's, or that it rests.
+        """
+        return await ask_unless_resting(self._board, self.name, partial(self._model.respond, request, on_event))
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+async def ask_unless_resting(
+    board: HealthBoard, name: str, ask: Callable[[], Awaitable[ModelResponded]]
+) -> ModelResponded:
+    """What `ask` gives, unless what is named so rests; after a refusal it does.
+
+    Raises:
+        ModelFailure: as `ask`'s, or that it rests.
+    """
+    rest = board.check(name, Gate.COOLDOWN)
+    try:
+        response = await ask()
+    except ModelFailure as problem:
+        if (first_s := FIRST_REST_S.get(problem.kind)) is not None:
+            strikes = 0 if rest is None else min(rest.strikes, 20)
+            board.close(name, Gate.COOLDOWN, problem.kind, min(first_s * 2**strikes, LONGEST_REST_S))
+        raise
+    board.open(name, Gate.COOLDOWN)
+    return response

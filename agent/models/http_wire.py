@@ -15,7 +15,7 @@ import aiohttp
 from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
-from agent.models.access import Access, is_showable, settings_key
+from agent.models.credentials import Access, is_showable, settings_key
 from agent.models.failures import failure, from_answer
 from agent.models.json_bodies import decode
 from agent.models.sse import EventParser, EventTooLong

@@ -14,7 +14,7 @@ import structlog
 from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
-from agent.models.access import access_of, lead_with
+from agent.models.credentials import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.failures import refused_field
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now

@@ -11,12 +11,10 @@ from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
 from agent.models.chain import Chain, StandIn
-from agent.models.circuit import DOWN, Circuit
-from agent.models.cooldown import Cooling
 from agent.models.credentials import Credentialed, CredentialSource
 from agent.models.facts import PricedModel
 from agent.models.failures import RETRYABLE
-from agent.models.health import HealthBoard
+from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
 from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.prompted_tools import PromptedTools

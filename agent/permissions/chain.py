@@ -1,13 +1,16 @@
 """The chain decides about a call: hook, rules, the tool's own check, the mode; then risk can only tighten it. Pure.
 
+What an operator says about permissions stands here too, as `PermissionsConfig`.
 Asking a person, or a small model in mode `auto`, is what an `ASK` or a `judged` leads to, elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from agent.permissions.rules import RANKS, PermissionRule, Source, Verdict, ruling_of
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verdict, parse_rule, ruling_of
 
 
 class Mode(StrEnum):
@@ -114,3 +117,72 @@ def _by_rule(rule: PermissionRule) -> Ruling:
     why = f"{says} ({rule.text}, {rule.source.value})"
     remember = rule.verdict is Verdict.ASK and RANKS[rule.source] > RANKS[Source.USER]
     return Ruling(rule.verdict, why, may_remember=remember)
+
+
+class RulesConfig(BaseModel):
+    """Rules of one source."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    deny: tuple[str, ...] = ()
+    """Calls that never run."""
+    allow: tuple[str, ...] = ()
+    """Calls that run unasked."""
+    ask: tuple[str, ...] = ()
+    """Calls that the person confirms, each time."""
+
+    @field_validator("deny", "allow", "ask")
+    @classmethod
+    def _are_rules(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            try:
+                parse_rule(text, Verdict.DENY, Source.LOCAL)
+            except BadRule as bad:
+                raise ValueError(str(bad)) from None
+        return texts
+
+    def rules(self, source: Source) -> Iterator[PermissionRule]:
+        """What stands here, as rules of this source."""
+        for verdict, texts in ((Verdict.DENY, self.deny), (Verdict.ALLOW, self.allow), (Verdict.ASK, self.ask)):
+            for text in texts:
+                yield parse_rule(text, verdict, source)
+
+
+class AutoConfig(BaseModel):
+    """What the small model of mode `auto` goes by."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = None
+    """Its name, as under [model]; None: the one that answers."""
+    allow: tuple[str, ...] = ()
+    """What may run unasked, in words."""
+    soft_deny: tuple[str, ...] = ()
+    """What is denied, in words."""
+    environment: tuple[str, ...] = ()
+    """What it should know of where it runs, in words."""
+    least_confidence: float = Field(default=0.8, ge=0, le=1)
+    """How sure it has to be; below that a person is asked."""
+    timeout_s: float = Field(default=10.0, gt=0)
+    """Seconds it may take; then a person is asked."""
+
+
+class PermissionsConfig(RulesConfig):
+    """Which calls run, which are asked for, and which never run. The rules here are of the source `local`."""
+
+    mode: Mode = Mode.DEFAULT
+    """What becomes of a call that no rule is about: default | plan | bypass | auto."""
+    confirm: Confirm = Confirm.NEVER
+    """Whether an allowed call is asked for all the same: never | risky | always."""
+    expires_s: float = Field(default=600.0, gt=0, le=86_400)
+    """Seconds a question holds; then it is denied."""
+    sources: Mapping[Source, RulesConfig] = Field(default_factory=dict)
+    """Rules of another rank, by source; those of `policy` stand above all others."""
+    auto: AutoConfig = AutoConfig()
+
+    def all_rules(self) -> list[PermissionRule]:
+        """The rules of every source."""
+        found = list(self.rules(Source.LOCAL))
+        for source, table in self.sources.items():
+            found += table.rules(source)
+        return found

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from agent.permissions.chain import SecurityRisk
-from agent.tools.schemas import RISK_FIELD
+from agent.tools.base import RISK_FIELD
 from agent.wellformed import well_formed
 
 MAX_CHARS = 200_000

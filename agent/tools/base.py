@@ -1,4 +1,7 @@
-"""A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
+"""A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work.
+
+Its schema is as short as it can be said: a small model pays for every word before it speaks.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +13,6 @@ import structlog
 from pydantic import BaseModel
 
 from agent.ports import LocalCommand, NoteCost, Principal, Spent, ToolSpec
-from agent.tools.schemas import short_schema
 from agent.transcript import CallOutcome
 
 log = structlog.get_logger()
@@ -227,3 +229,46 @@ def tools_of(owner: object) -> tuple[Tool, ...]:
 
 def _bind(check: Callable[..., Any] | None, owner: object) -> Any:
     return None if check is None else check.__get__(owner)
+
+
+RISK_FIELD = "security_risk"
+"""What a model may say beside a tool's arguments: how dangerous this call is. The tool never sees it."""
+
+RISK_SCHEMA = {"enum": ["LOW", "MEDIUM", "HIGH", "UNKNOWN"], "description": "Your estimate of this call's risk."}
+
+_UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
+_EMPTY: tuple[object, ...] = (None, "", False, [])
+
+
+def short_schema(arguments: type[BaseModel], *, scores_risk: bool = False) -> dict[str, Any]:
+    """The schema of these arguments, as short as it can be said: a small model pays for every word before it speaks.
+
+    References are resolved, titles and limits that a model hardly meets left out; the arguments model holds them.
+    """
+    whole = arguments.model_json_schema()
+    short = _short(whole, whole.get("$defs", {}))
+    short.pop("description", None)  # of the class, for people
+    if scores_risk and RISK_FIELD not in arguments.model_fields:
+        short["properties"] = {**short.get("properties", {}), RISK_FIELD: RISK_SCHEMA}
+    return short
+
+
+def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
+        kept = {key: value for key, value in schema.items() if key != "$ref"}
+        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
+        schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        match key, value:
+            case "properties", dict():
+                found[key] = {name: _short(schema, known) for name, schema in value.items()}
+            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
+                found |= _short(only, known)
+            case "items", dict():
+                found[key] = _short(value, known)
+            case "default", _ if value in _EMPTY:
+                pass
+            case _ if key not in _UNSAID:
+                found[key] = value
+    return found

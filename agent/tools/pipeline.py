@@ -19,11 +19,9 @@ from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
-from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
-from agent.tools.permit import sorted_json
-from agent.tools.reading_on import ResultBudget
+from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
-from agent.tools.toolbox import ToolBox
+from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,
     JournalEvent,

@@ -1,28 +1,34 @@
-"""What an operator's call does over the store alone, where no gateway runs. Heavy; imported when used."""
+"""What an operator's call does by the whole configuration, and over the store where no gateway runs. Heavy."""
 
+import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import Address, Rendered
+from channels.messages import DEFAULT_TENANT, Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
-from gateway.access.codes import load_key
+from gateway.access.codes import AccessKeys, load_key
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
+from gateway.cli.prepare import prepare
+from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.errors import AlreadyRunning
+from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
+from gateway.ops import control_client
 from gateway.ops.eraser import Eraser
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
@@ -30,9 +36,10 @@ from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
-from gateway.store import outbox
+from gateway.safety.private_files import replace_file
+from gateway.store import outbox, pairing
 from gateway.store.agent_tables import bring_up
-from gateway.store.engine import Reader, Store, reading
+from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
@@ -66,13 +73,51 @@ async def carry_out(settings: Settings, store: Store, name: str, arguments: dict
     return answer
 
 
-async def look_up(store: Reader, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    """What a question that changes nothing is answered by the store.
+def operate(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    """What an operator's call of this name answers, by the whole configuration: the gateway's answer, or the store's.
 
     Raises:
-        GatewayError: it makes no sense; the message says why.
+        GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
     """
-    return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
+    return asyncio.run(_operate(prepare(config_path), name, arguments))
+
+
+async def _operate(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    try:
+        return await control_client.call(settings.control_path, name, arguments)
+    except control_client.NobodyAnswers:
+        async with lone_store(settings) as whole:
+            return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
+
+
+def look_up(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    """What a question that changes nothing is answered, by the whole configuration: by the gateway, or by the store.
+
+    Raises:
+        GatewayError: it makes no sense, or there is nothing to look at; the message says why.
+    """
+    return asyncio.run(_look_up(prepare(config_path), name, arguments))
+
+
+async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    try:
+        return await control_client.call(settings.control_path, name, arguments)
+    except control_client.NobodyAnswers:
+        async with reading(settings.database_url) as whole:
+            store = _part_of(settings, whole, arguments)
+            return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
+
+
+def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
+    """What of the store is looked at; the tenant is taken out of the arguments.
+
+    Raises:
+        GatewayError: there is no such tenant.
+    """
+    tenant = arguments.pop("tenant", None)
+    if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
+        raise GatewayError(unknown_tenant(tenant, known))
+    return store.of(tenant)
 
 
 @asynccontextmanager
@@ -129,3 +174,57 @@ async def upgrade_store(settings: Settings) -> None:
 def now() -> datetime:
     """By the wall clock."""
     return datetime.now(UTC)
+
+
+def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
+    """Write a person's data to a new file; who it is, and how many rows of what are in it.
+
+    Raises:
+        GatewayError: nobody is known by that, or the file is there or cannot be written.
+    """
+    if destination.exists():
+        raise GatewayError(f"{destination} is there already; name a file that is not")
+    settings = prepare(config_path)
+    person: Any = asyncio.run(_operate(settings, "users.export", {"who": who}))
+    whole = asyncio.run(data_of(settings, person["user"]))
+    try:
+        replace_file(destination, json.dumps(whole, ensure_ascii=False, indent=1).encode())
+    except OSError as error:
+        raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
+    return person, ", ".join(f"{len(rows)} {name}" for name, rows in whole.items() if isinstance(rows, list) and rows)
+
+
+def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
+    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
+    settings = prepare(config_path)
+    running, answer = asyncio.run(gateway_status(settings))
+    return settings.home, running, answer
+
+
+async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
+    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+    try:
+        answer = await control_client.call(settings.control_path, "status", {})
+    except control_client.NobodyAnswers:
+        return False, await _stored_status(settings)
+    return True, answer if isinstance(answer, dict) else {"status": answer}
+
+
+async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
+    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
+    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
+        return {}
+    silent: dict[str, JsonValue] = {}
+    try:
+        with HomeLock(settings.home):
+            pass
+    except AlreadyRunning as running:
+        silent = {"needs_you": {"gateway": running.while_silent}}
+    try:
+        async with reading(settings.database_url) as store:
+            parts = await store.read(outbox.depths)
+            waiting = await store.read(pairing.pending_counts)
+    except SchemaDiffers as differs:
+        return silent | {"store": str(differs)}
+    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
+    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}

@@ -1,24 +1,20 @@
-"""Carries an operator's call to the running gateway, or does it alone where none runs; prints what strangers wrote."""
+"""Carries an operator's call to the running gateway, or has it done alone where none runs; prints what strangers wrote.
 
-import asyncio
-import json
+It loads next to nothing where a gateway runs: settings and store take most of a second.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT
-from gateway.cli.prepare import prepare
-from gateway.config.named_things import unknown_tenant
-from gateway.config.settings import Settings
-from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.ops import control_client
-from gateway.ops.lock import HomeLock
-from gateway.safety.private_files import replace_file
+from gateway.safety.private_files import DATABASE, check_home
 from gateway.safety.redaction import escape_controls
-from gateway.store import outbox, pairing
-from gateway.store.engine import Store, reading
 
 
 def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -27,26 +23,13 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
-    return asyncio.run(operate(prepare(config_path), name, _of_tenant(arguments)))
+    arguments = _of_tenant(arguments)
+    try:
+        return _ask_running(config_path, name, arguments)
+    except control_client.NobodyAnswers:
+        from gateway.cli.alone import operate  # noqa: PLC0415  see the first lines
 
-
-def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
-    context = click.get_current_context(silent=True)
-    tenant = None if context is None else context.find_root().params.get("tenant")
-    return arguments if tenant is None else {**arguments, "tenant": tenant}
-
-
-def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
-    """What of the store is looked at; the tenant is taken out of the arguments.
-
-    Raises:
-        GatewayError: there is no such tenant.
-    """
-    tenant = arguments.pop("tenant", None)
-    if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
-        raise GatewayError(unknown_tenant(tenant, known))
-    return store.of(tenant)
+        return operate(config_path, name, arguments)
 
 
 def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -57,42 +40,80 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it makes no sense, or there is nothing to look at; the message says why.
     """
-    return asyncio.run(_look(prepare(config_path), name, _of_tenant(arguments)))
-
-
-async def _look(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    arguments = _of_tenant(arguments)
     try:
-        return await control_client.call(settings.control_path, name, arguments)
+        return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
-        async with reading(settings.database_url) as whole:
-            store = _part_of(settings, whole, arguments)
-            if name.startswith("sessions."):
-                from gateway.ops.conversations import conversation_calls  # noqa: PLC0415  the list of them is waited for
+        file = _own_database(config_path, os.environ)
+        if file is not None and name == "sessions.list" and arguments.keys() == {"most"}:
+            return _list_conversations(file, arguments["most"])
+        from gateway.cli.alone import look_up  # noqa: PLC0415  see the first lines
 
-                return await conversation_calls(store)[name](arguments)
-            from gateway.cli.alone import look_up  # noqa: PLC0415  as below
-
-            return await look_up(store, name, arguments)
+        return look_up(config_path, name, arguments)
 
 
-def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
-    """Write a person's data to a new file; who it is, and how many rows of what are in it.
+def _list_conversations(file: Path, most: int) -> Any:
+    """The list that may be of many thousands, without settings or a loop: those take longer than it."""
+    from gateway.ops.conversation_list import list_conversations  # noqa: PLC0415  where no gateway runs
+    from gateway.store.looking import look_at  # noqa: PLC0415  the same
+
+    os.umask(0o077)
+    return look_at(file, partial(list_conversations, most=most))
+
+
+def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
+    context = click.get_current_context(silent=True)
+    tenant = None if context is None else context.find_root().params.get("tenant")
+    return arguments if tenant is None else {**arguments, "tenant": tenant}
+
+
+def _ask_running(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+    """What the gateway answers that runs on the home.
 
     Raises:
-        GatewayError: nobody is known by that, or the file is there or cannot be written.
+        NobodyAnswers: none does there, or only the settings can say where that is.
     """
-    if destination.exists():
-        raise GatewayError(f"{destination} is there already; name a file that is not")
-    settings = prepare(config_path)
-    person: Any = asyncio.run(operate(settings, "users.export", {"who": who}))
-    from gateway.cli.alone import data_of  # noqa: PLC0415  as below
+    home = home_of(config_path, os.environ)
+    if home is None:
+        raise control_client.NobodyAnswers("only the settings say where")
+    check_home(home)
+    return control_client.ask(home / "control.sock", name, arguments)
 
-    whole = asyncio.run(data_of(settings, person["user"]))
-    try:
-        replace_file(destination, json.dumps(whole, ensure_ascii=False, indent=1).encode())
-    except OSError as error:
-        raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
-    return person, ", ".join(f"{len(rows)} {name}" for name, rows in whole.items() if isinstance(rows, list) and rows)
+
+def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The home as the settings have it, without loading them, which takes twice the time of all the rest.
+
+    None: only they can say.
+    """
+    if given := environ.get("TENK_HOME", "").strip():
+        return Path(given)
+    written = _written_of_gateway(config_path)
+    home = None if written is None else written.get("home", "var")
+    return Path(home) if isinstance(home, str) else None
+
+
+def _own_database(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The database file of the home; None where there is another database, or only the settings can say."""
+    home, written = home_of(config_path, environ), _written_of_gateway(config_path)
+    if home is None or written is None or "database_url" in written or environ.get("DATABASE_URL", "").strip():
+        return None
+    return home / DATABASE
+
+
+def _written_of_gateway(config_path: Path | None) -> dict[str, Any] | None:
+    """What stands under `[gateway]` in the two files; None where they cannot be read so simply."""
+    main = config_path or Path("config/gateway.toml")
+    written: dict[str, Any] = {}
+    for file in (main, main.with_name("secrets.toml")):
+        try:
+            if file.is_file():  # a pipe would be waited for
+                written |= tomllib.loads(file.read_text()).get("gateway", {})
+            elif file == config_path or file.exists():
+                return None
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return None
+    return written
 
 
 def known_as(person: dict[str, Any]) -> str:
@@ -103,54 +124,3 @@ def known_as(person: dict[str, Any]) -> str:
 def printable(name: str) -> str:
     """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
     return escape_controls(name)
-
-
-async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    """What `name` answers.
-
-    Raises:
-        GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
-    """
-    try:
-        return await control_client.call(settings.control_path, name, arguments)
-    except control_client.NobodyAnswers:
-        from gateway.cli.alone import carry_out, lone_store  # noqa: PLC0415  it loads all of access and stores: half a second
-
-        async with lone_store(settings) as whole:
-            return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
-
-
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
-    return settings.home, running, answer
-
-
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
-    try:
-        answer = await control_client.call(settings.control_path, "status", {})
-    except control_client.NobodyAnswers:
-        return False, await _stored_status(settings)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
-
-
-async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
-    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
-    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
-        return {}
-    silent: dict[str, JsonValue] = {}
-    try:
-        with HomeLock(settings.home):
-            pass
-    except AlreadyRunning as running:
-        silent = {"needs_you": {"gateway": running.while_silent}}
-    try:
-        async with reading(settings.database_url) as store:
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
-    except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}

@@ -15,7 +15,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
-from gateway.ops.doctor import check_models, check_public_url
+from gateway.ops.doctor import check_models, check_nats, check_public_url
 from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
@@ -119,6 +119,8 @@ async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[F
             for finding in await probe(account, asker):
                 where = f" (it stands in {sources.place_of(finding.key)})" if finding.key else ""
                 yield Finding(finding.part, finding.words, finding.to_do + where, finding.key, finding.mend)
+        if (nats := settings.gateway.nats_url) is not None:
+            yield await check_nats(nats.get_secret_value(), settings.home)
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)
         for finding in await check_models(settings.model):

@@ -192,11 +192,13 @@ class _Talk:
         )
 
     def ask_everything(self, answers: Answers) -> None:
-        """Platform by platform, then the model; each is asked for again until it is taken, or left out."""
+        """Platform by platform, then the model, then where links lead; each until it is taken, or left out."""
         click.echo("Press return to leave something out. Nothing is written before the end.\n")
         for platform in PLATFORMS:
             self._ask_platform(platform, answers)
         self._ask_model(answers)
+        if any(key[0] == "channels" for key in answers.values):
+            self._ask_public_url(answers)
 
     def _ask_platform(self, platform: Platform, answers: Answers) -> None:
         click.echo(f"{platform.title}")
@@ -225,11 +227,25 @@ class _Talk:
             key = _ask("  key", hidden=True)
             given = {("model", "name"): name, ("model", "base_url"): url, ("model", "api_key"): key}
             values = answers.values | {path: value for path, value in given.items() if value}
-            problems = self.problems(values, [], asks_model=True)
-            if not problems:
-                answers.values = values
+            if self._takes(answers, values, asks_model=True):
                 return
-            click.echo("\n".join(f"  {problem}" for problem in problems))
+
+    def _ask_public_url(self, answers: Answers) -> None:
+        click.echo(
+            "Public address\n  Links that the bot sends (its console, invitations) open on other machines only by an "
+            "address of yours,\n  such as https://bot.example.com; .github/running/proxy.md has how."
+        )
+        while url := _ask("  https://..."):
+            if self._takes(answers, answers.values | {("http", "public_url"): url}, asks_model=False):
+                return
+
+    def _takes(self, answers: Answers, values: dict[KeyPath, Any], *, asks_model: bool) -> bool:
+        """Whether these values can be used; they are the answers then, else it is said why not."""
+        problems = self.problems(values, [], asks_model=asks_model)
+        if not problems:
+            answers.values = values
+        click.echo("\n".join(f"  {problem}" for problem in problems), nl=bool(problems))
+        return not problems
 
 
 def _ask(what: str, *, hidden: bool = False) -> str:

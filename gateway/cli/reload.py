@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from gateway.cli.client import home_of
 from gateway.cli.root import config_option
-from gateway.cli.status import home_of
 from gateway.ops import control_client
 from gateway.safety.private_files import check_home
 

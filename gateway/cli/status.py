@@ -2,13 +2,13 @@
 
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gateway.cli.client import home_of
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
@@ -27,7 +27,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
     home, running = home_of(config_path, os.environ), True
     answer = None if home is None else _answer_of(home)
     if answer is None:
-        from gateway.cli.client import closer_status  # noqa: PLC0415  settings and store take most of a second to load
+        from gateway.cli.alone import closer_status  # noqa: PLC0415  settings and store take most of a second to load
 
         home, running, answer = closer_status(config_path)
     if as_json:
@@ -38,26 +38,6 @@ def command(as_json: bool, config_path: Path | None) -> None:
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
-
-
-def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The home as the settings have it, without loading them, which takes twice the time of all the rest.
-
-    None: only they can say.
-    """
-    if given := environ.get("TENK_HOME", "").strip():
-        return Path(given)
-    main = config_path or Path("config/gateway.toml")
-    found: object = "var"
-    for file in (main, main.with_name("secrets.toml")):
-        try:
-            if file.is_file():  # a pipe would be waited for
-                found = tomllib.loads(file.read_text()).get("gateway", {}).get("home", found)
-            elif file == config_path or file.exists():
-                return None
-        except (OSError, ValueError, AttributeError, RecursionError):
-            return None
-    return Path(found) if isinstance(found, str) else None
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

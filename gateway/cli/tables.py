@@ -35,8 +35,7 @@ def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: 
         click.echo(nothing)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        for line in table_lines(rows, columns, width):
-            click.echo(line)
+        click.echo("\n".join(table_lines(rows, columns, width)))
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -48,18 +47,21 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None) -> list[str]:
     """A line of headers and one for each row, numbers to the right; within `width` columns where one is given."""
-    values = [[source(row) if callable(source) else row.get(source) for source in columns.values()] for row in rows]
-    numbers = [all(isinstance(value, int | float) for value in column) for column in zip(*values, strict=True)]
-    cells = [[header.upper() for header in columns], *([_cell(value) for value in line] for line in values)]
-    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    values = [[source(row) if callable(source) else row.get(source) for row in rows] for source in columns.values()]
+    fits = [_fit_right if all(isinstance(value, int | float) for value in column) else _fit_left for column in values]
+    cells = [[header.upper(), *map(_cell, column)] for header, column in zip(columns, values, strict=True)]
+    widths = [max(map(width_of, column)) for column in cells]
     if width is not None:
         _narrow(widths, width)
-    return [GAP.join(map(_fit, line, widths, numbers)).rstrip() for line in cells]
+    fitted = [[fit(cell, most) for cell in column] for fit, most, column in zip(fits, widths, cells, strict=True)]
+    return [GAP.join(line).rstrip() for line in zip(*fitted, strict=True)]
 
 
 def _cell(value: object) -> str:
     if value is None or value == "":
         return "-"
+    if isinstance(value, str):  # as most are
+        return escape_controls(value)
     if isinstance(value, list | tuple):
         return ", ".join(map(_cell, value)) or "-"
     if isinstance(value, bool):
@@ -73,10 +75,21 @@ def _narrow(widths: list[int], width: int) -> None:
         widths[widths.index(max(widths))] -= 1
 
 
-def _fit(cell: str, width: int, is_number: bool) -> str:
-    if width_of(cell) > width:
-        while width_of(cell) >= width:
-            cell = cell[:-1]
-        cell += "…"
-    room = " " * (width - width_of(cell))
-    return f"{room}{cell}" if is_number else f"{cell}{room}"
+def _fit_left(cell: str, width: int) -> str:
+    if cell.isascii() and len(cell) <= width:  # as most do
+        return cell.ljust(width)
+    cell = _shorten(cell, width)
+    return cell + " " * (width - width_of(cell))
+
+
+def _fit_right(cell: str, width: int) -> str:
+    cell = _shorten(cell, width)
+    return " " * (width - width_of(cell)) + cell
+
+
+def _shorten(cell: str, width: int) -> str:
+    if width_of(cell) <= width:
+        return cell
+    while width_of(cell) >= width:
+        cell = cell[:-1]
+    return f"{cell}…"

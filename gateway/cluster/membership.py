@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from gateway.cluster.ownership import CHORES, SharedOwnership, in_name, out_name
+from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import leases
@@ -34,6 +34,7 @@ class LeasedAccount:
 
     channel: str
     account: str
+    everywhere: bool = False  # it is read for at every ingress, by webhook
     attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
     connections: int = 1  # each is leased by itself
 
@@ -145,7 +146,9 @@ class ClusterMembership:
         names = [CHORES] if role in {"all", "worker"} else []
         for wanted in self._wanted():
             inward = in_name(wanted.channel, wanted.account)
-            if reads and wanted.connections == 1:
+            if reads and wanted.everywhere:
+                names.append(hook_name(wanted.channel, wanted.account))
+            elif reads and wanted.connections == 1:
                 names.append(inward)
             if inward in self.ownership.names if wanted.attached else sends:
                 names.append(out_name(wanted.channel, wanted.account))
@@ -163,7 +166,7 @@ class ClusterMembership:
     async def begin_leaving(self) -> None:
         """Take nothing more, read for no account any more, and let others have what is idle."""
         self._leaving = True
-        inward = [name for name in self.ownership.names if name.startswith("in ") or name == CHORES]
+        inward = [name for name in self.ownership.names if name.startswith(("in ", "hook ")) or name == CHORES]
 
         def job(connection: Connection) -> None:
             leases.begin_leaving(connection, self.me)

@@ -30,6 +30,11 @@ def in_name(channel: str, account: str, number: int = 0) -> str:
     return f"in {channel}:{account}" + (f"/{number}" if number else "")
 
 
+def hook_name(channel: str, account: str) -> str:
+    """The lease of who tells a platform where its webhook is: any ingress takes what it brings."""
+    return f"hook {channel}:{account}"
+
+
 def out_name(channel: str, account: str) -> str:
     """The lease of who sends for an account."""
     return f"out {channel}:{account}"

@@ -16,8 +16,8 @@ from agent.models.offline import OfflineRulesOnDemand
 from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
-from gateway.coach.joining import join_practice, part_practice
 from gateway.coach.practice import StoredPractice, apply
+from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.reminder_rows import next_due_at, take_due
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.ops.scheduler import Schedule

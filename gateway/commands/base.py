@@ -139,11 +139,12 @@ class PermissionsForgotten:
 
 @dataclass(frozen=True, slots=True)
 class SessionCleared:
-    """What `/stop` or `/new` took away."""
+    """What `/stop`, `/new` or `/sessions` took away."""
 
     count: int  # of messages that wait no more
     texts: Sequence[str]  # theirs, where they had words
     was_running: bool  # something was being answered
+    begun: bool = True  # False: it is the conversation that it was, also where another one was wanted
 
 
 @dataclass(frozen=True, slots=True)

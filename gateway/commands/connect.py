@@ -16,16 +16,15 @@ from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.language import escape
-from agent.models.access import is_showable, kind_of
+from agent.models.credentials import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure
 from channels.base import CommandOption
 from gateway.access.pasted import CONNECT, secret_of
 from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results, SetModel
 from gateway.credentials.config import ConnectConfig, OAuthConfig
-from gateway.credentials.flows import OAuthFlows
 from gateway.credentials.formats import dump
-from gateway.credentials.oauth import NotExchanged, authorize_url, exchange
+from gateway.credentials.oauth import NotExchanged, OAuthFlows, authorize_url, exchange
 from gateway.safety.vault import CannotOpen, Vault
 from gateway.store import credentials
 from gateway.store.engine import Store

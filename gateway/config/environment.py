@@ -25,6 +25,7 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
+    "NATS_URL": ("gateway", "nats_url"),
     "TENK_ROLE": ("gateway", "role"),
     "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),

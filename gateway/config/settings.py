@@ -17,8 +17,8 @@ from pydantic import (
 )
 
 from agent.config import AgentConfig, ModelConfig
-from agent.hooks.config import HookConfig
-from agent.permissions.config import PermissionsConfig
+from agent.hooks.points import HookConfig
+from agent.permissions.chain import PermissionsConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
@@ -28,6 +28,7 @@ from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
+from gateway.cluster.nats_link import servers_of
 from gateway.config.environment import OPENAI_ONLY, from_environment
 from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
@@ -53,6 +54,9 @@ class GatewayConfig(BaseModel):
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
     )
+    nats_url: SecretStr | None = Field(
+        default=None, description="nats://user:password@host:4222: carries wake-ups between processes on PostgreSQL."
+    )
     role: Literal["all", "ingress", "worker", "egress"] = Field(
         default="all", description="What this process does of what several on one PostgreSQL share."
     )
@@ -66,6 +70,13 @@ class GatewayConfig(BaseModel):
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="auto: for people on a terminal, JSON elsewhere."
     )
+
+    @field_validator("nats_url")
+    @classmethod
+    def _name_servers(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            servers_of(url.get_secret_value())
+        return url
 
 
 class ChannelsConfig(BaseModel):
@@ -209,10 +220,13 @@ class Settings(BaseModel):
         return f"sqlite:///{self.home / 'tenk.db'}"
 
     def secret_values(self) -> frozenset[str]:
-        """Every secret in use, as the redactor wants them; also the password inside the database URL."""
+        """Every secret in use, as the redactor wants them; also those inside the URLs of the database and NATS."""
         values = set(_secrets_in(self))
         if password := urlsplit(self.database_url).password:
             values.add(password)
+        if (nats := self.gateway.nats_url) is not None:
+            parts = [urlsplit(server) for server in servers_of(nats.get_secret_value())]
+            values |= {word for part in parts if (word := part.password or part.username)}  # a name alone is a token
         return frozenset(values)
 
     def hints(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.credentials import Credential, CredentialKind
-from agent.models.access import is_showable
+from agent.models.credentials import is_showable
 
 SECRETS = ("access_token", "access", "token", "key", "api_key")
 REFRESHING = ("refresh_token", "refresh")

@@ -14,8 +14,7 @@ import structlog
 
 from agent.config import LinkConfig
 from agent.credentials import Credential
-from agent.models.access import kind_of, settings_key
-from agent.models.credentials import ConfiguredKey, CredentialSource
+from agent.models.credentials import ConfiguredKey, CredentialSource, kind_of, settings_key
 from agent.ports import Principal
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import KeptCredential

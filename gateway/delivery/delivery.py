@@ -19,7 +19,7 @@ from gateway.cluster.ownership import Ownership
 from gateway.cluster.wakeups import OUT
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
-from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
+from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
 from gateway.safety.vault import Vault
@@ -59,7 +59,8 @@ class Delivery:
         """
         sender = PartSender(store, config, fill_secret, clock, vault)
         self.ownership = ownership or Ownership()
-        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership)
+        reader = LaneReader(store)
+        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership, reader)
         self._shared = SharedLaneState()
         self._looked: frozenset[Lease] = (
             self.ownership.leases_to_send() if not self.ownership.is_shared else frozenset()
@@ -82,12 +83,15 @@ class Delivery:
         removed accounts are left alone.
         """
         held = self.ownership.leases_to_send()
-        self.parked.replace(await self._deps.store.read(outbox.parked_lanes, lasting=True))
-        if held:
-            for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
-                worker = self._workers.get(address.lane)  # one that is reserved is about to be told of its row
-                if self._deps.channels.is_configured(address) and (worker is None or not worker.lane.is_reserved):
-                    self.reread(address)
+        parked, open_lanes = await self._deps.store.read(
+            lambda connection: (outbox.parked_lanes(connection), outbox.open_lanes(connection) if held else {}),
+            lasting=True,
+        )
+        self.parked.replace(parked)
+        for address, (parts, newest_id) in open_lanes.items():
+            worker = self._workers.get(address.lane)
+            if self._deps.channels.is_configured(address) and (worker is None or not worker.knows(parts, newest_id)):
+                self.reread(address)
         self._looked = held
 
     def _sends(self, address: Address) -> Lease | None:

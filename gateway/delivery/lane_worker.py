@@ -78,6 +78,46 @@ class ChannelDirectory(Protocol):
         ...
 
 
+class LaneReader:
+    """Reads what lanes have to say; those that ask at once are answered by one read."""
+
+    def __init__(self, store: Store) -> None:
+        """Nobody asks yet."""
+        self._store = store
+        self._asked: dict[str, tuple[int, int]] = {}
+        self._answers: dict[str, asyncio.Future[list[OutboxRow] | None]] = {}
+
+    async def read(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
+        """The open rows of a lane behind an id, in order, as the store has them now or a moment later."""
+        found: list[OutboxRow] | None = None
+        if lane not in self._asked:
+            self._asked[lane] = after_id, limit
+            answer = self._answers[lane] = asyncio.get_running_loop().create_future()
+            if len(self._asked) == 1:
+                await self._answer()
+            found = await answer
+        if found is not None:
+            return found
+        query = partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit)
+        return await self._store.read(query, lasting=True)
+
+    async def _answer(self) -> None:
+        """Ask for all that ask by the loop's next round; who gets None asks alone."""
+        found: dict[str, list[OutboxRow]] = {}
+        asked, answers = self._asked, self._answers
+        try:
+            await asyncio.sleep(0)
+            self._asked, self._answers = {}, {}
+            if len(asked) > 1:
+                found = await self._store.read(partial(outbox.open_parts_of, asked=asked), lasting=True)
+        finally:
+            if self._asked is asked:  # cut short
+                self._asked, self._answers = {}, {}
+            for lane, answer in answers.items():
+                if not answer.done():
+                    answer.set_result(found.get(lane))
+
+
 @dataclass(frozen=True, slots=True)
 class LaneDeps:
     """What every lane of a gateway shares."""
@@ -90,6 +130,7 @@ class LaneDeps:
     tasks: asyncio.TaskGroup  # the parent of every lane
     publish: Callable[[list[OutboxRow]], None]
     ownership: Ownership
+    reader: LaneReader
 
 
 class LaneWorker:
@@ -121,8 +162,12 @@ class LaneWorker:
         return await self._deps.store.write(run_held, then)
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
-        query = partial(outbox.open_parts, lane=self.lane.name, after_id=after_id, limit=limit)
-        return await self._deps.store.read(query, lasting=True)
+        return await self._deps.reader.read(self.lane.name, after_id, limit)
+
+    def knows(self, parts: int, newest_id: int) -> bool:
+        """Whether so many open parts up to this one are those at hand; one that is reserved is about to be told."""
+        ids = [row.id for row in self.queue.head] + [row.id for row in (self.queue.handled,) if row is not None]
+        return self.lane.is_reserved or (len(ids), max(ids, default=0)) == (parts, newest_id)
 
     def reread(self) -> None:
         """Begin with the oldest open row; the one that is being delivered has its end before that."""

@@ -147,8 +147,9 @@ class Playground:
         """
         match order.do:
             case "kill":
-                self._gateway = "killed"
+                self._gateway = "killing"
                 await self._stage.kill()
+                self._gateway = "killed"
             case "start":
                 if self._stage.is_running or self._gateway == "starting":
                     raise NotDone("The gateway runs.")

@@ -7,6 +7,7 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from agent.calendar import is_zone
 from channels.base import Channel, Sign
@@ -34,7 +35,7 @@ from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, groups, inbox, outbox, people, resume_points
+from gateway.store import chats, groups, inbox, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -98,12 +99,19 @@ class Admission:
         self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
-        """Take one event in; one that was taken in before changes nothing."""
+        """Take one event in, at the latest before the commit; one that was taken in before changes nothing."""
         code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
         row = self._row(plan)
-        id_ = inbox.admit(self._connection, row, self._now)
+        go_on = partial(self._go_on, plan, code, row)
+        if row.outcome is None:
+            inbox.admit_later(self._connection, row, self._now, go_on)
+        else:
+            go_on(inbox.admit(self._connection, row, self._now))
+
+    def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int | None) -> None:
+        """Do what goes with the row of this id; None: it was there before."""
         if id_ is None:
             self.done.duplicates += 1
             return
@@ -175,7 +183,7 @@ class Admission:
     def move_cursor(self, cursor: str, tenant: str, number: int) -> None:
         """How far the account has read, by this one of its connections."""
         name, account = self._channel.name, self._channel.account
-        resume_points.move_cursor(self._connection, tenant, name, account, cursor, self._now, number)
+        chats.move_cursor(self._connection, tenant, name, account, cursor, self._now, number)
 
     def _hides(self, plan: Plan, code: str) -> bool:
         """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""

@@ -109,9 +109,9 @@ class SharedBus(Bus):
         """Whether a row of a shard is on its way to its session."""
         return any(shard_of(row.session_key) == shard for rows in (self._queue, self._urgent) for row in rows)
 
-    def wake(self, shard: int) -> None:
-        """Something was committed in a shard."""
-        if shard in self._shards:
+    def wake(self, shard: str) -> None:
+        """Something was committed in the shard of this number."""
+        if any(shard == str(owned) for owned in self._shards):
             self.reread()
 
     def publish(self, row: InboxRow) -> None:

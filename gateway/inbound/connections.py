@@ -11,9 +11,9 @@ from functools import partial
 from typing import Protocol
 
 from channels.base import Channel, ChannelState, LayOut, RunConnection
-from gateway.cluster.ownership import EVERYTHING, Ownership, in_name
+from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
 from gateway.inbound.intake import AccountHealth, ChannelSink, Intake
-from gateway.store import leases, resume_points
+from gateway.store import chats, leases
 from gateway.store.engine import Store
 from gateway.supervision import run_until
 
@@ -26,6 +26,11 @@ class ReadAccount(AccountHealth, Protocol):
     @property
     def tenant(self) -> str | None:
         """Whose it is; None: each message says it."""
+        ...
+
+    @property
+    def is_hooked(self) -> bool:
+        """Whether it is read for by webhook, at every ingress."""
         ...
 
     @property
@@ -68,9 +73,12 @@ class AccountReading:
     async def share(self, count: int, run: RunConnection) -> None:
         """Run each of so many connections, those that are this process's."""
         self.account.connections = count
-        async with asyncio.TaskGroup() as tasks:
-            for number in range(count):
-                tasks.create_task(self._keep(number, run))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(count):
+                    tasks.create_task(self._keep(number, run))
+        except BaseExceptionGroup as ended:
+            raise ended.exceptions[0] from None  # the first says why; the rest were cancelled for it
 
     async def _keep(self, number: int, run: RunConnection) -> None:
         """Run a connection until it ends by itself, whenever it is this process's."""
@@ -78,7 +86,8 @@ class AccountReading:
         if not ownership.is_shared:
             await run(number, sink)
             return
-        name = in_name(self.channel.name, self.channel.account, number)
+        channel, account = self.channel.name, self.channel.account
+        name = hook_name(channel, account) if self.account.is_hooked else in_name(channel, account, number)
         while True:
             self.account.stand_by(number)
             lease = sink.lease = await ownership.until_held(name)
@@ -105,8 +114,8 @@ class ConnectionSink(ChannelSink):
         """Change resume points of the account's connections in one commit; none where `plan` changes none."""
         name, account, tenant = self._channel.name, self._channel.account, self._store.home_tenant
         now = self._reading.deps.clock()
-        if plan(await self._store.read(lambda connection: resume_points.cursors_of(connection, name, account))):
-            await self._store.write(lambda c: resume_points.lay_out(c, tenant, name, account, plan, now))
+        if plan(await self._store.read(lambda connection: chats.cursors_of(connection, name, account))):
+            await self._store.write(lambda c: chats.lay_out_cursors(c, tenant, name, account, plan, now))
 
     async def take_turn(self, name: str, every_s: float) -> float:
         """0.0 where it is our turn among several processes; else how long to wait."""

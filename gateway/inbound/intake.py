@@ -17,8 +17,7 @@ from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
-from gateway.access.flood import FloodWatch
-from gateway.access.limits import Over, PersonLimits
+from gateway.access.limits import FloodWatch, Over, PersonLimits
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
@@ -30,7 +29,7 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
-from gateway.store import chats, leases, reply_routes, resume_points
+from gateway.store import chats, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.leases import Lease
@@ -362,7 +361,7 @@ class ChannelSink:
 
     async def cursor(self) -> str | None:
         """The last committed resume point."""
-        whose = partial(resume_points.cursor_of, channel=self._channel.name, account=self._channel.account)
+        whose = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
         return await self._store.read(partial(whose, number=self._number))
 
     async def chats(self) -> Sequence[KnownChat]:

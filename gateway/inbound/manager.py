@@ -87,6 +87,11 @@ class _Account:
         return self.spec.tenant
 
     @property
+    def is_hooked(self) -> bool:
+        """Whether it is read for by webhook, at every ingress."""
+        return self.spec.everywhere
+
+    @property
     def runs_everywhere(self) -> bool:
         """Whether its channel runs at every ingress, and shares out itself what one process alone does."""
         return self.spec.everywhere or self.spec.sharded
@@ -111,10 +116,12 @@ class _Account:
 
     def stand_by(self, number: int) -> None:
         """Another process reads by this connection, or will."""
-        if not self.spec.everywhere:  # there people are heard without it
+        self.missing.pop(number, None)
+        if self.spec.everywhere:  # people are heard without it
+            self.reports[number] = (ChannelState.READY, "")
+        else:
             self.reports.pop(number, None)
-            self.missing.pop(number, None)
-            self._show()
+        self._show()
 
     def note_missing(self, detail: str, number: int = 0) -> None:
         """Keep what could not be read by this connection; it is shown instead of READY."""
@@ -239,7 +246,9 @@ class ChannelManager:
     def list_accounts(self) -> list[LeasedAccount]:
         """Every account, as leases of it are asked for."""
         specs = [(held.spec, held.connections) for held in self._held.values() if not held.retired]
-        return [LeasedAccount(spec.channel, spec.account, spec.attached, count) for spec, count in specs]
+        return [
+            LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached, count) for spec, count in specs
+        ]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""

@@ -14,8 +14,9 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
 from gateway.store import people
-from gateway.store.conversations import KeptTurn, kept_turns, list_heads
+from gateway.store.conversations import KeptTurn, kept_turns
 from gateway.store.engine import Connection, Store
+from gateway.store.heads import list_heads
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
 

@@ -11,10 +11,11 @@ from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
 from gateway.errors import GatewayError
+from gateway.ops.conversation_list import head_shown, list_conversations, number
 from gateway.safety.names import shown_name
 from gateway.store import people
-from gateway.store.conversations import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
 from gateway.store.engine import Connection, Reader
+from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head
 from gateway.store.journal import events_of_turn
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
@@ -22,7 +23,6 @@ from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 if TYPE_CHECKING:
     from gateway.ops.control import Handler  # it loads a web server, which the command for a list does not need
 
-MOST_LISTED = 100_000
 MOST_TURNS = 500
 """Turns of one timeline: more is more than anybody reads."""
 
@@ -33,19 +33,17 @@ EXPORTED_AT_ONCE = 50
 def conversation_calls(store: Reader) -> "Mapping[str, Handler]":
     """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
 
-    async def names(*shown: ConversationHead | TurnHead) -> dict[str, str]:
+    async def names(*shown: TurnHead) -> dict[str, str]:
         query = partial(people.names_of, user_ids={row.user_id for row in shown})
         return {user_id: shown_name(name) for user_id, name in (await store.read(query)).items()}
 
     async def list_all(arguments: dict[str, JsonValue]) -> JsonValue:
-        most, person = _number(arguments, "most", MOST_LISTED), arguments.get("person")
+        person = arguments.get("person")
         whose = None if person is None else await _person(store, str(person))
-        heads = await store.read(lambda connection: list_heads(connection, whose_rows(), most, user_id=whose))
-        known = await names(*heads)
-        return [_head_shown(head, known) for head in heads]
+        return await store.read(partial(list_conversations, most=arguments.get("most"), user_id=whose))
 
     async def show(arguments: dict[str, JsonValue]) -> JsonValue:
-        most = _number(arguments, "turns", MOST_TURNS)
+        most = number("turns", arguments.get("turns"), MOST_TURNS)
 
         def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
             head = _only(find_head(connection, whose_rows(), _id_end(arguments)))
@@ -53,15 +51,15 @@ def conversation_calls(store: Reader) -> "Mapping[str, Handler]":
             return head, turns, hops(connection, whose_rows(), turn_ids=[turn.id for turn in turns])
 
         head, turns, way = await store.read(read)
-        known = await names(head, *turns)
+        known = await names(*turns)
         return {
-            "session": _head_shown(head, known),
+            "session": head_shown(head),
             "turns": [_turn_shown(turn, known) for turn in turns],
             "hops": [_hop_shown(hop) for hop in way],
         }
 
     async def export(arguments: dict[str, JsonValue]) -> JsonValue:
-        skip = _number(arguments, "skip", 10**9, least=0)
+        skip = number("skip", arguments.get("skip"), 10**9, least=0)
 
         def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
             head = _only(find_head(connection, whose_rows(), _id_end(arguments)))
@@ -69,21 +67,14 @@ def conversation_calls(store: Reader) -> "Mapping[str, Handler]":
             return head, [(turn, events_of_turn(connection, turn.id)) for turn in turns]
 
         head, turns = await store.read(read)
-        known = await names(head, *(turn for turn, _ in turns))
+        known = await names(*(turn for turn, _ in turns))
         return {
-            "session": _head_shown(head, known),
+            "session": head_shown(head),
             "turns": [_turn_shown(turn, known) | {"events": _to_export(events)} for turn, events in turns],
             "more": skip + len(turns) < head.turns,
         }
 
     return {"sessions.list": list_all, "sessions.show": show, "sessions.export": export}
-
-
-def _number(arguments: Mapping[str, JsonValue], name: str, most: int, least: int = 1) -> int:
-    value = arguments.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise GatewayError(f'"{name}" is a number from {least} to {most}')
-    return value
 
 
 def _id_end(arguments: Mapping[str, JsonValue]) -> str:
@@ -113,15 +104,6 @@ async def _person(store: Reader, who: str) -> str:
     if len(found) != 1:
         raise GatewayError("nobody is known by that; `tenk users list` shows senders and ids")
     return found.pop()
-
-
-def _head_shown(head: ConversationHead, names: Mapping[str, str]) -> dict[str, JsonValue]:
-    return {
-        "id": head.id, "title": shown_name(head.title), "person": names.get(head.user_id, head.user_id),
-        "user": head.user_id, "key": head.key, "generation": head.generation, "living": head.living,
-        "mode": head.mode, "turns": head.turns, "created_at": head.created_at.isoformat(),
-        "used_at": head.used_at.isoformat(), "cost_microusd": head.cost_microusd,
-    }  # fmt: skip
 
 
 def _turn_shown(turn: TurnHead, names: Mapping[str, str]) -> dict[str, JsonValue]:

@@ -9,9 +9,9 @@ import structlog
 
 from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
+from agent.journal import rung_of
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
-from agent.turn_figures import rung_of
 from agent.turn_progress import ToolEnded
 from gateway.spans import Attributes, note_past, span
 from gateway.telemetry import (

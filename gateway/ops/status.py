@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -14,6 +15,7 @@ from channels.connections import CountsConnections
 from gateway.access.calls import list_calls
 from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
+from gateway.cluster.ownership import in_name, out_name
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
@@ -23,9 +25,9 @@ from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.reports import report_calls
 from gateway.ops.usage_report import usage_calls
 from gateway.sessions.router import Router
-from gateway.store import inbox, leases, outbox, pairing
-from gateway.store.engine import Connection, Reader, Store
-from gateway.store.leases import Member
+from gateway.store import inbox, outbox, pairing
+from gateway.store.engine import Reader, Store
+from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
 from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
@@ -63,7 +65,7 @@ class ModelStanding:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | key | model | letters
+    kind: str  # channel | key | model | letters | versions
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -96,6 +98,10 @@ class Cluster(Protocol):
 
     async def status(self) -> dict[str, JsonValue]:
         """What `tenk status` shows of it."""
+        ...
+
+    async def differing_versions(self) -> str:
+        """Which others are of another version; "" where all are alike."""
         ...
 
 
@@ -172,6 +178,9 @@ class GatewayStatus:
                 found[down.key] = None if state is ChannelState.READY else down
         if self.cluster is not None and not self.cluster.does_chores:
             return found  # whoever does tells of the rest, or two would contradict each other
+        if self.cluster is not None:
+            differing = await self.cluster.differing_versions()
+            found["versions"] = Trouble("versions", "", differing) if differing else None
         for model in self._model.watch.answered:
             found |= {f"key {model}": None, f"model {model}": None}
         found |= {trouble.key: trouble for trouble in self._model.troubles()}
@@ -228,25 +237,71 @@ class GatewayStatus:
         return found
 
 
-async def cluster_report(store: Store, me: Member) -> dict[str, JsonValue]:
-    """Several processes on one database, as an operator sees them: who is there, who owns what, what waits how long."""
+def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, JsonValue]:
+    """Several processes on one database, as an operator reads them: who owns what, and is how far behind.
 
-    def look(connection: Connection) -> dict[str, JsonValue]:
-        shards, names = leases.owners(connection)
-        members: dict[str, JsonValue] = {}
-        for each in leases.standing(connection):
-            state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
-            held: list[JsonValue] = [name for name, owner in names.items() if owner == id_ and "@" not in name]
-            members[f"{each.member.host}/{id_}"] = {
-                "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
-                "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
-                "shards": shards.get(id_, 0), "leases": held, "fenced_writes": each.fenced,
-            }  # fmt: skip
-        free = SHARDS - sum(shards.values())
-        ages: dict[str, JsonValue] = dict(leases.waiting_by_age(connection))
-        return {"members": members, "shards_without_owner": free, "waiting_by_age": ages}
+    `wake_ups` is what carries the words between them. Pure.
+    """
+    members: dict[str, JsonValue] = {}
+    for each in look.members:
+        state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
+        own = [shard for shard, owner in look.shards.items() if owner == id_]
+        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_ and "@" not in name]
+        members[f"{each.member.host}/{id_}"] = {
+            "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
+            "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
+            "shards": len(own), **_behind(sum((look.waiting.get(shard, Backlog()) for shard in own), Backlog())),
+            "leases": held, "fenced_writes": each.fenced,
+        }  # fmt: skip
+    ownerless = [backlog for shard, backlog in look.waiting.items() if shard not in look.shards]
+    ages: dict[str, JsonValue] = dict(look.ages)
+    differing = differing_versions(look.members, me)
+    return {"cluster": {
+        **({"versions_differ": differing} if differing else {}),
+        "members": members, "accounts": _accounts(look), "shards_without_owner": SHARDS - len(look.shards),
+        **({"without_owner": _behind(sum(ownerless, Backlog()))} if ownerless else {}),
+        **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages, "wake_ups": wake_ups,
+    }}  # fmt: skip
 
-    return {"cluster": await store.read(look)}
+
+def _behind(backlog: Backlog) -> dict[str, JsonValue]:
+    return {"waiting": backlog.rows, "behind_s": round(backlog.behind_s, 1)}
+
+
+def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
+    """Who reads and who sends for each, and what is unsent."""
+    hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
+    owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
+    named = {re.split("[/@]", name.partition(" ")[2])[0] for name in owners if " " in name}
+    accounts: dict[str, JsonValue] = {}
+    for account in sorted(named | {f"{channel}:{name}" for channel, name in look.unsent}):
+        channel, _, name = account.partition(":")
+        unsent = look.unsent.get((channel, name), Backlog())
+        accounts[account] = {
+            "read_by": _readers(in_name(channel, name), owners) or "nobody, or each by webhook",
+            "sent_by": owners.get(out_name(channel, name), "nobody"),
+            "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
+        }  # fmt: skip
+    return accounts
+
+
+def _readers(name: str, owners: Mapping[str, str]) -> str:
+    """Who holds the leases of reading for an account; of several connections each its own."""
+    parts = {lease: owner for lease, owner in owners.items() if lease == name or lease.startswith(f"{name}/")}
+    if len(parts) < 2:
+        return "".join(parts.values())
+    numbers = {
+        owner: sorted(int(lease.partition("/")[2] or 0) for lease in parts if parts[lease] == owner)
+        for owner in parts.values()
+    }
+    return ", ".join(f"{owner} ({', '.join(map(str, numbers[owner]))})" for owner in sorted(numbers))
+
+
+def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
+    """The living processes whose version or schema is not this one's; "" where all are alike."""
+    others = {f"{each.member.host}/{each.member.id}": each.member.version for each in members if each.lives}
+    differing = [f"{name} runs {version}" for name, version in sorted(others.items()) if version != me.version]
+    return "" if not differing else f"{', '.join(differing)}; {me.host}/{me.id} runs {me.version}"
 
 
 def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:

@@ -64,13 +64,22 @@ def claim(
     still_open = inbox.open_of(connection, ids, turn.id) if len(ids) > 1 else ids
     if len(still_open) < len(ids):
         return still_open
-    if not inbox.claim(connection, ids, turn.id):
-        return ()
-    journal.begin_turn(connection, turn)
-    journal.append(connection, turn, place.seq, (started,), turn.started_at)
-    if title:
-        conversations.entitle(connection, turn.session_id, title, anew=False)
-    return ids
+    claimed = list(ids)
+
+    def begin(got: int) -> None:
+        if not got:
+            claimed.clear()
+            return
+        journal.begin_turn(connection, turn)
+        journal.append(connection, turn, place.seq, (started,), turn.started_at)
+        if title:
+            conversations.entitle(connection, turn.session_id, title, anew=False)
+
+    if len(ids) > 1:
+        begin(inbox.claim(connection, ids, turn.id))
+    else:
+        inbox.claim_later(connection, ids[0], turn.id, begin)
+    return claimed
 
 
 def record(connection: Connection, place: JournalPlace, events: Sequence[JournalEvent], clock: Clock) -> None:
@@ -199,7 +208,7 @@ def end(
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
     claimed = first_by is not None and leases.holds(connection, first_by)
-    return outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
+    return outbox.put_last(connection, turn.tenant, parts, now, first_claimed=claimed)
 
 
 def refuse(

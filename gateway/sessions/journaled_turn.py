@@ -14,6 +14,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.journal import models_and_tools, turn_figures
 from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
@@ -28,13 +29,11 @@ from agent.transcript import (
     answer_text,
 )
 from agent.turn_events import TurnEvents
-from agent.turn_figures import models_and_tools, turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
-from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
-from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer, followers
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits

@@ -1,6 +1,7 @@
 """Statements the two databases spell differently, and those every message runs. Everything else is SQLAlchemy Core."""
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.util import await_only
 
-from gateway.store.tenancy import OWNER, acting_tenant, run_as
+from gateway.store.tenancy import EVERYBODY, OWNER, SETTING, acting_tenant, run_as
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -28,7 +29,7 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> "Insert":
 
 def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> "Insert":
     """INSERT that, where the primary key is there already, sets the columns `updated` to the new values."""
-    return _upsert(connection.dialect.name, table, tuple(updated))
+    return upsert_in(connection.dialect.name, table, tuple(updated))
 
 
 def insert_into(connection: sa.Connection, table: sa.Table) -> "Insert":
@@ -43,7 +44,8 @@ def insert_new_in(dialect: str, table: sa.Table) -> "Insert":
 
 
 @cache
-def _upsert(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
+def upsert_in(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Insert":
+    """`upsert` as a dialect of this name has it."""
     insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
     return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
@@ -63,6 +65,9 @@ Spelled = Callable[[str], Any]
 
 Values = Mapping[str, object]
 Driven = tuple[str, Callable[[Values], tuple[object, ...]]]
+Rows = Sequence[Sequence[Any]]
+Given = tuple[Values, Callable[[Rows], None] | None]
+"""What a statement is run with, and who takes the rows that it returns."""
 
 SPOILED = "spoiled"
 """What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
@@ -88,11 +93,34 @@ def put_off(connection: sa.Connection, does: Callable[[sa.Connection, list[Any]]
 
 
 def do_put_off(connection: sa.Connection) -> None:
-    """Do it now, in the order in which the first of each kind came, each in the name of whoever put it off."""
+    """Do it now, each in the name of whoever put it off, one name after the other; of one name in the order in which
+    the first of each kind came.
+    """
     waiting = connection.info.get(PUT_OFF)
     while waiting:
-        does, tenant = next(iter(waiting))
-        run_as(tenant, _with(does, waiting.pop((does, tenant))), connection)
+        acts = connection.info.get(SETTING)
+        key = next((key for key in waiting if (key[1] or EVERYBODY) == acts), None) or next(iter(waiting))
+        run_as(key[1], _with(key[0], waiting.pop(key)), connection)
+
+
+def let_see(connection: sa.Connection) -> None:
+    """On PostgreSQL: the policies of the rows hear who acts, until the transaction ends; said where that changes.
+
+    It goes before a statement, not before a job: what was put off for many is done in one name after the other.
+    """
+    whose = acting_tenant() or EVERYBODY
+    if connection.info.get(SETTING, EVERYBODY) == whose:
+        return
+    connection.info[SETTING] = whose
+    driver = _driver_of(connection)
+    if isinstance(driver, _Asyncpg):
+        driver.rows("SELECT set_config($1, $2, true)", (SETTING, whose))
+    else:
+        connection.execute(_SET, {"whose": whose})
+        connection.info[SETTING] = whose  # it may have been the first of its transaction
+
+
+_SET = sa.select(sa.func.set_config(SETTING, sa.bindparam("whose"), sa.true()))
 
 
 def _with(does: Callable[[sa.Connection, list[Any]], None], values: list[Any]) -> Callable[[sa.Connection], None]:
@@ -107,9 +135,21 @@ class HotStatement:
     the driver has them: ask for numbers and texts alone.
     """
 
-    def __init__(self, statement: sa.ClauseElement | Spelled, *, after_all: bool = False) -> None:
-        """With `after_all` what was put off is done before it."""
+    def __init__(
+        self,
+        statement: sa.ClauseElement | Spelled,
+        *,
+        after_all: bool = False,
+        walled: bool = True,
+        key: Sequence[str] = (),
+    ) -> None:
+        """With `after_all` what was put off is done before it; without `walled` its tables have no tenants.
+
+        `key` are parameters whose columns come first in each row that it returns: they tell whose row it is.
+        """
+        self._walled = walled
         self._after_all = after_all
+        self._key = tuple(key)
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
         self._driven: dict[tuple[str, bool], Driven] = {}  # by dialect, and by whether a tenant acts
 
@@ -120,12 +160,12 @@ class HotStatement:
             return connection.execute(self._spell(connection.dialect.name), values).rowcount
         return int(self._drive(connection, driver.count, values))
 
-    def rows(self, connection: sa.Connection, values: Values) -> Sequence[Sequence[Any]]:
+    def rows(self, connection: sa.Connection, values: Values) -> Rows:
         """Run it; what it found or returns."""
         driver = _driver_of(connection)
         if driver is None:
             return connection.execute(self._spell(connection.dialect.name), values).all()
-        found: Sequence[Sequence[Any]] = self._drive(connection, driver.rows, values)
+        found: Rows = self._drive(connection, driver.rows, values)
         return found
 
     def write_all(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
@@ -136,16 +176,33 @@ class HotStatement:
         for row in rows:
             self.later(connection, row)
 
-    def later(self, connection: sa.Connection, values: Values) -> None:
-        """Run it, now or with others of its kind before the transaction ends: nobody asks what came of it."""
-        if _driver_of(connection) is None or not put_off(connection, self._write_many, values):
-            self.count(connection, values)
+    def later(self, connection: sa.Connection, values: Values, then: Callable[[Rows], None] | None = None) -> None:
+        """Run it, now or with others of its kind before the transaction ends.
 
-    def _write_many(self, connection: sa.Connection, rows: list[Values]) -> None:
-        text, bind = self._driven_on(connection, rows[0])
+        `then` takes the rows that it returns (of a statement with a `key`); without it nobody asks what came of it.
+        """
+        if _driver_of(connection) is not None and put_off(connection, self._write_many, (values, then)):
+            return
+        if then is None:
+            self.count(connection, values)
+        else:
+            then(self.rows(connection, values))
+
+    def _write_many(self, connection: sa.Connection, given: list[Given]) -> None:
+        text, bind = self._driven_on(connection, given[0][0])
         driver = _driver_of(connection)
         assert isinstance(driver, _Asyncpg), "nothing is put off elsewhere"
-        self._run(connection, text, partial(driver.write_many, text, [bind(row) for row in rows]))
+        rows = [bind(values) for values, _ in given]
+        if not self._key:
+            self._run(connection, text, partial(driver.write_many, text, rows))
+            return
+        found: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
+        for row in self._run(connection, text, partial(driver.rows_of_many, text, rows)):
+            found[tuple(row[: len(self._key)])].append(row)
+        for values, then in given:  # the first of two alike has the row: that one wrote it
+            own = found.pop(tuple([values[name] for name in self._key]), ())
+            if then is not None:
+                then(own)
 
     def _drive(self, connection: sa.Connection, run: Callable[[str, tuple[object, ...]], Any], values: Values) -> Any:
         """What the driver makes of it; an error is SQLAlchemy's, and noted."""
@@ -155,8 +212,10 @@ class HotStatement:
         return self._run(connection, text, lambda: run(text, bind(values)))
 
     def _run(self, connection: sa.Connection, text: str, run: Callable[[], Any]) -> Any:
-        errors = _driver_errors(connection)
+        errors = driver_errors(connection)
         try:
+            if self._walled and connection.dialect.name == "postgresql":
+                let_see(connection)
             return run()
         except errors as error:
             connection.info[SPOILED] = True
@@ -232,6 +291,12 @@ class _Asyncpg:
         else:
             await_only(self._in_transaction(self._driver.executemany, text, (rows,)))
 
+    def rows_of_many(self, text: str, rows: list[tuple[object, ...]]) -> Any:
+        """What all of them return, sent together."""
+        if len(rows) == 1:
+            return self.rows(text, rows[0])
+        return await_only(self._in_transaction(self._driver.fetchmany, text, (rows,)))
+
     async def _in_transaction(self, run: Callable[..., Awaitable[Any]], text: str, values: tuple[object, ...]) -> Any:
         if self._adapter._transaction is None:  # noqa: SLF001  its own statements begin it so, at the first one
             await self._adapter._start_transaction()  # noqa: SLF001  as above
@@ -250,7 +315,7 @@ _VALUE_ERRORS = (TypeError, ValueError, OverflowError)
 _SQLITE_ERRORS = (sqlite3.Error, *_VALUE_ERRORS)
 
 
-def _driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
+def driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     """What the driver raises of itself."""
     if connection.dialect.name == "sqlite":
         return _SQLITE_ERRORS

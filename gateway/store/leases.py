@@ -6,8 +6,9 @@ epoch, which every write of the owner carries. Who asks for how much is `gateway
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,7 +16,8 @@ from agent.errors import Fenced
 from gateway.store import crashes
 from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
 from gateway.store.inbox import InboxRow, waiting
-from gateway.store.tables.traffic import inbox
+from gateway.store.outbox import IS_OPEN
+from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
 from gateway.store.tables.turns import leases, members, shards
 
 SOLE = 0
@@ -75,7 +77,8 @@ class Round:
 _hold = HotStatement(
     sa.select(leases.c.name)
     .where(leases.c.name == sa.bindparam("b_name"), leases.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True)
+    .with_for_update(read=True, key_share=True),
+    walled=False,
 )
 
 
@@ -271,13 +274,48 @@ def forget_gone(connection: sa.Connection) -> None:
     connection.execute(sa.delete(members).where(members.c.until < STORE_NOW - FORGET_S * 1_000_000))
 
 
-def owners(connection: sa.Connection) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """How many shards each owner has, and each named lease's owner, as far as these have not run out."""
+def owners(connection: sa.Connection) -> tuple[Mapping[int, str], Mapping[str, str]]:
+    """Each shard's owner, and each named lease's, as far as these have not run out."""
     lives = shards.c.owner.is_not(None), shards.c.until > STORE_NOW
-    counted = sa.select(shards.c.owner, sa.func.count()).where(*lives).group_by(shards.c.owner)
-    has = {owner: int(count) for owner, count in connection.execute(counted)}
+    has = {row.shard: row.owner for row in connection.execute(sa.select(shards.c.shard, shards.c.owner).where(*lives))}
     named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.is_not(None), leases.c.until > STORE_NOW)
     return has, {row.name: row.owner for row in connection.execute(named.order_by(leases.c.name))}
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits for an owner's work."""
+
+    rows: int = 0
+    behind_s: float = 0.0  # the age of the oldest, by the database's clock
+
+    def __add__(self, other: "Backlog") -> "Backlog":
+        return Backlog(self.rows + other.rows, max(self.behind_s, other.behind_s))
+
+
+def _age_s(at: sa.Column[datetime]) -> sa.ColumnElement[float]:
+    return sa.type_coerce((STORE_NOW - sa.type_coerce(at, sa.BigInteger)) / 1_000_000.0, sa.Float)
+
+
+def _backlog(row: sa.Row[Any]) -> Backlog:
+    return Backlog(row.rows, max(0.0, float(row.behind_s)))
+
+
+def waiting_by_shard(connection: sa.Connection) -> Mapping[int, Backlog]:
+    """What no turn has claimed yet."""
+    behind = sa.func.max(_age_s(inbox.c.admitted_at)).label("behind_s")
+    query = sa.select(inbox.c.shard, sa.func.count().label("rows"), behind).where(IS_WAITING).group_by(inbox.c.shard)
+    return {row.shard: _backlog(row) for row in connection.execute(query) if row.shard is not None}
+
+
+def unsent_by_account(connection: sa.Connection) -> Mapping[tuple[str, str], Backlog]:
+    """What is to be said by now and is not; without the chats that cannot be reached."""
+    due = sa.or_(outbox.c.not_before.is_(None), sa.type_coerce(outbox.c.not_before, sa.BigInteger) <= STORE_NOW)
+    ready = IS_OPEN, due, outbox.c.lane.not_in(sa.select(parked_lanes.c.lane))
+    behind = sa.func.max(_age_s(outbox.c.created_at)).label("behind_s")
+    query = sa.select(outbox.c.channel, outbox.c.account, sa.func.count().label("rows"), behind).where(*ready)
+    found = connection.execute(query.group_by(outbox.c.channel, outbox.c.account))
+    return {(row.channel, row.account): _backlog(row) for row in found}
 
 
 def waiting_in(connection: sa.Connection, owned: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
@@ -293,16 +331,35 @@ AGES_S = (10, 60, 600, 3600)
 
 
 def waiting_by_age(connection: sa.Connection) -> dict[str, int]:
-    """How many rows wait, by how long they have, as of the newest row: machines' clocks may differ."""
-    waits = inbox.c.outcome.is_(None), inbox.c.session_key.is_not(None)
-    admitted = list(connection.execute(sa.select(inbox.c.admitted_at).where(*waits).limit(100_000)).scalars())
-    newest = connection.execute(sa.select(inbox.c.admitted_at).order_by(inbox.c.id.desc()).limit(1)).scalar()
-    found: dict[str, int] = {}
-    for at in sorted(admitted, reverse=True):
-        age_s = (newest - at).total_seconds() if newest is not None else 0.0
-        name = next((f"under {most:,} s" for most in AGES_S if age_s < most), f"over {AGES_S[-1]:,} s")
-        found[name] = found.get(name, 0) + 1
-    return found
+    """How many rows wait that no turn has claimed, by how long they have, youngest first."""
+    least, age_s = 0, _age_s(inbox.c.admitted_at)
+    bands: dict[str, sa.ColumnElement[bool]] = {}
+    for most in AGES_S:
+        bands[f"under {most:,} s"] = age_s < most if not least else sa.and_(age_s >= least, age_s < most)
+        least = most
+    bands[f"over {least:,} s"] = age_s >= least
+    counted = [sa.func.count().filter(band).label(name) for name, band in bands.items()]
+    (row,) = connection.execute(sa.select(*counted).where(IS_WAITING)).mappings()
+    return {name: row[name] for name in bands if row[name]}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLook:
+    """A cluster at one instant: who is there, who owns what, and what waits where."""
+
+    members: Sequence[MemberStanding] = ()
+    shards: Mapping[int, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    waiting: Mapping[int, Backlog] = field(default_factory=dict)
+    unsent: Mapping[tuple[str, str], Backlog] = field(default_factory=dict)
+    ages: Mapping[str, int] = field(default_factory=dict)
+
+
+def look_at_all(connection: sa.Connection) -> ClusterLook:
+    """All of it."""
+    has, names = owners(connection)
+    waiting, unsent = waiting_by_shard(connection), unsent_by_account(connection)
+    return ClusterLook(standing(connection), has, names, waiting, unsent, waiting_by_age(connection))
 
 
 def still_waiting(connection: sa.Connection, ids: Collection[int]) -> set[int]:

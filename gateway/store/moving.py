@@ -21,13 +21,13 @@ from gateway.store import agent_tables, schema
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import file_of
 from gateway.store.leases import STORE_NOW
+from gateway.store.looking import unavailable
 from gateway.store.postgres import make_engine, refuse_replica, users_of
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
 from gateway.store.table_copy import Say, TableCopy, has_rows
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import shards
-from gateway.store.writer import unavailable
 
 MOVE_LOCK = 0x74656E6D  # "tenm": one move at a time fills a PostgreSQL database
 LOCK_WAIT_MS = 2_000

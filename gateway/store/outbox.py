@@ -5,17 +5,18 @@ Plain functions over a connection. Which state follows which attempt is decided 
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from channels.viewers.viewer_frames import MOST_NUMBERS
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.traffic import parked_lanes as parked
@@ -34,6 +35,9 @@ class PartState(StrEnum):
 
 
 OPEN = (PartState.READY, PartState.SENDING)
+
+MOST_AT_ONCE = 2_000
+"""Rows that are read for several lanes in one statement."""
 
 IS_OPEN = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in OPEN])
 """Written out, because the index of open parts serves no query that binds the states."""
@@ -112,23 +116,37 @@ def idem_key(part: OutboxPart) -> str:
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
-_put = HotStatement(lambda dialect: insert_new_in(dialect, outbox).returning(outbox.c.id))
+_PLACE = (outbox.c.cause, outbox.c.part, outbox.c.op)
+_put = HotStatement(
+    lambda dialect: insert_new_in(dialect, outbox).returning(*_PLACE, outbox.c.id),
+    key=[column.name for column in _PLACE],
+)
 
 
-def put(
+def put(connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime) -> list[OutboxRow]:
+    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered."""
+    added = put_last(connection, tenant, parts, now)
+    do_put_off(connection)
+    return added
+
+
+def put_last(
     connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
-    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered.
+    """The same, at the latest before the transaction ends: only then is the list what `put` would return.
 
     With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit.
     """
-    added = []
+    added: list[OutboxRow] = []
+
+    def add(row: OutboxRow, found: Rows) -> None:
+        added.extend([replace(row, id=int(found[0][-1]))] if found else _find_open(connection, row.part))
+
     for index, part in enumerate(parts):
         claimed = first_claimed and index == 0
         state = PartState.SENDING if claimed else PartState.READY
         row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
-        found = _put.rows(connection, _to_values(row))
-        added += [replace(row, id=found[0][0])] if found else _find_open(connection, part)
+        _put.later(connection, _to_values(row), partial(add, row))
     return added
 
 
@@ -207,6 +225,27 @@ def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) 
     return [_to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
 
 
+def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]]) -> dict[str, list[OutboxRow]]:
+    """What several lanes have to say, each behind an id and at most so much, in one statement where that is little.
+
+    A lane is left out of which a row cannot be read.
+    """
+    after_id = min(after_id for after_id, _ in asked.values())
+    query = sa.select(outbox).where(outbox.c.lane.in_(asked), IS_OPEN, outbox.c.id > after_id)
+    rows = connection.execute(query.order_by(outbox.c.id).limit(MOST_AT_ONCE + 1)).all()
+    if len(rows) > MOST_AT_ONCE:
+        return {lane: open_parts(connection, lane, *behind) for lane, behind in asked.items()}
+    found: dict[str, list[OutboxRow]] = {lane: [] for lane in asked}
+    for row in rows:
+        parts, (after_id, limit) = found.get(row.lane), asked[row.lane]
+        if parts is not None and row.id > after_id and len(parts) < limit:
+            try:
+                parts.append(_to_row(row))
+            except ValueError:
+                del found[row.lane]
+    return found
+
+
 def open_count(connection: sa.Connection) -> int:
     """How many parts have no end yet."""
     return int(connection.execute(sa.select(sa.func.count()).where(IS_OPEN)).scalar_one())
@@ -219,14 +258,12 @@ def depths(connection: sa.Connection) -> dict[str, int]:
     return {state: found[state] for state in map(str, PartState) if state in found}
 
 
-def open_lanes(connection: sa.Connection) -> list[Address]:
-    """The lanes that have something to say, one address each, parked ones left out."""
-    result = connection.execute(
-        sa.select(outbox.c.channel, outbox.c.account, outbox.c.chat)
-        .where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked.c.lane)))
-        .distinct()
-    )
-    return [Address(row.channel, row.account, row.chat) for row in result]
+def open_lanes(connection: sa.Connection) -> dict[Address, tuple[int, int]]:
+    """The lanes that have something to say, parked ones left out: how many parts, and the newest one's id."""
+    lane = outbox.c.channel, outbox.c.account, outbox.c.chat
+    query = sa.select(*lane, sa.func.count(), sa.func.max(outbox.c.id)).group_by(*lane)
+    result = connection.execute(query.where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked.c.lane))))
+    return {Address(channel, account, chat): (parts, newest) for channel, account, chat, parts, newest in result}
 
 
 def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:

@@ -4,7 +4,7 @@ Where several processes share it each has one more, for leases and notices.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -15,9 +15,10 @@ from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
-from gateway.store.dialect import do_put_off
+from gateway.store.dialect import do_put_off, driver_errors, let_see
+from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
-from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
+from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -228,6 +229,9 @@ class PostgresLink:
         Raises:
             StoreUnavailable: it may hold, or not.
         """
+        return await self._use(lambda connection: connection.run_sync(partial(_transact, job=job)), within_s)
+
+    async def _use(self, does: "Callable[[AsyncConnection], Awaitable[T]]", within_s: float) -> T:
         async with self._turn:
             if self._closed:
                 raise StoreUnavailable("the link to the others is closed")
@@ -236,7 +240,7 @@ class PostgresLink:
                     if self._connection is None:
                         await self._connect()
                     assert self._connection is not None, "connected above"
-                    return await self._connection.run_sync(partial(_transact, job=job))
+                    return await does(self._connection)
             except (TimeoutError, OSError, sa.exc.SQLAlchemyError) as error:
                 await self._drop()
                 raise unavailable(error) from error
@@ -245,13 +249,21 @@ class PostgresLink:
                 raise
 
     async def notify(self, words: str, within_s: float) -> None:
-        """Tell every process that listens.
+        """Tell every process that listens, in one statement that is its own transaction.
 
         Raises:
             StoreUnavailable: perhaps nobody heard.
         """
-        tell = sa.select(sa.func.pg_notify(NOTICES, words))
-        await self.transact(lambda connection: connection.execute(tell).scalar(), within_s)
+
+        async def tell(connection: "AsyncConnection") -> None:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+            assert connection.sync_connection is not None, "it is connected"
+            try:
+                await driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)
+            except driver_errors(connection.sync_connection) as error:
+                raise ConnectionError(str(error)) from error
+
+        await self._use(tell, within_s)
 
     async def aclose(self) -> None:
         """Hear nothing more; what is under way ends first."""
@@ -342,5 +354,11 @@ def make_engine(
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
-    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: do_put_off(connection))
+    event.listen(engine.sync_engine, "before_execute", _be_ready)
     return engine
+
+
+def _be_ready(connection: Connection, *_: object) -> None:
+    """What was put off is done before a statement of SQLAlchemy's, and then it is said who acts."""
+    do_put_off(connection)
+    let_see(connection)

@@ -21,14 +21,13 @@ _sent = HotStatement(
 _mark = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1),
-    after_all=True,
+    .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
 )
 
 
 def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
     """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
-    _mark.count(connection, {"b_id": id_, "b_action": action})
+    _mark.later(connection, {"b_id": id_, "b_action": action})
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:

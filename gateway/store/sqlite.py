@@ -9,53 +9,33 @@ from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from gateway.errors import StoreUnavailable
 from gateway.safety.private_files import check_database
 from gateway.store import schema
-from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
+from gateway.store.looking import (
+    BUSY_TIMEOUT_MS,
+    READERS,
+    code_of,
+    engine_to_look_at,
+    is_outage,
+    reading_engine,
+    run_all,
+    unavailable,
+)
+from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 
 T = TypeVar("T")
 
-READERS = 4
-BUSY_TIMEOUT_MS = 5_000
 BUSY_PAUSE_S = 0.01
 CHECKPOINT_MS = 100
 READER_WAIT_S = 10
 WAL_KEPT_BYTES = 64 * 1024 * 1024
-
-OUTAGES = frozenset(
-    {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_INTERRUPT,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_PROTOCOL,
-        sqlite3.SQLITE_NOTADB,
-    }
-)
-"""Primary result codes that speak of the disk or the file, not of the statement (sqlite.org/rescode.html)."""
-
-
-def is_outage(error: Exception) -> bool:
-    """Whether the file failed, rather than the job."""
-    return isinstance(error, OSError) or _code(error) in OUTAGES
-
-
-def _code(error: Exception) -> int:
-    """The primary result code; 0 where there is none."""
-    return int(getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)) & 0xFF
 
 
 class SqliteEngine:
@@ -72,7 +52,7 @@ class SqliteEngine:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._engine = writing_engine(path, synchronous, busy_timeout_ms)
         self._connection: Connection | None = None  # touched by the writer's thread only
-        self._readers = _reading_engine(path)
+        self._readers = reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._free_readers = asyncio.Semaphore(READERS)
 
@@ -82,9 +62,7 @@ class SqliteEngine:
 
     async def open_for_reading(self) -> None:
         """As the port says: by a connection that cannot write, not even what stands in the log into the file."""
-        if not self._path.exists():
-            raise StoreUnavailable(f"there is no database {self._path} yet: no gateway has run on this home")
-        self._readers = _reading_engine(self._path, read_only=True)
+        self._readers = engine_to_look_at(self._path)
         await self.read(schema.check)
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
@@ -112,9 +90,9 @@ class SqliteEngine:
             return False
         try:
             connection = self._connection.connection.dbapi_connection
-            _run(connection, f"PRAGMA busy_timeout = {CHECKPOINT_MS}")  # who writes is not to wait for who reads
-            (found,) = _run(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-            _run(connection, f"PRAGMA busy_timeout = {self._busy_timeout_ms}")
+            run_all(connection, f"PRAGMA busy_timeout = {CHECKPOINT_MS}")  # who writes is not to wait for who reads
+            (found,) = run_all(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+            run_all(connection, f"PRAGMA busy_timeout = {self._busy_timeout_ms}")
         except sqlite3.Error:
             return False
         return found[0] == 0
@@ -133,7 +111,7 @@ class SqliteEngine:
         try:
             make_file(self._path)
             with self._engine.connect() as connection:
-                _run(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # a migration rebuilds tables
+                run_all(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # one rebuilds tables
                 found = schema.ensure(connection)
             self._connection = self._engine.connect()
         except (OSError, sa.exc.DBAPIError) as error:
@@ -151,7 +129,7 @@ class SqliteEngine:
                     connection.invalidate()  # a result that was not read to its end would hold on to what it saw
                     raise
         except sa.exc.DBAPIError as error:
-            if is_outage(error) and _code(error) != sqlite3.SQLITE_READONLY:  # a write in a read is its author's error
+            if is_outage(error) and code_of(error) != sqlite3.SQLITE_READONLY:  # a write in it is its author's
                 raise unavailable(error) from error
             raise
 
@@ -175,7 +153,7 @@ class SqliteEngine:
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
     """Connections that write: each holds the file for as long as a transaction of it lasts."""
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool)
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
     event.listen(engine, "begin", _begin_immediate)
     mark_errors(engine)
@@ -207,22 +185,12 @@ def _make_directory(directory: Path) -> None:
         os.close(parent)
 
 
-def _reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
-    url = sa.URL.create("sqlite", database=str(path))
-    if read_only:
-        url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-    readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
-    event.listen(readers, "connect", _set_up_reader)
-    event.listen(readers, "begin", _begin)
-    return readers
-
-
 def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions are begun by us alone
-    _run(connection, f"PRAGMA busy_timeout = {busy_ms}", "PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only
+    run_all(connection, f"PRAGMA busy_timeout = {busy_ms}", "PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only
     if _begin_wal(connection, monotonic() + busy_ms / 1000) != [("wal",)]:
         raise OSError("the file system cannot keep a write-ahead log; the store needs a local disk")
-    _run(
+    run_all(
         connection,
         f"PRAGMA synchronous = {synchronous}",
         "PRAGMA foreign_keys = ON",
@@ -235,38 +203,12 @@ def _begin_wal(connection: DBAPIConnection, until_s: float) -> list[tuple[object
     """Keep a write-ahead log; where two begin a new file at once, SQLite refuses one without waiting for the other."""
     while True:
         try:
-            return _run(connection, "PRAGMA journal_mode = WAL")
+            return run_all(connection, "PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= until_s:
                 raise
         sleep(BUSY_PAUSE_S)
 
 
-def _set_up_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None
-    _run(
-        connection,
-        f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",
-        "PRAGMA query_only = ON",
-        "PRAGMA wal_autocheckpoint = 0",  # two connections that checkpoint can corrupt a WAL before 3.51.3
-    )
-
-
-def _run(connection: DBAPIConnection | None, *statements: str) -> list[tuple[object, ...]]:
-    """The last one's rows; each statement is read to its end, where its error is."""
-    assert connection is not None, "a connection that was invalidated"
-    cursor = connection.cursor()
-    rows: list[tuple[object, ...]] = []
-    for statement in statements:
-        cursor.execute(statement)
-        rows = list(cursor.fetchall())
-    cursor.close()
-    return rows
-
-
 def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")

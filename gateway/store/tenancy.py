@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.util import LRUCache
 
-from channels.messages import DEFAULT_TENANT
+from channels.tenant import DEFAULT_TENANT
 
 T = TypeVar("T")
 
@@ -44,12 +44,15 @@ def whose_rows() -> str:
 def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa.Connection) -> T:
     """Run a job or a query that sees this tenant's rows alone; None: everybody's."""
     compiled = _COMPILED[tenant is not None]
+    before = connection.get_execution_options().get("compiled_cache")
     with acting_for(tenant):
-        if connection.dialect.name == "postgresql":
-            _let_see(connection, tenant or EVERYBODY)  # does first what others put off, each by its own cache
-        if connection.get_execution_options().get("compiled_cache") is not compiled:
-            connection.execution_options(compiled_cache=compiled)
-        return job(connection)
+        if before is compiled:
+            return job(connection)
+        connection.execution_options(compiled_cache=compiled)
+        try:
+            return job(connection)
+        finally:  # it may be within another's, for what was put off
+            connection.execution_options(compiled_cache=before)
 
 
 @contextmanager
@@ -65,16 +68,6 @@ def acting_for(tenant: str | None) -> Iterator[None]:
 def forget_setting(connection: sa.Connection) -> None:
     """A transaction begins: what the one before set ended with it."""
     connection.info[SETTING] = EVERYBODY
-
-
-def _let_see(connection: sa.Connection, whose: str) -> None:
-    """What the policies compare with, until the transaction ends; it is said only where it changes."""
-    if connection.info.get(SETTING, EVERYBODY) != whose:
-        connection.execute(_SET, {"whose": whose})
-        connection.info[SETTING] = whose
-
-
-_SET = sa.select(sa.func.set_config(SETTING, sa.bindparam("whose"), sa.true()))
 
 
 def raise_wall(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from agent.rungs import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
-from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in, put_off
+from gateway.store.dialect import HotStatement, Rows, insert_in, insert_into, insert_new, insert_new_in, put_off
 from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
@@ -53,7 +53,10 @@ def _added_to_day(insert: Any) -> Any:
     return insert.on_conflict_do_update(index_elements=list(usage_days.primary_key.columns), set_=sums)
 
 
-_note_call = HotStatement(lambda dialect: insert_new_in(dialect, usage))
+_CALL = (usage.c.turn_id, usage.c.step, usage.c.discarded)
+_note_call = HotStatement(
+    lambda dialect: insert_new_in(dialect, usage).returning(*_CALL), key=[column.name for column in _CALL]
+)
 _note_day = HotStatement(lambda dialect: _added_to_day(insert_in(dialect, usage_days)))
 
 
@@ -69,12 +72,15 @@ def note_call(
     whose = {"tenant_id": turn.tenant, "user_id": turn.user_id, "model": response.model}
     counted = {name: getattr(used, name) for name in _MAY_BE_UNKNOWN}
     place = {"session_id": turn.session_id, "turn_id": turn.id, "step": response.step, "discarded": number}
-    if not _note_call.count(connection, {**whose, **counted, **place, "estimated": estimated, "at": now}):
-        return
     flags = {"discarded": int(number > 0), "estimated": int(estimated), "unpriced": int(used.cost_microusd is None)}
     sums = {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)}
-    if not put_off(connection, _note_days, sums):
-        _note_day.count(connection, sums)
+
+    def add_to_day(new: Rows) -> None:
+        if new and not put_off(connection, _note_days, sums):
+            _note_day.count(connection, sums)
+
+    values = {**whose, **counted, **place, "estimated": estimated, "at": now}
+    _note_call.later(connection, values, add_to_day)
 
 
 def _note_days(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:

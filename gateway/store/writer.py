@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
 from gateway.store.dialect import HELD, PUT_OFF, SPOILED, do_put_off
+from gateway.store.looking import unavailable
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
@@ -100,13 +101,6 @@ def mark_errors(engine: Engine) -> None:
 
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)
-
-
-def unavailable(error: Exception) -> StoreUnavailable:
-    """The outage in one line, without SQL or values, with the driver's error as its cause."""
-    told = StoreUnavailable(f"the store did not answer: {getattr(error, 'orig', None) or error}")
-    told.__cause__ = error
-    return told
 
 
 class Writer:

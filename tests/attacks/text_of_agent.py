@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import orjson
 
-from agent import answers, findings, responses, stuck
+from agent import answers, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
@@ -31,7 +31,7 @@ from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, reading_on, results
+from agent.tools import arguments, results, toolbox
 from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -241,9 +241,9 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    stuck.detect_loop(journal * 4)
+    recovery.detect_loop(journal * 4)
     wild = [ModelResponded(0, text, (ToolCall("c", text, text),)), ToolReturned(0, "k", "c", text, text)]
-    stuck.detect_loop([*wild * 4, *[ModelResponded(0, text)] * 4])
+    recovery.detect_loop([*wild * 4, *[ModelResponded(0, text)] * 4])
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
@@ -312,8 +312,8 @@ def told_results(given: str) -> None:
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
     returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
     returned.append(ToolReturned(0, "k", "c", "t", text))
-    findings.found_text(HARNESS, returned, None, "en", TODAY)
-    findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
+    answers.found_text(HARNESS, returned, None, "en", TODAY)
+    answers.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
 def judged(text: str) -> None:
@@ -352,11 +352,11 @@ ENTRIES: dict[str, Entry] = {
     "agent.answers:with_note": Entry(
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
-    "agent.findings:found_text": Entry(told_results),
-    "agent.stuck:detect_loop": Entry(many_calls),
+    "agent.answers:found_text": Entry(told_results),
+    "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
-    "agent.tools.reading_on:page_of": Entry(lambda text: reading_on.page_of(text, 0, 10_000)),
+    "agent.tools.toolbox:page_of": Entry(lambda text: toolbox.page_of(text, 0, 10_000)),
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
     "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.permissions.rules:ruling_of": Entry(ruled),
@@ -371,19 +371,19 @@ EXCUSED: dict[str, str] = {
     "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
     "agent.models.seeing:_load": "loops over the items of a request that have pictures, 20 of them at most",
     "agent.models.seeing:_without_lost": "loops over the pictures of one message",
-    "agent.models.server_look": "loops over the models of a list that `served` has read",
+    "agent.models.known_servers": "loops over the models of a list that `served` has read",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
-    "agent.models.access": "loops over the headers and prefixes of the operator's configuration",
+    "agent.models.credentials": "loops over the headers and prefixes of the operator's configuration",
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
-    "agent.permissions.config": "the operator's own rules, read once at the start",
+    "agent.permissions.chain": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
-    "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
+    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.health:HealthBoard._words": "loops over the operator's few models",
@@ -394,7 +394,7 @@ EXCUSED: dict[str, str] = {
     "agent.context.history:kept_whole": "as `remember`, and by their times",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
-    "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
-    "agent.tools.permit:name_rules": "the operator's own patterns, read once at the start",
+    "agent.model_caller:Recoveries._discard": "counts what one model call gathered",
+    "agent.tools.guards:name_rules": "the operator's own patterns, read once at the start",
     "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }

@@ -9,10 +9,10 @@ from agent.ports import Principal
 from agent.wellformed import well_formed
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Rejected, Sender
 from gateway.access import api_keys, pasted
+from gateway.cluster.wakeups import IN, WAKE, Wakeups
 from gateway.coach import commands as coach_commands
-from gateway.commands.session import session_commands
+from gateway.commands.session import find_zone, near_zones, session_commands
 from gateway.commands.table import CommandTable
-from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.pages import close_open_markup
 from gateway.http.api import openai_format
 from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
@@ -103,6 +103,15 @@ def asked(text: str) -> None:
     typed_answer(text, may_remember=True)
 
 
+def woken(text: str) -> None:
+    """A word of whoever may publish where our processes meet."""
+    wakeups = Wakeups("me")
+    wakeups.on(IN, lambda _shard: None)
+    wakeups.hear(f"{WAKE} {text}")
+    wakeups.hear(f"{WAKE} you\n{text}")
+    wakeups.hear(f"{WAKE} you\n{IN} {text}")
+
+
 ENTRIES: dict[str, Entry] = {
     "gateway.safety.images:read_image": Entry(lambda text: images.read_image(b"\xff\xd8" + b"\xff" * len(text))),
     "gateway.access.pasted:hide_secrets": Entry(lambda text: pasted.hide_secrets(Rejected("1", text, "")), 16_384),
@@ -121,6 +130,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
     "gateway.sessions.questions:describe": Entry(asked),
+    "gateway.cluster.wakeups:Wakeups.hear": Entry(woken),
     **OF_DELIVERY,
 }
 
@@ -132,6 +142,7 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.questions:Questions._list_answers": "loops over the three answers there are",
     "gateway.sessions.questions:Questions._buttons": "loops over the three answers there are",
     "gateway.sessions.budgets:words_of": "loops over the two limits of a cap",
+    "gateway.ops.conversation_list": "loops over rows of the store, as below",
     "gateway.ops.conversations": "loops over rows of the store; titles and names in them are short",
     "gateway.ops.usage_report": "adds up the counts of recorded calls; the score is measured with the agent's",
     "gateway.sessions.parking": "loops over the turns that wait, by their ids",
@@ -170,8 +181,8 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.sessions.router:Router.forget": "compares the keys of living sessions",
     "gateway.coach.file_commands": "writes about a file that was read: ten lines of it, and the names of skills",
-    "gateway.coach.import_rows:import_entries": "loops over at most 5,000 entries that were read already",
-    "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",
+    "gateway.coach.practice_changes:import_entries": "loops over at most 5,000 entries that were read already",
+    "gateway.coach.practice_changes:_check_colour": "one pattern of seven characters, matched whole",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.command_line": "the command line this process was started with, read once at the start",
     "gateway.ops.alerts": "loops over the troubles there are, one for an account and a model at most, and over owners",
@@ -194,7 +205,9 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
-    "gateway.cluster.": "names of leases, which the configuration has, and words that our own processes tell",
+    "gateway.cluster.": "names of leases, which the configuration has",
+    "gateway.inbound.bus:SharedBus.wake": "compares a word with the numbers of 256 shards",
+    "gateway.ops.status:cluster_report": "loops over the machines and accounts there are",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,39 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
     assert TOKEN == tomllib.loads(secrets.read_text())["channels"]["telegram"]["main"]["token"]
     written = tomllib.loads((here / "config" / "gateway.toml").read_text())
     assert telegram.base_url == written["channels"]["telegram"]["main"]["api_base"]
+
+
+@pytest.mark.gate
+async def test_at_a_terminal_each_thing_is_asked_for_until_it_is_taken(here: Path) -> None:
+    """A token that nobody takes and an address that is none are asked for again; where no chat is, no address is."""
+    async with TelegramSimulator(throttled=False) as telegram:
+        telegram.add_bot(TOKEN)
+        typed = ["123:wrong", TOKEN, "", "", "", "bot.example.com/path", "https://bot.example.com"]
+        said = await at_a_terminal(*typed, TELEGRAM_API_BASE=telegram.base_url)
+    assert "401" in said and "Public address" in said
+    written = tomllib.loads((here / "config" / "gateway.toml").read_text())
+    assert {"public_url": "https://bot.example.com"} == written["http"]
+    assert "Public address" not in await at_a_terminal("", "", "", "", options=["--config", "other.toml"])
+
+
+async def at_a_terminal(*typed: str, options: Sequence[str] = (), **environ: str) -> str:
+    """What `tenk init` says to somebody who types these lines, each when it is asked for."""
+    mine, theirs = os.openpty()
+    running = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "gateway", "init", *options, stdin=theirs, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT, env=os.environ | environ,
+    )  # fmt: skip
+    assert running.stdout is not None
+    said, lines = b"", iter(typed)
+    async with asyncio.timeout(50):
+        while chunk := await running.stdout.read(4096):
+            said += chunk
+            if said.endswith(b": "):
+                os.write(mine, f"{next(lines)}\n".encode())
+    os.close(mine)
+    os.close(theirs)
+    assert 0 == await running.wait(), said
+    return said.decode()
 
 
 async def test_a_wrong_token_is_named_and_nothing_is_written(here: Path) -> None:

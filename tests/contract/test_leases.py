@@ -1,22 +1,29 @@
 """Who owns what in a PostgreSQL that several processes share: shares, ends, epochs, and what is told of changes."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 import sqlalchemy as sa
 
 from agent.errors import Fenced
+from channels.messages import Address, Rendered
 from gateway.cluster.ownership import in_name
-from gateway.store import journal, leases, people
+from gateway.store import inbox, journal, leases, outbox, people
 from gateway.store.engine import Connection, Store, link_to
-from gateway.store.journal import Fence
+from gateway.store.inbox import NewRow
+from gateway.store.journal import Fence, shard_of
 from gateway.store.leases import Lease, Member, Round
+from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
+from gateway.store.tables.base import Instant
 from gateway.store.tables.turns import leases as lease_table
 from gateway.store.tables.turns import shards
+from tests.fakes.people import message
 from tests.fakes.postgres import PostgresServer
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -81,7 +88,8 @@ async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster)
     assert 56 == len((await cluster.look(B)).shards)
     assert 86 == len((await cluster.look(A, surplus=busy)).shards)
     assert [86, 84] == [len((await cluster.look(each)).shards) for each in (B, C)]
-    assert ({A.id: 86, B.id: 86, C.id: 84}, {}) == await cluster.store.read(leases.owners)
+    owners, names = await cluster.store.read(leases.owners)
+    assert ({A.id: 86, B.id: 86, C.id: 84}, {}) == (Counter(owners.values()), names)
 
 
 CONNECTIONS = [in_name("discord", "main", number) for number in range(4)]
@@ -183,6 +191,33 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     assert {} == (await cluster.look(again, surplus=range(256), takes=False)).shards
     await cluster.join(B)
     assert 256 == len((await cluster.look(B)).shards)
+
+
+async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:
+    """By the database's clock; a row that a turn has claimed, and what is said later, wait for nobody."""
+    keys = [f"agent:coach:telegram:main:direct:{number}" for number in range(3)]
+
+    def admit(connection: Connection) -> None:
+        now = connection.execute(sa.select(sa.type_coerce(leases.STORE_NOW, Instant))).scalar_one()
+        for number, (key, ago_s) in enumerate(zip([*keys, keys[0]], (2_000, 5_000, 7_000, 30), strict=True)):
+            event = replace(message(), event_id=f"msg:{number}", message_id=str(number))
+            id_ = inbox.admit(connection, NewRow(event, "u1", key), now - timedelta(seconds=ago_s))
+            assert id_ is not None
+            if key == keys[2]:
+                inbox.claim(connection, [id_], "t1")
+        here = Address("telegram", "main", "42")
+        parts = [OutboxPart(f"x{number}", 0, 0, Action.SEND, here, Rendered("x"), "x") for number in range(2)]
+        outbox.put(connection, "default", parts, now - timedelta(seconds=400))
+        connection.execute(sa.update(table).where(table.c.cause == "x1").values(not_before=now + timedelta(days=1)))
+
+    table = outbox.outbox
+    await cluster.store.write(admit)
+    look = await cluster.store.read(leases.look_at_all)
+    waiting = {shard: (backlog.rows, backlog.behind_s // 1_000) for shard, backlog in look.waiting.items()}
+    assert {shard_of(keys[0]): (2, 2), shard_of(keys[1]): (1, 5)} == waiting
+    assert {"under 60 s": 1, "under 3,600 s": 1, "over 3,600 s": 1} == dict(look.ages)
+    (unsent,) = look.unsent.items()
+    assert (("telegram", "main"), 1, 4) == (unsent[0], unsent[1].rows, unsent[1].behind_s // 100)
 
 
 async def test_who_changed_is_told_with_the_commit(cluster: Cluster) -> None:

@@ -6,11 +6,10 @@ import structlog
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
 from agent.models.facts import UNKNOWN_WINDOW_TOKENS
-from agent.models.known_servers import LOOK_AGAIN_S, KnownServers
+from agent.models.known_servers import LOOK_AGAIN_S, KnownServers, look_at_server
 from agent.models.openai import OpenAIModel
 from agent.models.select import ModelDeps, build_model
 from agent.models.served import ModelServerFacts
-from agent.models.server_look import look_at_server
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import ToolCall, UserItem
 from tests.fakes.local_servers import LocalServer, llama_cpp, lm_studio, ollama, openrouter, vllm

@@ -22,7 +22,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import earlier, inbox, journal, outbox, resume_points, sends
+from gateway.store import chats, earlier, inbox, journal, outbox, sends
 from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -78,9 +78,9 @@ async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
 async def test_the_cursor_of_an_account_moves(store: Store) -> None:
     """The first move makes it, the second changes it, another account has its own."""
     for value in ("1", "2"):
-        await store.write(lambda c, v=value: resume_points.move_cursor(c, "default", "telegram", "main", v, NOON))
-    assert "2" == await store.read(lambda c: resume_points.cursor_of(c, "telegram", "main"))
-    assert await store.read(lambda c: resume_points.cursor_of(c, "telegram", "other")) is None
+        await store.write(lambda c, v=value: chats.move_cursor(c, "default", "telegram", "main", v, NOON))
+    assert "2" == await store.read(lambda c: chats.cursor_of(c, "telegram", "main"))
+    assert await store.read(lambda c: chats.cursor_of(c, "telegram", "other")) is None
 
 
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
@@ -97,6 +97,35 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     assert Original(first.id, "t1", "answered", NOON) == original
     merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "2"))
     assert Original(second.id, "t1", "merged", NOON) == merged
+
+
+async def test_each_of_a_group_has_what_is_its_own(store: Store) -> None:
+    """What is sent together comes back to who wrote it, in order; the first of two alike has it."""
+    admits = [store.write(lambda c, n=n: inbox.admit(c, NewRow(said(n), "u1", KEY), NOON)) for n in (1, 2)]
+
+    def three(connection: sa.Connection) -> list[int | None]:
+        found: list[int | None] = []
+        for number in (3, 1, 3):
+            inbox.admit_later(connection, NewRow(said(number), "u1", KEY), NOON, found.append)
+        return found
+
+    first, second, (third, *known) = await admits[0], await admits[1], await store.write(three)
+    assert first is not None and second is not None and third is not None and first < second < third
+    assert [None, None] == known
+    claims: list[tuple[str, int]] = []
+    for turn, id_ in (("t1", first), ("t2", second), ("t2", first)):
+        store.write(partial(inbox.claim_later, id_=id_, turn_id=turn, then=lambda n, t=turn: claims.append((t, n))))
+    put = [outbox.put_last, outbox.put_last, outbox.put]
+    given = [part(0), part(1)], [part(1), part(2)], [part(3)]
+    puts = [
+        store.write(lambda c, put=put, parts=parts: put(c, "default", parts, NOON))  # type: ignore[misc]  by name
+        for put, parts in zip(put, given, strict=True)
+    ]
+    rows = [await written for written in puts]
+    assert [("t1", 1), ("t2", 1), ("t2", 0)] == sorted(claims, key=lambda claim: (claim[0], -claim[1]))
+    assert [[0, 1], [1, 2], [3]] == [[row.part.number for row in each] for each in rows]
+    assert [0, 1, 2, 3] == [row.part.number for row in await open_rows(store)]
+    assert sorted({row.id for each in rows for row in each}) == [row.id for row in await open_rows(store)]
 
 
 async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
@@ -149,7 +178,7 @@ def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t
 
 async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
-    return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
+    return await store.write(lambda c: outbox.put_last(c, "default", parts, NOON, first_claimed=claimed))
 
 
 async def open_rows(store: Store) -> list[OutboxRow]:
@@ -195,10 +224,10 @@ async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store
 async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     """Parking twice is parking; unparking says whether it was."""
     await put(store, part(0))
-    assert [CHAT] == await store.read(outbox.open_lanes)
+    assert [CHAT] == list(await store.read(outbox.open_lanes))
     for _ in range(2):
         await store.write(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], []) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
+    assert ([CHAT.lane], {}) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
     assert [True, False] == [await store.write(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
@@ -247,9 +276,8 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
     running = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert running is not None and (2, ()) == (running.next_seq, running.events)
     await store.write(lambda c: journal.append(c, turn, 2, [TurnEnded(EndReason.COMPLETED, "hé😀")], NOON))
-    assert [True, False] == [
-        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON)) for _ in range(2)
-    ]
+    for _ in range(2):
+        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON))
     ended = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert ended is not None and 2 == len(fold(ended.events))
     cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))

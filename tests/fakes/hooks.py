@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from agent.hooks.callers import python_hook
+from agent.hooks.chain import python_hook
 from agent.hooks.points import Hook, HookPoint
 
 TOLD: list[Mapping[str, Any]] = []

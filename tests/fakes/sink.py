@@ -47,9 +47,12 @@ class RecordingSink:
 
     async def share(self, count: int, run: RunConnection) -> None:
         """As the port says: all of them are read by here."""
-        async with asyncio.TaskGroup() as tasks:
-            for number in range(count):
-                tasks.create_task(run(number, _ConnectionSink(self, number) if number else self))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(count):
+                    tasks.create_task(run(number, _ConnectionSink(self, number) if number else self))
+        except BaseExceptionGroup as ended:
+            raise ended.exceptions[0] from None
 
     async def lay_out(self, plan: LayOut) -> None:
         """As the port says."""

@@ -22,8 +22,8 @@ ALLOWED = {
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/context/compaction.py:_respond",  # one try at notes
-    "agent/tools/permit.py:ChainPermissions._ask_product",  # one call, as the product sees it
-    "agent/tools/permit.py:_own_word",  # a tool's own check of one call
+    "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it
+    "agent/tools/guards.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
     "agent/tools/pipeline.py:_own_check",  # a tool's own check of one call
     "agent/hooks/chain.py:HookChain._answer",  # one hook

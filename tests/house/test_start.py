@@ -1,21 +1,31 @@
 """Help comes at once, and heavy things are loaded only when they are used."""
 
+import asyncio
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from gateway.store.engine import Store
 from tests.house.tree import ROOT
 
 HEAVY = {"pydantic", "aiohttp", "sqlalchemy", "alembic", "structlog", "prometheus_client", "aiogram", "asyncio"}
 
 
-def loaded_by(code: str) -> set[str]:
+def loaded_by(code: str, **environ: str) -> set[str]:
     """The modules that a fresh interpreter has loaded after `code`."""
     script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=15
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=15,
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -24,6 +34,20 @@ def test_help_loads_click_only() -> None:
     """`tenk --help` loads nothing that is not needed to print a table (it takes under 300 ms)."""
     code = "from gateway.cli.root import root\nroot(['--help'], standalone_mode=False)"
     assert set() == loaded_by(code) & HEAVY
+
+
+def test_a_list_of_conversations_loads_tables_and_no_settings(tmp_path: Path) -> None:
+    """`tenk sessions list` is waited for: without a gateway it asks the file, with one its socket."""
+    ours = "gateway.config.settings", "gateway.store.writer", "gateway.app", "agent.transcript", "channels.messages"
+    code = "from gateway.cli.root import root\nroot(['sessions', 'list'], standalone_mode=False)"
+    asyncio.run(_make_database(tmp_path))
+    loaded = loaded_by(code, TENK_HOME=str(tmp_path))
+    assert {"sqlalchemy", "asyncio"} == loaded & {*HEAVY, *ours}  # the second comes with the first
+    assert set() == loaded_by("import gateway.cli.sessions, gateway.cli.users, gateway.cli.messages") & {*HEAVY, *ours}
+
+
+async def _make_database(home: Path) -> None:
+    await (await Store.open(f"sqlite:///{home / 'tenk.db'}")).aclose()
 
 
 UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest"}

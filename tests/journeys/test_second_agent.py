@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.config import ModelConfig
-from agent.hooks.config import HookConfig
+from agent.hooks.points import HookConfig
 from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.slack.person_side import SlackPersonSide

@@ -1,4 +1,4 @@
-"""Bugs put into a copy of our own code, one at a time, to see that the torture would find them (FAULTS R7)."""
+"""Bugs put into a copy of our own code, one at a time, to see that the torture would find them."""
 
 import shutil
 from collections.abc import Awaitable, Callable
@@ -140,7 +140,7 @@ BUGS = (
     ),
     Bug(
         14, "attempt not persisted", "gateway/store/sends.py",
-        '    _mark.count(connection, {"b_id": id_, "b_action": action})\n', "",
+        '    _mark.later(connection, {"b_id": id_, "b_action": action})\n', "",
         Case("send_done", long, hit=2),
     ),
     Bug(

@@ -8,6 +8,7 @@ const SAYINGS = {
 const GATEWAY = {
   starting: ["warn", "starting …"],
   running: ["good", "running"],
+  killing: ["bad", "killing …"],
   killed: ["bad", "killed: what is said waits"],
   ended: ["bad", "ended"],
 };
@@ -182,7 +183,7 @@ function show({ gateway, platforms }) {
   byId("gateway-dot").className = `dot ${look}`;
   byId("gateway-state").textContent = gateway.pid ? `${words}, process ${gateway.pid}` : words;
   byId("kill").disabled = gateway.state !== "running" && gateway.state !== "starting";
-  byId("start").disabled = gateway.state === "running" || gateway.state === "starting";
+  byId("start").disabled = gateway.state !== "killed" && gateway.state !== "ended";
   if (gateway.problem) tell(gateway.problem);
   for (const state of platforms) {
     if (!columns.has(state.name)) {

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from agent.journal import turn_figures
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, TurnEnded
-from agent.turn_figures import turn_figures
 from gateway.http.api.routes import ApiModel
 from gateway.store.api_turns import AskedTurn
 from gateway.store.inbox import Outcome

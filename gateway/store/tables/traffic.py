@@ -75,8 +75,8 @@ inbox = sa.Table(
     sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
 partial_index("ix_inbox_open", inbox.c.session_key, inbox.c.id, where=inbox.c.outcome.is_(None))
-_is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
-partial_index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, where=_is_waiting)
+IS_WAITING = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
+partial_index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, where=IS_WAITING)
 _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a turn takes this index
 partial_index("ix_inbox_claimed", inbox.c.turn_id, where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)

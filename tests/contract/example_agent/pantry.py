@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
 from agent.context.sections import Section, compose
-from agent.hooks.callers import python_hook
+from agent.hooks.chain import python_hook
 from agent.hooks.points import Hook, HookPoint
 from agent.ports import LocalCommand, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of

@@ -4,7 +4,7 @@ from datetime import date
 
 import orjson
 
-from agent.findings import MAX_CHARS, found_text
+from agent.answers import MAX_CHARS, found_text
 from agent.transcript import CallOutcome, ModelResponded, ToolResultRewritten, ToolReturned
 from gateway.texts import HARNESS
 

@@ -8,10 +8,10 @@ import pytest
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.loop import run_turn
+from agent.model_caller import Recoveries
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
 from agent.prices import TokenPrice, TokenPrices
-from agent.recoveries import Recoveries
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     AssistantItem,

@@ -11,8 +11,7 @@ from agent.models.scripted import Says, ScriptedModel, calls
 from agent.permissions.rules import Verdict
 from agent.ports import SystemPrompt
 from agent.tools.base import Effect
-from agent.tools.guards import NoHooks, PostTool
-from agent.tools.permit import ChainPermissions
+from agent.tools.guards import ChainPermissions, NoHooks, PostTool
 from agent.transcript import CallOutcome, EndReason, ToolItem, ToolResultRewritten, ToolReturned, fold
 from gateway.texts import HARNESS
 from tests.fakes.agents import a_tool

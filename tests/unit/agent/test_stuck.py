@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent.recovery import detect_loop
 from agent.rungs import Recovered, Rung
-from agent.stuck import detect_loop
 from agent.transcript import (
     CallOutcome,
     ModelResponded,

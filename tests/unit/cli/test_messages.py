@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gateway.cli.client import home_of
 from gateway.cli.messages import OUT_COLUMNS, part_lines
-from gateway.cli.status import home_of
 from gateway.cli.tables import json_text, table_lines
 from gateway.errors import GatewayError
 from gateway.ops.reports import report_calls

@@ -66,11 +66,11 @@ async def test_each_row_is_given_out_once(inbox: Inbox) -> None:
     assert [1, 3, 4, 5, 6] == await inbox.take(5)
     inbox.rows += [row(9)]
     inbox.bus.publish(row(9))
-    inbox.bus.wake(SHARD)
+    inbox.bus.wake(str(SHARD))
     inbox.rows += [row(8)]
     assert [8, 9] == sorted(await inbox.take(2))
     inbox.rows.append(row(10))
-    inbox.bus.wake(SHARD)
+    inbox.bus.wake(str(SHARD))
     assert [10] == await inbox.take(1)
 
 
@@ -78,7 +78,7 @@ async def test_rows_of_others_are_told_to_their_owner(inbox: Inbox) -> None:
     """Nothing of a shard is given out here that is another's."""
     inbox.bus.adopt([SHARD])
     inbox.bus.publish(row(2, THEIRS))
-    inbox.bus.wake(shard_of(THEIRS))
+    inbox.bus.wake(str(shard_of(THEIRS)))
     assert [1, 3, 4, 5, 6] == await inbox.take(5)
     assert [shard_of(THEIRS)] == inbox.told
 

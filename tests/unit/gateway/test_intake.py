@@ -17,9 +17,9 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
 from gateway.store import outbox, people
-from gateway.store.chats import of_account
+from gateway.store.chats import cursor_of, of_account
 from gateway.store.inbox import InboxRow
-from gateway.store.resume_points import cursor_of
+from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
 from tests.fakes.door import NobodyListens
 from tests.fakes.outages import FickleEngine
@@ -239,7 +239,7 @@ async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Do
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
     parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))
-    await door.spine.store.write(lambda c: outbox.put(c, "default", parts, door.spine.now), door.spine.delivery.publish)
+    await door.spine.store.write(lambda c: put(c, "default", parts, door.spine.now), door.spine.delivery.publish)
     await door.spine.quiet()
     assert [] == door.spine.channel.calls
     await door.receive(membership(door, Membership.UNBLOCKED))
@@ -311,7 +311,7 @@ async def park(door: Door, chat: str) -> str:
     parts = to_parts(door.spine.channel, OutboundMessage(address, "t1", "an answer"))
 
     def job(connection: sa.Connection) -> None:
-        outbox.put(connection, "default", parts, door.spine.now)
+        put(connection, "default", parts, door.spine.now)
         outbox.park(connection, "default", address.lane, "no rights to send", door.spine.now)
 
     await door.spine.store.write(job)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.hooks.config import HookConfig
-from agent.hooks.points import HookPoint
+from agent.hooks.points import HookConfig, HookPoint
 from agent.transcript import ModelResponded, ToolCall, ToolItem, UserItem
 from tests.fakes.agents import a_tool
 from tests.fakes.hooks import ANSWERS, STALLS, TOLD

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
-from gateway.cli.status import home_of
+from gateway.cli.client import home_of
 from gateway.config.sources import ConfigFile, Sources, annotation_at, explain, is_secret, key_of, read_file
 from gateway.errors import SettingsError
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from gateway.store.dialect import HotStatement, insert_new_in
 from gateway.store.engine import VALUE_REFUSED
-from gateway.store.sqlite import is_outage
+from gateway.store.looking import is_outage
 from gateway.store.tables.base import Instant
 from gateway.store.writer import SwallowedError, commit_group, mark_errors
 from tests.fakes.people import NOON

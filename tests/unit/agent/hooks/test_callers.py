@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.hooks.callers import program_hook, python_hook, read_said
+from agent.hooks.chain import program_hook, python_hook, read_said
 from agent.hooks.points import HookFailed, HookSaid
 
 GIVEN = {"point": "pre_tool", "tool": "pay", "input": {"to": "acme; rm -rf /"}}

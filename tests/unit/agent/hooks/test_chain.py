@@ -9,8 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from agent.errors import FailureKind
-from agent.hooks.callers import program_hook, python_hook
-from agent.hooks.chain import HookChain
+from agent.hooks.chain import HookChain, program_hook, python_hook
 from agent.hooks.points import Hook, HookPoint, HookSaid
 from agent.journal import Journal
 from agent.loop import run_turn
@@ -18,7 +17,7 @@ from agent.models.scripted import ScriptedModel
 from agent.permissions.chain import PermissionChain
 from agent.ports import ModelFailure
 from agent.tools.base import Effect
-from agent.tools.permit import ChainPermissions
+from agent.tools.guards import ChainPermissions
 from agent.tools.pipeline import PendingCall, Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, Nudged, NudgeReason, ToolCall, ToolResultRewritten, ToolReturned, TurnEnded

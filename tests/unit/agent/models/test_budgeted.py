@@ -15,7 +15,7 @@ from agent.loop import run_turn
 from agent.models.budgeted import BudgetedModel
 from agent.models.failures import failure
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.permissions.config import AutoConfig
+from agent.permissions.chain import AutoConfig
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Verdict
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, SystemPrompt

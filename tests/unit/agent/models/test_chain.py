@@ -6,10 +6,8 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import FailureKind
-from agent.models.circuit import DOWN, Circuit
-from agent.models.cooldown import Cooling
 from agent.models.failures import failure
-from agent.models.health import Gate, HealthBoard, Rest
+from agent.models.health import DOWN, Circuit, Cooling, Gate, HealthBoard, Rest
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (

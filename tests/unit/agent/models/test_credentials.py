@@ -8,8 +8,7 @@ from pydantic import SecretStr
 from agent.config import LinkConfig, ProfileConfig
 from agent.credentials import Credential, CredentialKind
 from agent.errors import FailureKind
-from agent.models.access import access_of, lead_with, settings_key
-from agent.models.credentials import ConfiguredKey, Credentialed
+from agent.models.credentials import ConfiguredKey, Credentialed, access_of, lead_with, settings_key
 from agent.models.failures import failure
 from agent.models.health import HealthBoard
 from agent.ports import ModelFacts, ModelRequest, Principal, SystemPrompt

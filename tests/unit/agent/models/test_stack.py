@@ -7,10 +7,8 @@ import pytest
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
-from agent.models.circuit import DOWN, Circuit
-from agent.models.cooldown import Cooling
 from agent.models.failures import RETRYABLE, failure
-from agent.models.health import HealthBoard
+from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
 from agent.models.limiter import Limited
 from agent.models.resilience import Resilient
 from agent.models.routing import ModelRoute, RoutedModel, needs_tools

@@ -8,14 +8,13 @@ from pydantic import BaseModel
 from agent.consent import Consent, Parked, TurnParked
 from agent.errors import FailureKind
 from agent.journal import Journal, open_calls
-from agent.permissions.chain import Confirm, Mode, PermissionChain
-from agent.permissions.config import AutoConfig
+from agent.permissions.chain import AutoConfig, Confirm, Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source, Verdict, parse_rule
 from agent.ports import ModelFailure
 from agent.tools.base import Allow, Deny, Effect, tool, tools_of
 from agent.tools.executor import Executor
-from agent.tools.permit import ChainPermissions
+from agent.tools.guards import ChainPermissions
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned, Usage

@@ -11,7 +11,7 @@ from agent.journal import Journal, open_calls
 from agent.permissions.chain import PermissionChain
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
-from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.guards import ChainPermissions, name_rules
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten

@@ -10,8 +10,8 @@ from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import ModelFacts
 from agent.tools.base import ToolContext, ToolError
-from agent.tools.reading_on import LEAST_CHARS, PAGE_CHARS, READ_RESULT_TOOL, ResultBudget, ResultPage
 from agent.tools.results import PREVIEW_CHARS, fit_result, success_result
+from agent.tools.toolbox import LEAST_CHARS, PAGE_CHARS, READ_RESULT_TOOL, ResultBudget, ResultPage
 from agent.transcript import ToolItem, ToolReturned, UserItem, fold
 from tests.fakes.agents import a_tool, an_agent, double
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn

@@ -1,0 +1,44 @@
+"""The list of conversations as operators get it. Nothing else of them is loaded: 10,000 are to take under a second."""
+
+from typing import TYPE_CHECKING
+
+from gateway.errors import GatewayError
+from gateway.safety.names import shown_name
+from gateway.store.heads import Connection, ConversationHead, list_heads
+from gateway.store.tenancy import whose_rows
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue  # a command for a list does without
+
+MOST_LISTED = 100_000
+
+
+def list_conversations(connection: Connection, most: object, user_id: str | None = None) -> "JsonValue":
+    """Those that were used last; with a user, where they spoke last.
+
+    Raises:
+        GatewayError: `most` is no number of rows.
+    """
+    heads = list_heads(connection, whose_rows(), number("most", most, MOST_LISTED), user_id=user_id)
+    return [head_shown(head) for head in heads]
+
+
+def head_shown(head: ConversationHead) -> "dict[str, JsonValue]":
+    """A conversation for a list."""
+    return {
+        "id": head.id, "title": shown_name(head.title), "person": shown_name(head.person) or head.user_id,
+        "user": head.user_id, "key": head.key, "generation": head.generation, "living": head.living,
+        "mode": head.mode, "turns": head.turns, "created_at": head.created_at.isoformat(),
+        "used_at": head.used_at.isoformat(), "cost_microusd": head.cost_microusd,
+    }  # fmt: skip
+
+
+def number(name: str, value: object, most: int, least: int = 1) -> int:
+    """A number of a request.
+
+    Raises:
+        GatewayError: it is none, or out of these bounds.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise GatewayError(f'"{name}" is a number from {least} to {most}')
+    return value

@@ -1,0 +1,139 @@
+"""Reads an SQLite file beside whoever writes it. No writer lives here or is loaded: what `tenk` lists is waited for."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from gateway.errors import StoreUnavailable
+from gateway.store import schema
+from gateway.store.tenancy import run_as
+
+T = TypeVar("T")
+
+READERS = 4
+BUSY_TIMEOUT_MS = 5_000
+
+OUTAGES = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+"""Primary result codes that speak of the disk or the file, not of the statement (sqlite.org/rescode.html)."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether the file failed, rather than the job."""
+    return isinstance(error, OSError) or code_of(error) in OUTAGES
+
+
+def code_of(error: Exception) -> int:
+    """The primary result code; 0 where there is none."""
+    return int(getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)) & 0xFF
+
+
+def unavailable(error: Exception) -> StoreUnavailable:
+    """The outage in one line, without SQL or values, with the driver's error as its cause."""
+    told = StoreUnavailable(f"the store did not answer: {getattr(error, 'orig', None) or error}")
+    told.__cause__ = error
+    return told
+
+
+def look_at(path: Path, query: Callable[[Connection], T]) -> T:
+    """What a query finds in a database that is left as it is; no loop is needed.
+
+    Raises:
+        StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.engine.reading`.
+    """
+    engine = engine_to_look_at(path)
+    try:
+        with engine.begin() as connection:
+            schema.check(connection)
+            return run_as(None, query, connection)
+    except sa.exc.DBAPIError as error:
+        if is_outage(error):
+            raise unavailable(error) from error
+        raise
+    finally:
+        engine.dispose()
+
+
+def engine_to_look_at(path: Path) -> sa.Engine:
+    """Connections that cannot write, not even what stands in the log into the file.
+
+    Raises:
+        StoreUnavailable: there is no such file.
+    """
+    if not path.exists():
+        raise StoreUnavailable(f"there is no database {path} yet: no gateway has run on this home")
+    return reading_engine(path, read_only=True)
+
+
+class EqualDialect(SQLiteDialect_pysqlite):
+    """Equal to every other of its kind, so that a statement is compiled once a process, on whichever connection."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("sqlite.equal", __name__, EqualDialect.__name__)
+
+
+def reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
+    """Connections that read, each transaction one consistent view."""
+    url = sa.URL.create("sqlite+equal", database=str(path))
+    if read_only:
+        url = sa.URL.create("sqlite+equal", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
+    event.listen(readers, "connect", _set_up_reader)
+    event.listen(readers, "begin", _begin)
+    return readers
+
+
+def _set_up_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None
+    run_all(
+        connection,
+        f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",
+        "PRAGMA query_only = ON",
+        "PRAGMA wal_autocheckpoint = 0",  # two connections that checkpoint can corrupt a WAL before 3.51.3
+    )
+
+
+def run_all(connection: DBAPIConnection | None, *statements: str) -> list[tuple[object, ...]]:
+    """Run statements as they stand; the last one's rows. Each is read to its end, where its error is."""
+    assert connection is not None, "a connection that was invalidated"
+    cursor = connection.cursor()
+    rows: list[tuple[object, ...]] = []
+    for statement in statements:
+        cursor.execute(statement)
+        rows = list(cursor.fetchall())
+    cursor.close()
+    return rows
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -1,0 +1,104 @@
+"""Several gateways in this process over one PostgreSQL, between the simulated Telegram and a model."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from channels.simulators.telegram.person_side import TelegramPersonSide
+from gateway.access.codes import load_key
+from gateway.app import Gateway
+from gateway.config.settings import load
+from gateway.ops.control_client import call
+from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.safety.vault import load_keys
+from gateway.store.engine import Store
+from tests.fakes.model_server import ModelServer
+from tests.fakes.postgres import PostgresServer
+from tests.journeys.house import CONFIG, TOKEN, House
+
+
+@dataclass(slots=True)
+class Machines:
+    """Both ends, and each machine's home."""
+
+    here: House
+    homes: Sequence[Path]
+    running: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def ask(self, number: int, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """What an operator does at one of them."""
+        return await call(self.homes[number] / "control.sock", name, dict(arguments or {}), 10.0)
+
+    async def cluster(self, number: int) -> dict[str, Any]:
+        """What its `tenk status` says of all."""
+        answer = await self.ask(number, "status")
+        return dict(answer["cluster"])
+
+    async def until(self, number: int, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Wait until one of them says so of the cluster; what it says."""
+        said: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(60):
+                while not condition(said := await self.cluster(number)):
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(f"it does not come to that: {said}") from None
+        return said
+
+    async def die(self, number: int) -> None:
+        """It ends without handing anything back."""
+        self.running[number].cancel()
+        await asyncio.wait([self.running[number]])
+
+    async def wait_for_owners(self) -> None:
+        """Until each account and shard has an owner that lives."""
+        async with asyncio.timeout(30):
+            while (await self.here.rows(_FREE))[0]["free"]:
+                await asyncio.sleep(0.05)
+
+
+_OVER = "until IS NULL OR until < extract(epoch FROM clock_timestamp()) * 1e6"
+_FREE = f"""SELECT (SELECT count(*) FROM shards WHERE {_OVER}) + (SELECT count(*) FROM leases WHERE {_OVER}) AS free"""
+
+
+@asynccontextmanager
+async def machines(
+    directory: Path, server: PostgresServer, roles: Sequence[str], *, config: str = "", nats: Sequence[str] = ()
+) -> AsyncIterator[Machines]:
+    """A gateway for each role, all of which run; `nats` is each one's NATS_URL, where it has one."""
+    file, url = directory / "gateway.toml", await server.create_migrated()
+    file.write_text(CONFIG + config)
+    homes = [directory / f"home{number}" for number in range(len(roles))]
+    for home in homes:
+        home.mkdir(mode=0o700)
+    load_key(homes[0])
+    load_keys(homes[0])
+    for home in homes[1:]:
+        for name in (KEY, SECRETS_KEY):
+            shutil.copy2(homes[0] / name, home / name)
+    async with TelegramPersonSide(token=TOKEN) as telegram, ModelServer() as model:
+        shared = {
+            **telegram.environment(), "DATABASE_URL": url, "TENK_ACCESS": "open", "TENK_MODEL": "openai:journey",
+            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-journey",
+        }  # fmt: skip
+        stores = [await Store.open(url) for _ in (*roles, "to look")]
+        made = Machines(House(telegram, model, stores[-1], homes[0]), homes)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number, (role, home) in enumerate(zip(roles, homes, strict=True)):
+                    own = {"TENK_HOME": str(home), "TENK_ROLE": role}
+                    own |= {"NATS_URL": nats[number]} if number < len(nats) else {}
+                    gateway = Gateway(load(file, shared | own), stores[number])
+                    made.running.append(tasks.create_task(gateway.run()))
+                await made.here.until(telegram.is_connected, "the first poll")
+                await made.wait_for_owners()
+                yield made
+                for task in made.running:
+                    task.cancel()
+        finally:
+            for store in stores:
+                await store.aclose()
