@@ -33,8 +33,9 @@ from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
@@ -70,6 +71,9 @@ from gateway.tenants import Desks, Entrance, Tenant, TenantDeps, Tenants
 from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
+
+FIRST_ASKED_S = 3.0
+"""So long an account that is slow to reach its platform keeps what waits here from being answered."""
 
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
@@ -228,12 +232,18 @@ class Gateway:
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
         self._keep_chores(tasks, runtime, manager, presence)
         tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
-        routing = tasks.keep_task("routing", router.run)
-        gc.collect()
-        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, runtime, presence)
+
+    async def _route(self, manager: ChannelManager, router: Router) -> None:
+        """Route, once every account has asked its platform for what is new: that is waited for outside."""
+        await manager.until_begun(FIRST_ASKED_S)
+        gc.collect()
+        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.enable()
+        await router.run()
 
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))

@@ -19,7 +19,7 @@ from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.access.roles import Role
 from gateway.config.settings import ChannelsConfig, Settings, whose_account
 from gateway.errors import SettingsError
-from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.web_records import StoredRecords
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.product import AgentProduct

@@ -112,6 +112,22 @@ class EntriesReport(_Report):
     entries: tuple[EntryRow, ...]  # the newest first, the newest 200
 
 
+class ReminderRow(_Report):
+    """One reminder."""
+
+    id: str
+    time: str  # "19:00", on the person's wall
+    weekdays: tuple[int, ...]  # Monday 0; () where it is for one day
+    date: str | None  # ISO; the one day
+    about: str
+
+
+class RemindersReport(_Report):
+    """`list_reminders`."""
+
+    reminders: tuple[ReminderRow, ...]
+
+
 class BestReport(_Report):
     """The best day, or the week that began on this day."""
 

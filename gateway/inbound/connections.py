@@ -1,46 +1,117 @@
-"""An account's connections to its platform: which of them this process reads by, and what each is given.
+"""An account as it stands, and its connections: which of them this process reads by, and what each is given.
 
 Most accounts have one. Where several processes share the work, a connection is read by whoever holds its lease.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+
+import structlog
 
 from channels.base import Channel, ChannelState, LayOut, RunConnection
+from channels.messages import DEFAULT_TENANT
 from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
-from gateway.inbound.intake import AccountHealth, ChannelSink, Intake
+from gateway.delivery.pacing import Pacer
+from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store import chats, leases
 from gateway.store.engine import Store
 from gateway.supervision import run_until
+from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY
+
+log = structlog.get_logger()
+
+BAD_LAST = (ChannelState.READY, ChannelState.STARTING, ChannelState.DEGRADED, ChannelState.FAILED)
+DETAILS_SHOWN = 3  # of connections that do badly
 
 
-class ReadAccount(AccountHealth, Protocol):
-    """An account as far as reading for it goes."""
+@dataclass(frozen=True, slots=True)
+class ChannelAccount:
+    """One configured account, and how its adapter is made."""
 
-    connections: int  # how many there are, in all processes together
+    channel: str
+    account: str
+    make: Callable[[], Channel]  # may import an SDK: runs in a thread
+    strict_pacing: bool = False
+    tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
+    config: object = None  # as the operator wrote it: what differs is started anew
+    everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
+    attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
+    sharded: bool = False  # it is read for by connections that several processes have some of each
+
+
+@dataclass(slots=True)
+class HeldAccount:
+    """One account as it stands."""
+
+    spec: ChannelAccount
+    clock: Callable[[], datetime]
+    ready: "asyncio.Future[Channel]"
+    state: ChannelState = ChannelState.STARTING
+    detail: str = ""
+    connections: int = 1  # how many there are, in all processes together
+    reports: dict[int, tuple[ChannelState, str]] = field(default_factory=lambda: {0: (ChannelState.STARTING, "")})
+    missing: dict[int, str] = field(default_factory=dict)  # what was said and could not be read, by connection
+    heard_at: datetime | None = None
+    pacer: Pacer | None = None
+    failures: int = field(default=0)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # it has asked its platform, or could not
+    reading: "asyncio.Task[None] | None" = None  # None: not begun
+    retired: bool = False  # it reads nothing more; what is on its way out is still said
+
+    def differs_from(self, spec: ChannelAccount) -> bool:
+        """Whether it has to be started anew to be as this says; also where it gave up, which may go well now."""
+        gave_up = self.reading is not None and self.reading.done()
+        return gave_up or (spec.config, spec.strict_pacing) != (self.spec.config, self.spec.strict_pacing)
 
     @property
-    def tenant(self) -> str | None:
-        """Whose it is; None: each message says it."""
-        ...
+    def reported(self) -> tuple[ChannelState, str]:
+        """How the channel itself says it is doing: as that of its connections that does worst."""
+        if not self.reports:
+            return ChannelState.READY, "another process reads for it"
+        worst = max((state for state, _ in self.reports.values()), key=BAD_LAST.index)
+        told = [detail for state, detail in self.reports.values() if state is worst and detail]
+        return worst, "; ".join(told[:DETAILS_SHOWN])
 
-    @property
-    def is_hooked(self) -> bool:
-        """Whether it is read for by webhook, at every ingress."""
-        ...
-
-    @property
-    def runs_everywhere(self) -> bool:
-        """Whether its channel runs at every ingress, and shares out itself what one process alone does."""
-        ...
+    def note(self, state: ChannelState, detail: str, number: int = 0) -> None:
+        """Keep how the channel says it is doing, by this connection."""
+        self.reports[number] = (state, detail)
+        if state is not ChannelState.STARTING:
+            self.begun.set()
+        if state is ChannelState.READY:
+            self.heard_at = now = self.clock()
+            self.failures = 0
+            CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
+        self._show()
 
     def stand_by(self, number: int) -> None:
         """Another process reads by this connection, or will."""
-        ...
+        self.begun.set()
+        self.missing.pop(number, None)
+        if self.spec.everywhere:  # people are heard without it
+            self.reports[number] = (ChannelState.READY, "")
+        else:
+            self.reports.pop(number, None)
+        self._show()
+
+    def note_missing(self, detail: str, number: int = 0) -> None:
+        """Keep what could not be read by this connection; it is shown instead of READY."""
+        self.missing[number] = detail
+        self._show()
+
+    def _show(self) -> None:
+        """What health shows; a change is logged."""
+        state, detail = self.reported
+        missing = [words for words in self.missing.values() if words]
+        if missing and state is ChannelState.READY:
+            state, detail = ChannelState.DEGRADED, "; ".join(missing[:DETAILS_SHOWN])
+        if (state, detail) != (self.state, self.detail):
+            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
+            tell("channel_state", channel=self.spec.channel, account=self.spec.account, state=state, detail=detail)
+            self.state, self.detail = state, detail
+            CHANNEL_READY.labels(self.spec.channel, self.spec.account).set(state is ChannelState.READY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +128,15 @@ class ReadingDeps:
 class AccountReading:
     """One run of an account's channel here."""
 
-    def __init__(self, deps: ReadingDeps, channel: Channel, account: ReadAccount) -> None:
+    def __init__(self, deps: ReadingDeps, channel: Channel, account: HeldAccount) -> None:
         self.deps = deps
         self.channel = channel
         self.account = account
 
     async def run(self) -> None:
         """Run the channel until it ends; where several processes could, only for as long as it is this one's."""
-        ownership = self.deps.ownership
-        if not ownership.is_shared or (ownership.reads and self.account.runs_everywhere):
+        ownership, spec = self.deps.ownership, self.account.spec
+        if not ownership.is_shared or (ownership.reads and (spec.everywhere or spec.sharded)):
             await self.channel.run(ConnectionSink(self, 0))
         else:
             await self._keep(0, lambda _number, sink: self.channel.run(sink))
@@ -87,9 +158,10 @@ class AccountReading:
             await run(number, sink)
             return
         channel, account = self.channel.name, self.channel.account
-        name = hook_name(channel, account) if self.account.is_hooked else in_name(channel, account, number)
+        name = hook_name(channel, account) if self.account.spec.everywhere else in_name(channel, account, number)
         while True:
-            self.account.stand_by(number)
+            if ownership.lease(name) is None:
+                self.account.stand_by(number)
             lease = sink.lease = await ownership.until_held(name)
             sink.report(ChannelState.STARTING)
             await run_until(partial(run, number, sink), partial(ownership.until_lost, lease), self.deps.tasks)
@@ -103,7 +175,7 @@ class ConnectionSink(ChannelSink):
     def __init__(self, reading: AccountReading, number: int) -> None:
         """`number` is which of the account's connections it is; the adapter itself is told as its first."""
         deps, account = reading.deps, reading.account
-        super().__init__(deps.store, deps.intake, reading.channel, account, account.tenant, number)
+        super().__init__(deps.store, deps.intake, reading.channel, account, account.spec.tenant, number)
         self._reading = reading
 
     async def share(self, count: int, run: RunConnection) -> None:

@@ -382,7 +382,7 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
-    "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
+    "agent.coach.request_view:says": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",

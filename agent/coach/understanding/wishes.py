@@ -92,6 +92,21 @@ class RemindWish:
     about: str
 
 
+_LISTED = re.compile(
+    r"[\W_]*(?:(?:please|can you|hey|and|oye|y|por favor|me) )*"
+    r"(?:(?:which|what|list|show(?: me)?|see|view|do i have|tell me|are there)\b[^?]{0,30}\breminders?\b"
+    r"|my reminders\W*$|reminders\W*$"
+    r"|(?:qu[eé]|cu[aá]les|lista\w*|mu[eé]stra\w*|ens[eé][nñ]a\w*|ver|dime|tengo|hay)\b[^?]{0,30}\brecordatorios?\b"
+    r"|mis recordatorios\W*$|recordatorios\W*$)",
+    re.IGNORECASE,
+)
+
+
+def asks_for_reminders(text: str) -> bool:
+    """Whether somebody wants to see their reminders."""
+    return _LISTED.match(text[:MAX_CHARS]) is not None
+
+
 def read_remind_wish(text: str, now: datetime) -> RemindWish | None:
     """The wish; None where a message is none, or names no time."""
     lead, behind = _LEAD.match(text[:MAX_CHARS]), _BEHIND_TIME.match(text[:MAX_CHARS])
