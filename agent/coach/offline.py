@@ -34,8 +34,7 @@ from agent.coach.offline_wishes import (
 )
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
-from agent.coach.plan_data import Prefetched, frame_of
-from agent.coach.plan_wish import day_asked, wants_next_week
+from agent.coach.plan_data import Prefetched, day_asked, frame_of, wants_next_week
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport

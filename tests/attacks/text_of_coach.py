@@ -8,7 +8,7 @@ from agent.coach import (
     chart_picture,
     entry_words,
     plan_answer,
-    plan_wish,
+    plan_data,
     practice,
     practice_file,
     reminders,
@@ -100,8 +100,8 @@ def completed(text: str) -> None:
 def plan_words(text: str) -> None:
     """Behind the command, and a wish in words."""
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
-    plan_wish.read_wish(f"/plan {text}", known)
-    plan_wish.read_wish(text, known)
+    plan_data.read_wish(f"/plan {text}", known)
+    plan_data.read_wish(text, known)
 
 
 def entry_arguments(text: str) -> None:
@@ -161,10 +161,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
-    "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
-    "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
-    "agent.coach.plan_wish:wants_next_week": Entry(plan_wish.wants_next_week, plan_wish.MAX_CHARS),
-    "agent.coach.plan_wish:day_asked": Entry(plan_wish.day_asked, plan_wish.MAX_CHARS),
+    "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
+    "agent.coach.plan_data:asks_for_plan": Entry(plan_data.asks_for_plan, 2000),
+    "agent.coach.plan_data:wants_next_week": Entry(plan_data.wants_next_week, plan_data.MAX_CHARS),
+    "agent.coach.plan_data:day_asked": Entry(plan_data.day_asked, plan_data.MAX_CHARS),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
     "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
     "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),

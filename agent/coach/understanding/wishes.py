@@ -2,7 +2,7 @@
 
 The day and the rest of a reminder are read as `/remind` reads them; here the time is found among the words. An hour
 without "am" or "pm" is one to practise at: 1 to 6 in the afternoon, others as they are said. Of a wish about a skill
-nothing may be left over; `/skill` takes the name first, see `agent.coach.skill_words`.
+nothing may be left over; `/skill` takes the name first, see `agent.coach.entry_words`.
 """
 
 import re
