@@ -208,6 +208,8 @@ EXCUSED: dict[str, str] = {
     "gateway.cluster.": "names of leases, which the configuration has",
     "gateway.inbound.bus:SharedBus.wake": "compares a word with the numbers of 256 shards",
     "gateway.ops.status:cluster_report": "loops over the machines and accounts there are",
+    "gateway.ops.status:_accounts": "loops over the accounts there are",
+    "gateway.ops.status:_readers": "loops over the leases there are",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",
