@@ -86,11 +86,11 @@ class HeldAccount:
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
 
-    def stand_by(self, number: int) -> None:
-        """Another process reads by this connection, or will."""
+    def stand_by(self, number: int, *, hears: bool) -> None:
+        """Another process reads by this connection, or will; `hears`: people are heard by here without it."""
         self.begun.set()
         self.missing.pop(number, None)
-        if self.spec.everywhere:  # people are heard without it
+        if hears:
             self.reports[number] = (ChannelState.READY, "")
         else:
             self.reports.pop(number, None)
@@ -161,7 +161,7 @@ class AccountReading:
         name = hook_name(channel, account) if self.account.spec.everywhere else in_name(channel, account, number)
         while True:
             if ownership.lease(name) is None:
-                self.account.stand_by(number)
+                self.account.stand_by(number, hears=ownership.reads and self.account.spec.everywhere)
             lease = sink.lease = await ownership.until_held(name)
             sink.report(ChannelState.STARTING)
             await run_until(partial(run, number, sink), partial(ownership.until_lost, lease), self.deps.tasks)
