@@ -11,8 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
-from agent.coach.practice import PracticeSession, Skill, name_key
+from agent.coach.practice import PracticeSession, Skill, level_of, name_key, next_level
 
 MAX_SESSIONS_SHOWN = 200
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from agent.catalogue import Catalogue
 from agent.coach.log_line import LogLineError, LogProblem
-from agent.coach.mastery import Level
-from agent.coach.practice import PracticeRefused
+from agent.coach.practice import Level, PracticeRefused
 from agent.language import NAMES, escape
 
 COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")

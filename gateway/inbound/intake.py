@@ -46,8 +46,8 @@ NOTED_AT_MOST = 50_000
 """Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
 
 
-class Announced(Protocol):
-    """Where admitted rows go."""
+class RowPublisher(Protocol):
+    """Passes on each row that was admitted; `gateway.inbound.bus.Bus` does."""
 
     def publish(self, row: InboxRow) -> None:
         """A row was committed."""
@@ -83,7 +83,7 @@ class Intake:
         access: AccessConfig,
         snapshot: AccessSnapshot,
         delivery: Delivery,
-        bus: Announced,
+        bus: RowPublisher,
         waiting: CountWaiting,
         clock: Callable[[], datetime],
         doorway: Doorway,

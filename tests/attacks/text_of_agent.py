@@ -10,8 +10,8 @@ from agent import answers, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.coach.prose import tell_result
 from agent.coach.request_view import listen
-from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes, weight
 from agent.encoded_pieces import EncodedPieces
