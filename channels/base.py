@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, _ProtocolMeta, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from channels.ability import Ability
 from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
 
@@ -174,21 +175,6 @@ class Renderer(Protocol):
     def plain(self, text: str) -> Rendered:
         """Text as it is, nothing of it interpreted."""
         ...
-
-
-_HAVE: dict[tuple[type, type], bool] = {}  # by ability and class
-
-
-class Ability(_ProtocolMeta):
-    """`isinstance` looks for an ability once a class of channels: a look costs 6 to 16 µs, a message asks fifteen."""
-
-    def __instancecheck__(self, channel: object) -> bool:
-        """Whether the channel's class has it."""
-        key = self, type(channel)
-        found = _HAVE.get(key)
-        if found is None:
-            found = _HAVE[key] = super().__instancecheck__(channel)
-        return found
 
 
 @runtime_checkable
@@ -386,6 +372,15 @@ class CommandSpec:
 
 Menus = Mapping[str, Sequence[CommandSpec]]
 """The commands by language code; "" is the default language. The names are the same in each."""
+
+
+@runtime_checkable
+class NamesCommands(Protocol, metaclass=Ability):
+    """Has room for few commands by name: all others are typed behind the one that talks, and people read them so."""
+
+    def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
+        """`shown` are those worth a name, the one that talks among them, `commands` are all. Called before anything."""
+        ...
 
 
 @runtime_checkable

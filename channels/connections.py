@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from channels.base import Ability
+from channels.ability import Ability
 
 
 @dataclass(frozen=True, slots=True)

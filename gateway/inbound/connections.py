@@ -155,6 +155,7 @@ class AccountReading:
         """Run a connection until it ends by itself, whenever it is this process's."""
         ownership, sink = self.deps.ownership, ConnectionSink(self, number)
         if not ownership.is_shared:
+            sink.report(ChannelState.STARTING)
             await run(number, sink)
             return
         channel, account = self.channel.name, self.channel.account
