@@ -21,7 +21,7 @@ from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
 from channels.discord.lazy_import import load_discord
-from channels.discord.sharding import IDENTIFY_EVERY_S, IdentifyPace, Shard
+from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, IdentifyPace, Shard
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused
@@ -145,6 +145,7 @@ class GatewayConnection:
         """Connect, RESUME or IDENTIFY, and read until something ends it."""
         session = self._ingest.resume_from
         if session is None:
+            await self._rest()
             async with self._starts.lock(self._shard):
                 socket = await self._open(await self._may_identify())
         else:
@@ -180,18 +181,22 @@ class GatewayConnection:
         pace.max_concurrency = info.max_concurrency
         if info.shards > self._shard.count:
             self._log.warning("shards_few", shards=self._shard.count, recommended=info.shards)
-        wait_s, words = pace.wait(self._shard, asyncio.get_running_loop().time())
-        if wait_s:
-            await self._put_off(wait_s, words)
+        if wait_s := pace.wait_s(self._shard, asyncio.get_running_loop().time()):
+            await self._sleep(wait_s)
         while wait_s := await self._sink.take_turn(f"identify {pace.bucket(self._shard)}", TURN_S):
             await self._sleep(wait_s)
         return info.url
 
+    async def _rest(self) -> None:
+        """Wait where a new session would be one too many of this shard in an hour; the others need not."""
+        if wait_s := self._starts.pace.rest_s(self._shard, asyncio.get_running_loop().time()):
+            in_words = f"the next one in {wait_s / 60:.0f} minutes"
+            await self._put_off(wait_s, f"{IDENTIFIES_PER_HOUR} new sessions within an hour; {in_words}")
+
     async def _put_off(self, wait_s: float, words: str) -> None:
-        """Wait before a session is opened; health hears of what takes longer than the usual pace."""
-        if words:
-            self._sink.report(ChannelState.DEGRADED, self._shard.name(words))
-            self._log.warning("identify_delayed", detail=words, retry_in_s=wait_s)
+        """Wait for longer than the usual pace before a session is opened, and tell health."""
+        self._sink.report(ChannelState.DEGRADED, self._shard.name(words))
+        self._log.warning("identify_delayed", detail=words, retry_in_s=wait_s)
         await self._sleep(wait_s)
 
     def _believe(self, refusal: ApiRefusal) -> None:

@@ -97,15 +97,15 @@ class IdentifyPace:
         """Those of one bucket may not IDENTIFY at once."""
         return shard.number % self.max_concurrency
 
-    def wait(self, shard: Shard, now_s: float) -> tuple[float, str]:
-        """How many seconds to wait, and what is unusual about that; 0.0 where it may at once."""
-        begun = self._begun.get(shard.number, deque())
-        if len(begun) == IDENTIFIES_PER_HOUR and now_s - begun[0] < HOUR_S:
-            wait_s = HOUR_S - (now_s - begun[0])
-            words = f"{IDENTIFIES_PER_HOUR} new sessions within an hour; the next one in {wait_s / 60:.0f} minutes"
-            return wait_s, words
+    def wait_s(self, shard: Shard, now_s: float) -> float:
+        """How long to wait for others of the bucket; 0.0 where it may at once."""
         last_s = self._last.get(self.bucket(shard))
-        return 0.0 if last_s is None else max(0.0, last_s + IDENTIFY_EVERY_S - now_s), ""
+        return 0.0 if last_s is None else max(0.0, last_s + IDENTIFY_EVERY_S - now_s)
+
+    def rest_s(self, shard: Shard, now_s: float) -> float:
+        """How long a shard is to rest that began again and again within the hour."""
+        begun = self._begun.get(shard.number, deque())
+        return max(0.0, HOUR_S - (now_s - begun[0])) if len(begun) == IDENTIFIES_PER_HOUR else 0.0
 
     def note(self, shard: Shard, now_s: float) -> None:
         """It does now."""

@@ -15,6 +15,7 @@ from channels.base import Channel, ChannelState, LayOut, RunConnection
 from channels.messages import DEFAULT_TENANT
 from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
 from gateway.delivery.pacing import Pacer
+from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store import chats, leases
 from gateway.store.engine import Store
@@ -195,4 +196,7 @@ class ConnectionSink(ChannelSink):
         if self.lease is EVERYTHING:
             return 0.0
         of_account = f"turn {self._channel.name}:{self._channel.account} {name}"
-        return await self._store.write(partial(leases.take_turn, name=of_account, every_s=every_s))
+        try:
+            return await self._store.write(partial(leases.take_turn, name=of_account, every_s=every_s))
+        except StoreUnavailable:
+            return every_s

@@ -85,11 +85,11 @@ def test_shards_of_one_bucket_are_5_s_apart_and_those_of_others_go_at_once():
     """max_concurrency 4: shards 0 to 3 begin together, then 4 to 7."""
     pace = IdentifyPace(max_concurrency=4)
     for number in range(4):
-        assert (0.0, "") == pace.wait(Shard(number, 8), 100.0)
+        assert 0.0 == pace.wait_s(Shard(number, 8), 100.0)
         pace.note(Shard(number, 8), 100.0)
-    assert [(5.0, "")] * 4 == [pace.wait(Shard(number, 8), 100.0) for number in range(4, 8)]
-    assert [(2.0, "")] * 4 == [pace.wait(Shard(number, 8), 103.0) for number in range(4, 8)]
-    assert (0.0, "") == pace.wait(Shard(5, 8), 105.0)
+    assert [5.0] * 4 == [pace.wait_s(Shard(number, 8), 100.0) for number in range(4, 8)]
+    assert [2.0] * 4 == [pace.wait_s(Shard(number, 8), 103.0) for number in range(4, 8)]
+    assert 0.0 == pace.wait_s(Shard(5, 8), 105.0)
 
 
 def test_sixteen_shards_take_75_s_by_one_and_5_s_by_eight_at_once():
@@ -98,7 +98,7 @@ def test_sixteen_shards_take_75_s_by_one_and_5_s_by_eight_at_once():
         pace, now_s, begun = IdentifyPace(max_concurrency=at_once), 0.0, []
         for number in range(16):
             shard = Shard(number, 16)
-            now_s += pace.wait(shard, now_s)[0]
+            now_s += pace.wait_s(shard, now_s)
             pace.note(shard, now_s)
             begun.append(now_s)
         assert takes_s == begun[-1]
@@ -112,9 +112,8 @@ def test_a_shard_that_begins_again_and_again_waits_for_the_hour():
     pace, shard = IdentifyPace(), Shard(1, 4)
     for number in range(IDENTIFIES_PER_HOUR):
         pace.note(shard, 10.0 * number)
-    wait_s, words = pace.wait(shard, 300.0)
-    assert (HOUR_S - 300.0, True) == (wait_s, "within an hour" in words)
-    assert (0.0, "") == pace.wait(Shard(2, 4), 300.0)
+    assert [HOUR_S - 300.0, 0.0] == [pace.rest_s(one, 300.0) for one in (shard, Shard(2, 4))]
+    assert 0.0 == pace.rest_s(shard, HOUR_S)
 
 
 @pytest.mark.parametrize(
