@@ -1,4 +1,4 @@
-"""Which bot an account is, by oauth2/applications/@me, and how many shards Discord wants of it."""
+"""Asks Discord which bot an account is, by oauth2/applications/@me, and how many shards it wants of it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
