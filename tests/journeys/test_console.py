@@ -173,6 +173,9 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             assert (409, True) == (status, "already" in page), page
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="role", who=ana, role="member")
             assert (409, True) == (status, "owner" in page), page
+            spanish = {"HX-Request": "true", "Accept-Language": "es"}
+            status, page = await owner.post("/act", spanish, do="retry", id="1")
+            assert (409, True) == (status, "la parte 1 se entregó" in page), page
             await two_decide_at_once(here, owner)
             ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
             await here.operator("users.role", {"who": ben["user"], "role": "owner"})
@@ -212,6 +215,13 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert found is not None, page
             _, page = await reader.get(found[1])
             assert page.index("admitted") < page.index("claimed") < page.index("part put")
+            assert "call_key" not in page and " in +" not in page
+            unknown = await reader.get("/session?id=ffffffff", "es"), await reader.get("/inbox?outcome=nope", "es")
+            assert [404, 404] == [status for status, _ in unknown]
+            assert ("no existe esa conversación" in unknown[0][1], "no es un resultado" in unknown[1][1]) == (
+                True,
+                True,
+            )
             assert "A short answer" not in page
             assert 404 == (await reader.get("/session?id=nobody-has-this"))[0]
             assert '<form method="post" action="/console/act"' not in (await reader.get("/people"))[1]
