@@ -71,6 +71,9 @@ from gateway.wiring import Runtime, RuntimeDeps, build
 
 log = structlog.get_logger()
 
+SERVER_S = 120.0
+"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
 
@@ -101,7 +104,7 @@ async def serve(
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home, wait_s=COMMAND_S):
-        store = await Store.open(settings.database_url)
+        store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
