@@ -85,6 +85,11 @@ class PostgresServer:
             process.stderr.close()
 
     @property
+    def tools(self) -> Path:
+        """Where its `pg_dump`, `pg_restore` and `psql` are."""
+        return self._bin
+
+    @property
     def pid(self) -> int:
         """The process that all its others are children of; it must run."""
         assert self._process is not None, "start it first"
