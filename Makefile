@@ -42,8 +42,8 @@ test: install  ## every test but the long ones and the house rules, which are `m
 	@echo "Running the tests in $(WORKERS) processes, some four minutes ..."
 	$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/house $(ARGS)
 
-gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts
-	$(BIN)/python -m pytest -n $(WORKERS) -m gate $(ARGS)
+gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts, generated cases
+	EXAMPLES=whole $(BIN)/python -m pytest -n $(WORKERS) -m "gate or hypothesis and not long" $(ARGS)
 
 quick: install  ## the tests without servers; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \

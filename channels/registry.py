@@ -3,6 +3,8 @@
 Only the platform that is asked for is imported: its SDK may be heavy, or not installed.
 """
 
+import sys
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
@@ -45,10 +47,16 @@ def load_channel(name: str) -> type:
         UnknownChannel: nobody offers it.
         ChannelNotInstalled: its SDK is missing.
     """
+    return _load(_find(name, tuple(sys.path)))
+
+
+@lru_cache(64)
+def _find(name: str, _path: tuple[str, ...]) -> EntryPoint:
+    """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
     point = next(iter(entry_points(group=GROUP, name=name)), None)
     if point is None:
         raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
-    return _load(point)
+    return point
 
 
 def account_model(name: str) -> type[BaseModel]:

@@ -21,7 +21,7 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
 from gateway.access.buttons import SealedButtons
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
 from gateway.command_line import of_process
 from gateway.config.settings import Settings, whose_account
@@ -73,6 +73,9 @@ log = structlog.get_logger()
 
 SERVER_S = 120.0
 """So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
+FIRST_ASKED_S = 3.0
+"""So long an account that is slow to reach its platform keeps what waits here from being answered."""
 
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
@@ -231,12 +234,18 @@ class Gateway:
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
         self._keep_chores(tasks, runtime, manager, presence)
         tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
-        routing = tasks.keep_task("routing", router.run)
-        gc.collect()
-        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, runtime, presence)
+
+    async def _route(self, manager: ChannelManager, router: Router) -> None:
+        """Route, once every account has asked its platform for what is new: that is waited for outside."""
+        await manager.until_begun(FIRST_ASKED_S)
+        gc.collect()
+        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.enable()
+        await router.run()
 
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))

@@ -1,7 +1,9 @@
 """Finds what other distributions bring, by name, through entry points. What an agent or a tool is, others know."""
 
 import difflib
-from importlib.metadata import entry_points
+import sys
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 
 from gateway.errors import SettingsError
 
@@ -35,15 +37,19 @@ def check_offered(group: str, name: str) -> None:
     Raises:
         SettingsError: nobody does; the message lists what there is.
     """
+    _find(group, name, tuple(sys.path))
+
+
+@lru_cache(64)
+def _find(group: str, name: str, _path: tuple[str, ...]) -> EntryPoint:
+    """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
+    point = next(iter(entry_points(group=group, name=name)), None)
+    if point is not None:
+        return point
     names = list_offered(group)
-    if name not in names:
-        raise _not_offered(group, name, names)
-
-
-def _not_offered(group: str, name: str, names: list[str]) -> SettingsError:
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    return SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
+    raise SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
 
 
 def load_extension(group: str, name: str) -> object:
@@ -52,9 +58,7 @@ def load_extension(group: str, name: str) -> object:
     Raises:
         SettingsError: nobody offers it, or it cannot be imported.
     """
-    point = next(iter(entry_points(group=group, name=name)), None)  # every look reads what all distributions offer
-    if point is None:
-        raise _not_offered(group, name, list_offered(group))
+    point = _find(group, name, tuple(sys.path))
     try:
         loaded: object = point.load()
     except FLAWS as error:

@@ -232,8 +232,11 @@ class SharedPresence(Presence):
                 await load_people(deps.snapshot, self._store, deps.forgotten_key)
                 deps.runtime.router.forget_all()
             for user_id in changed:
-                person = await self._store.read(partial(people.person_of, user_id=user_id))
+                query = partial(people.person_of, user_id=user_id)
+                person, before = await self._store.read(query), deps.snapshot.person(user_id)
                 deps.snapshot.drop(user_id) if person is None else deps.snapshot.put(person)
+                if {*(before.joined if before else ())} != {*(person.joined if person else ())}:
+                    deps.runtime.router.forget_all()  # what is whose has changed
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed
             raise

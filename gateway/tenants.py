@@ -18,8 +18,8 @@ from channels.api.adapter import ApiChannel
 from channels.clocks import wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import KeyOperations
+from gateway.access.codes import AccessKeys
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.connect import Connecting, providers_of
@@ -271,8 +271,9 @@ class Entrance:
         """Its operators' commands reach its people alone."""
         desk, move = tenant.desk, tenant.product.move
         desk.linking = link_deps(
-            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move
-        )
+            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move,
+            runtime.router.forget_all,
+        )  # fmt: skip
         desk.access = self.access(tenant, runtime.delivery, runtime.bus)
         desk.invites = InviteOperations(tenant.store, self.keys.invites, self.clock)
 

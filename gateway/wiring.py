@@ -28,11 +28,16 @@ from gateway.cluster.ownership import Ownership
 from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands, conversation_decisions
-from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.decisions import (
+    Decision,
+    approval_of_another,
+    consent_decisions,
+    permissions_command,
+    reply_decisions,
+)
 from gateway.commands.groups import group_command
 from gateway.commands.linking import link_commands
 from gateway.commands.people import OperatorDesk, name_command, people_commands
-from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command

@@ -20,8 +20,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import insight_rows, insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
-from agent.coach.plan_data import PlanFrame, Prefetched, plan_week, prefetch
-from agent.coach.plan_wish import PlanWish, read_wish
+from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import PracticeReader
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day

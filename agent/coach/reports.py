@@ -11,8 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
-from agent.coach.practice import PracticeSession, Skill, name_key
+from agent.coach.practice import PracticeSession, Skill, level_of, name_key, next_level
 
 MAX_SESSIONS_SHOWN = 200
 
@@ -110,6 +109,22 @@ class EntriesReport(_Report):
     days: int  # with entries
     total_minutes: int
     entries: tuple[EntryRow, ...]  # the newest first, the newest 200
+
+
+class ReminderRow(_Report):
+    """One reminder."""
+
+    id: str
+    time: str  # "19:00", on the person's wall
+    weekdays: tuple[int, ...]  # Monday 0; () where it is for one day
+    date: str | None  # ISO; the one day
+    about: str
+
+
+class RemindersReport(_Report):
+    """`list_reminders`."""
+
+    reminders: tuple[ReminderRow, ...]
 
 
 class BestReport(_Report):

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
 from agent.coach.plan_data import PlanFrame
-from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice
+from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice, level_of, next_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney, Trend
 from agent.coach.texts import COACH_TEXTS, say, say_day, say_days, say_level
 from agent.language import escape

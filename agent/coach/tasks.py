@@ -4,18 +4,18 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from agent.coach.amendments import amend
 from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.practice import name_key
-from agent.coach.request_view import Exchange, RequestView, Returned
+from agent.coach.request_view import Exchange, RequestView, Returned, asked_last, says
 from agent.coach.sentences import Reading, read_sentence, spell_correction
-from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
@@ -24,6 +24,7 @@ from agent.coach.understanding.wishes import (
     RemindWish,
     SkillVerb,
     WishedSkill,
+    asks_for_reminders,
     may_be_skill_wish,
     read_remind_wish,
     read_skill_wish,
@@ -52,12 +53,14 @@ class Act(StrEnum):
     NUMBER = "number"
     ENTRIES = "entries"
     ASK_GOAL = "ask.goal"
+    ASK_SKILL_GOAL = "ask.skill_goal"
     GOAL = "goal"
     ASK_DELETE = "ask.delete"
     DELETE = "delete"
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
     REMIND = "remind"
+    REMINDERS = "reminders"
     EDIT_SKILL = "edit_skill"
     ASK_MERGE = "ask.merge"
     MERGE = "merge"
@@ -72,6 +75,7 @@ _CONFIRMED = {
     Act.ASK_UNDO: Act.UNDO,
     Act.ASK_CREATE: Act.CREATE,
     Act.ASK_GOAL: Act.GOAL,
+    Act.ASK_SKILL_GOAL: Act.GOAL,
     Act.ASK_DELETE: Act.DELETE,
     Act.ASK_EDIT: Act.EDIT,
     Act.ASK_MERGE: Act.MERGE,
@@ -87,6 +91,9 @@ _OF_CERTAINTY = {
     Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
 }
 
+_LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT})
+"""What asks for the rest of what was said."""
+
 _OF_WANTED = {
     Wanted.NUMBER: Act.NUMBER,
     Wanted.ENTRIES: Act.ENTRIES,
@@ -99,7 +106,6 @@ _OF_INTENT: dict[Intent, Act | Intent] = {
     Intent.MAYBE_UNDO: Act.ASK_UNDO,
     Intent.CREATE: Act.ASK_CREATE,
     Intent.PLAN: Act.PLAN,
-    Intent.YES: Intent.THANKS,
     Intent.NO: Act.DECLINED,
 }
 
@@ -142,6 +148,8 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
         task = listener.task(text, () if answered else view.earlier, view.now, after_log=after_log)
+        if task.act is Intent.YES and tasks:
+            continue  # said before what it was said to could be answered
         answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             last = _logs_before(tasks, at) + tasks[at].logs - 1
@@ -178,11 +186,14 @@ class _Listener:
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
-        return (
+        task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
             or self._wish(text, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
+        if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, _CONFIRMED):
+            return replace(task, act=Act.DECLINED)
+        return task
 
     def _statement(
         self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool
@@ -213,9 +224,10 @@ class _Listener:
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
-        if intent is not Intent.CHANGE or "?" in text:
-            return None
         spelled = spell_correction(text)
+        is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
+        if "?" in text or not (intent is Intent.CHANGE or is_short):
+            return None
         try:
             right = read_correction(spelled, now.date(), self._names)
         except LogLineError:
@@ -227,14 +239,30 @@ class _Listener:
 
     def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
         """What a message is as the answer to a question of the last answer."""
-        asked = self._find_question(earlier) if says_yes else None
-        return asked or self._completion(text, earlier)
+        asked = self._find_question(earlier)
+        if asked is None:
+            return None
+        if says_yes and asked.act in _CONFIRMED:
+            return replace(asked, act=_CONFIRMED[Act(asked.act)], confirmed=True)
+        return _completion(text, asked, self._names) or self._amend(text, asked, earlier[-1])
+
+    def _amend(self, text: str, asked: Task, last: Exchange) -> Task | None:
+        """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
+        amendment = amend(text, asked.practised, self._names, last.now, self._language)
+        if amendment is None:
+            return None
+        asked = replace(asked, text=text, practised=amendment.practised)
+        if amendment.is_sure:
+            return replace(asked, act=Act.LOG, confirmed=True)
+        return replace(asked, act=Act.ASK_NEW_SKILL if any(entry.is_new for entry in asked.practised) else asked.act)
 
     def _wish(self, text: str, now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
         reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
+        if asks_for_reminders(text):
+            return Task(Act.REMINDERS, text)
         if wished is None:
             return None
         return Task(Act.ASK_MERGE if wished.verb is SkillVerb.MERGE else Act.EDIT_SKILL, text, wished=wished)
@@ -250,37 +278,33 @@ class _Listener:
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         twist = heard.twist
-        if twist is Twist.GOAL and heard.meant is not None and not heard.meant.skill and _A_WEEK.search(text):
-            return Task(Act.ASK_GOAL, text, meant=heard.meant)
+        meant = heard.meant
+        if twist in (Twist.GOAL, Twist.WISH) and meant is not None and meant.minutes and _A_WEEK.search(text):
+            if not (meant.skill or twist is Twist.WISH):
+                return Task(Act.ASK_GOAL, text, meant=meant)
+            if meant.skill and not meant.is_new:
+                return Task(Act.ASK_SKILL_GOAL, text, meant=meant)
         if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
-            return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
+            return Task(Act.TWISTED, text, twist=twist, meant=meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
-    def _completion(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
-        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
-        if not asked_last(earlier, LACKED):
-            return None
-        *before, last = earlier
-        task = self.task(last.said, before, last.now, after_log=False)
-        if len(task.practised) != 1:
-            return None
-        if task.act is Act.ASK_SKILL:
-            heard = add_skill(text, task.practised[0], self._names)
-        elif task.act is Act.ASK_AMOUNT:
-            heard = add_amount(text, task.practised[0])
-        else:
-            return None
-        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
-
     def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
-        """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
-        if not earlier or not asked_last(earlier, _CONFIRMED):
+        """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
+        if not asked_last(earlier, (*LACKED, *_CONFIRMED)):
             return None
         *before, last = earlier
-        task = self.task(last.said, before, last.now, after_log=False)
-        if not isinstance(task.act, Act) or task.act not in _CONFIRMED:
-            return None
-        return replace(task, act=_CONFIRMED[task.act], confirmed=True)
+        said = (last.said, *reversed(last.before))
+        tasks = (self.task(text, before, last.now, after_log=False) for text in said)
+        return next((task for task in tasks if task.act in _CONFIRMED or task.act in _LACKING), None)
+
+
+def _completion(text: str, asked: Task, names: Sequence[str]) -> Task | None:
+    """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
+    if asked.act not in _LACKING or len(asked.practised) != 1:
+        return None
+    (entry,) = asked.practised
+    heard = add_skill(text, entry, names) if asked.act is Act.ASK_SKILL else add_amount(text, entry)
+    return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
 
 
 def _of_heard(heard: Heard, text: str) -> Task:
@@ -302,6 +326,9 @@ _LOOKED_UP = frozenset(
 )
 """What may be a wish about what is logged, or be said beside one."""
 
+_NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
+_SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
+
 _PLAIN = frozenset({Intent.UNDO, Intent.MAYBE_UNDO, Intent.CREATE, Intent.PLAN, Intent.FORGET, Intent.YES, Intent.NO})
 """What is asked for by words that mean nothing else."""
 
@@ -322,30 +349,23 @@ LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
 
 
-def _leads(answer: str, keys: Iterable[str]) -> bool:
-    """Whether an answer says one of these texts, in any language: known by what stands before its first field."""
-    return any(opening in answer for key in keys for opening in in_any_language(key))
-
-
-def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
-    """Whether the last answer says one of these texts."""
-    return bool(earlier) and _leads(earlier[-1].answer, keys)
-
-
 def _logged_lately(view: RequestView) -> bool:
-    return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
+    """Whether there is an entry that a correction surely means: what the last answer asked about is none yet."""
+    if asked_last(view.earlier, (*LACKED, *_OF_CERTAINTY.values())):
+        return False
+    return any(says(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
     """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
-    answers = [exchange.answer for exchange in earlier[-LATELY:] if _leads(exchange.answer, LOGGED)]
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
     wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
     return wanted and bool(answers) and name_key(lookup.skill or "") in name_key(answers[-1])
 
 
 def asks(task: Task, answer: str) -> bool:
     """Whether this answer to a task is a question that a yes or a no answers."""
-    return task.act in _CONFIRMED and _leads(answer, _CONFIRMED)
+    return task.act in _CONFIRMED and says(answer, _CONFIRMED)
 
 
 def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:

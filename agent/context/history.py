@@ -29,10 +29,14 @@ class PastTurn:
     events: tuple[JournalEvent, ...]
     id: str = ""
     ended_at: datetime | None = None  # None: nobody knows
+    elsewhere: bool = False  # it was said in another chat: only its own person has read it
 
     def events_for(self, user_id: str) -> Iterable[JournalEvent]:
         """What of the turn may stand in a prompt of this person."""
-        return self.events if self.user_id == user_id else _seen_by_all(self.events)
+        return self.events if self.user_id == user_id else self._seen_by_all()
+
+    def _seen_by_all(self) -> Iterable[JournalEvent]:
+        return () if self.elsewhere else _seen_by_all(self.events)
 
     def part_for(self, user_id: str) -> "_Part":
         """The same, folded and measured; worked out once."""
@@ -44,7 +48,7 @@ class PastTurn:
 
     @cached_property
     def _public(self) -> "_Part":
-        return _part_of(fold(_seen_by_all(self.events)))
+        return _part_of(fold(self._seen_by_all()))
 
     @cached_property
     def begins(self) -> bool:

@@ -9,12 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from channels.api.limits import API_LIMITS
-from channels.base import ChannelState, NotPersisted, Renderer, Sink
+from channels.base import ChannelState, Limits, NotPersisted, Renderer, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.markdown.tree import clean
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
 from channels.viewers.plain_renderer import PlainRenderer
+
+API_LIMITS = Limits(
+    max_text=2_000_000,  # more than the longest answer: it is never cut
+    unit=TextUnit.CHARS,
+    hints="A program reads this over an API and shows it to a person, mostly as Markdown.",
+    idempotent_sends=True,  # nothing is sent anywhere: an answer is fetched under its own id
+)
+
 
 CHANNEL = "api"
 ACCOUNT = "main"

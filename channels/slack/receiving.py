@@ -1,7 +1,7 @@
 """Takes what Slack delivers, by socket or by HTTP: translated, committed, and only then acknowledged.
 
 It is one middleware of a bolt app, before all others: bolt acknowledges what comes back from it, and nothing when it
-raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages (FAULTS 0.1).
+raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A request is Slack's if its `v0` HMAC-SHA256 over the raw bytes is right and at most five minutes old. Pure.
 
 Source: docs.slack.dev/authentication/verifying-requests-from-slack (read 2026-11). slack_sdk's own verifier raises on
-much of what strangers send (FAULTS 1.3), so this one is total; the tests compare the two.
+much of what strangers send, so this one is total; the tests compare the two.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Socket Mode: keeps WebSockets to Slack open, one or several, and opens the next before one that leaves closes.
 
 slack_sdk's own client closes the old socket before it opens the new one, acknowledges on whichever is current, and
-queues without bound (FAULTS 1.3); here every envelope is acknowledged on the socket it came by, once it is committed.
+queues without bound; here every envelope is acknowledged on the socket it came by, once it is committed.
 Source: docs.slack.dev/apis/events-api/using-socket-mode (read 2026-11).
 """
 

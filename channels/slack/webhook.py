@@ -1,7 +1,7 @@
 """The HTTP way in: one path for events, commands and buttons, each request verified over its raw bytes.
 
 Answers only after the commit: 200 taken (a replay too: the inbox knows it), 401 not Slack's, 503 not committed.
-`X-Slack-Retry-Num` decides nothing about what is taken: a first delivery may have died before its commit (FAULTS 1.3).
+`X-Slack-Retry-Num` decides nothing about what is taken: a first delivery may have died before its commit.
 It only tells of a gap: three retries in six minutes, and what was not taken by then is in the histories alone.
 """
 

@@ -1,6 +1,6 @@
 """Web API calls through slack_sdk's client, one try each. What the answers mean is decided in `error_mapping`.
 
-The SDK's own handlers that try again are off: a post that may have arrived must not be made twice (FAULTS 1.3).
+The SDK's own handlers that try again are off: a post that may have arrived must not be made twice.
 """
 
 import io

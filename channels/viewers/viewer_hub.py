@@ -165,7 +165,7 @@ class ViewerHub:
 
         Raises:
             Retryable: nobody looks right now.
-            Permanent: BLOCKED, nobody has looked for a while; see `is_owed`.
+            Permanent: BLOCKED, nobody has looked for a while; see `may_have_parked`.
             Unknown: it was not confirmed in time, or the view went away.
         """
         held = self._chats.get(chat)

@@ -1,15 +1,15 @@
 """Pairing codes: derived from a request's id with a key outside the database, never kept, never logged.
 
-Eight of 32 symbols are 40 bits: FAULTS 5.3 has what that withstands. When a code holds is decided in
-`gateway.access.pairing`.
+Eight of 32 symbols are 40 bits; `tests/attacks/test_pairing.py` works out what they withstand. When a code holds is
+decided in `gateway.access.pairing`. Each purpose has a key of its own, derived from the home's, and none is in a table.
 """
 
 import hashlib
 import hmac
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.access.keys import AccessKeys
 from gateway.errors import GatewayError
 from gateway.safety.private_files import KEY, read_private, write_private
 
@@ -129,3 +129,27 @@ def reveal(key: bytes, ref: str, text: str) -> str:
     if ref.startswith(_CONSOLE_REF):
         return text.replace(CONSOLE_BULLETS, console_code_of(key, ref))
     return text.replace(BULLETS, code_of(key, ref.removeprefix(_REF))) if ref.startswith(_REF) else text
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AccessKeys:
+    """What signs buttons, and what hides invitations and people who were forgotten."""
+
+    buttons: bytes
+    invites: bytes
+    forgotten: bytes
+
+    @classmethod
+    def derive_from(cls, home_key: bytes) -> "AccessKeys":
+        """The same from the same key; one says nothing of another."""
+        purposes = (b"tenk button v1", b"tenk invite v1", b"tenk forgotten v1")
+        return cls(*(_derive(home_key, purpose) for purpose in purposes))
+
+    @classmethod
+    def fresh(cls) -> "AccessKeys":
+        """Keys that nothing was ever made with: no button and no invitation holds."""
+        return cls.derive_from(os.urandom(32))
+
+
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    return hmac.digest(key, purpose, hashlib.sha256)

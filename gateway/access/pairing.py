@@ -25,7 +25,7 @@ GIVES_WAY_AFTER = timedelta(minutes=10)
 """How long whoever asks again keeps a place from others who ask again. Nobody keeps one from a first-timer."""
 
 MAX_PENDING = 500
-"""An account's; and one a person. FAULTS 5.3 has what a guess is worth then."""
+"""An account's; and one a person. What a guess is worth then is worked out in `tests/attacks/test_pairing.py`."""
 
 GUESSES_OVERALL = 20
 OVERALL_WINDOW = timedelta(hours=1)

@@ -18,9 +18,8 @@ from channels.markdown.parse import parse
 from channels.messages import DEFAULT_TENANT, Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
-from gateway.access.codes import load_key
+from gateway.access.codes import AccessKeys, load_key
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot

@@ -3,25 +3,28 @@
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import LogPractice, UndoLastLog
+from agent.coach.changes import LogPractice, SetWeeklyGoal, UndoLastLog
+from agent.coach.chart import chart_of, chart_text, read_chart_wish
+from agent.coach.chart_picture import MIME, plot
+from agent.coach.durations import spell_minutes
+from agent.coach.entry_words import spelled_hours
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
+from agent.coach.skill_words import read_skill_wish
 from agent.coach.texts import explain_log, say
 from agent.coach.understanding.clocks import spell_range
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.coach.chart_commands import chart_commands
+from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach.entry_commands import entry_commands
 from gateway.coach.file_commands import file_commands
-from gateway.coach.reminder_commands import reminder_commands
+from gateway.coach.reminder_commands import reminder_commands, timer_commands
 from gateway.coach.said_changes import change_words
-from gateway.coach.skill_commands import skill_commands
-from gateway.coach.timer_commands import timer_commands
 from gateway.commands.base import Command, Invocation, Reply, Results
 
 UNSAID_ZONE = "UTC"
@@ -29,24 +32,28 @@ UNSAID_ZONE = "UTC"
 PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
 
+GOAL_OFF = frozenset(["off", "none", "no", "0", "ninguna", "nada"])
+
 MAX_WANTED_CHARS = 200
 """More than three times the longest name of a skill; the rest of what was written is not looked at."""
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     """The coach's commands over what `reader` knows."""
-    practised = CommandOption("text", "menu.log.text", required=True)
+    practised, charted = CommandOption("text", "menu.log.text", required=True), CommandOption("what", "menu.chart.what")
     one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
+    wished, goal = CommandOption("what", "menu.skill.what"), CommandOption("time", "menu.goal.time")
     return (
         Command("log", "menu.log", partial(_log, reader), options=(practised,)),
         Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
         Command("skills", "menu.skills", partial(_skills, reader)),
         Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
-        *chart_commands(reader),
+        Command("chart", "menu.chart", partial(_chart, reader), options=(charted,)),
         *file_commands(reader),
         Command("undo", "menu.undo", _undo),
         *entry_commands(reader),
-        *skill_commands(reader),
+        Command("skill", "menu.skill", partial(_skill, reader), options=(wished,)),
+        Command("goal", "menu.goal", partial(_goal, reader), options=(goal,)),
         *reminder_commands(reader),
         *timer_commands(reader),
     )
@@ -96,6 +103,56 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
 async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(asked.principal)
     return Reply(skills_text(language_of(asked.principal.locale), skills_report(skills)))
+
+
+async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Draw what is asked for; where nothing is logged, say so."""
+    principal, language = asked.principal, language_of(asked.principal.locale)
+    skills = await reader.skills(principal, include_archived=bool(asked.arguments.strip()))
+    wish = read_chart_wish(asked.arguments, skills)
+    if wish.rest:
+        return Reply(say(language, "problem.unknown_skill", detail=escape(wish.rest[:64])))
+    shown = [skill for skill in skills if not skill.archived or skill is wish.skill]
+    totals, goal = await reader.days(principal), await reader.weekly_goal(principal)
+    chart = chart_of(shown, totals, today_of(principal, asked.now), principal.week_start, wish, goal)
+    if not any(skill.total_minutes for skill in shown):
+        return Reply(say(language, "stats.nothing_yet"))
+    made = await plot(language, chart, is_dark=wish.is_dark)
+    file = OutboundMedia(AttachmentKind.PHOTO, made.name, MIME, made.png, made.description)
+    return Reply(chart_text(language, chart), files=(file,) if made.png else ())
+
+
+async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Change a skill, or show it; without a name all of them, those put away included."""
+    principal, language = asked.principal, language_of(asked.principal.locale)
+    skills = await reader.skills(principal, include_archived=True)
+    if not asked.arguments.strip():
+        help_text = say(language, "skill.how")
+        return Reply(f"{skills_text(language, skills_report(skills))}\n\n{help_text}")
+    wish = read_skill_wish(asked.arguments, skills)
+    if wish.skill is None:
+        return Reply(say(language, "problem.unknown_skill", detail=_as_written(asked.arguments)))
+    if wish.change is not None:
+        return Reply(partial(change_words, asked), changes=(wish.change,))
+    if not wish.is_read:
+        return Reply(say(language, "skill.how"))
+    today = today_of(principal, asked.now)
+    journey = journey_report((wish.skill,), await reader.days(principal), today, principal.week_start)
+    sessions = await reader.sessions(principal, skill_id=wish.skill.id, limit=MAX_READ)
+    return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, wish.skill.id)))
+
+
+async def _goal(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Show the goal for a week, or set it."""
+    language, wanted = language_of(asked.principal.locale), asked.arguments.strip()
+    if not wanted:
+        goal = await reader.weekly_goal(asked.principal)
+        key = "goal.none" if goal is None else "goal.now"
+        return Reply(say(language, key, goal=spell_minutes(goal or 0)))
+    minutes = 0 if wanted.casefold() in GOAL_OFF else spelled_hours(wanted[:64])
+    if minutes is None:
+        return Reply(say(language, "goal.how"))
+    return Reply(partial(change_words, asked), changes=(SetWeeklyGoal(minutes),))
 
 
 async def _plan(_: Invocation) -> Reply:

@@ -59,9 +59,8 @@ from agent.coach.timer_changes import (
 )
 from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
+from gateway.coach import practice_changes, reminder_rows
 from gateway.coach import practice_rows as rows
-from gateway.coach import reminder_rows, skill_changes, timer_rows
-from gateway.coach.import_rows import import_entries
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import upsert
 from gateway.store.engine import Store
@@ -125,11 +124,11 @@ def _change(scope: _Scope, command: LocalCommand) -> ChangeResult:
 def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
     match command:
         case EditSkill():
-            return skill_changes.edit(scope.connection, scope.principal, command)
+            return practice_changes.edit_skill(scope.connection, scope.principal, command)
         case MergeSkills():
-            return skill_changes.merge(scope.connection, scope.principal, command)
+            return practice_changes.merge_skills(scope.connection, scope.principal, command)
         case SetWeeklyGoal():
-            return skill_changes.set_weekly_goal(scope.connection, scope.principal, command)
+            return practice_changes.set_weekly_goal(scope.connection, scope.principal, command)
         case SetReminder():
             return reminder_rows.set_reminder(scope.connection, scope.principal, command, scope.key, scope.now)
         case CancelReminders():
@@ -140,13 +139,13 @@ def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
 def _change_rest(scope: _Scope, command: LocalCommand) -> ChangeResult:
     match command:
         case StartTimer():
-            return timer_rows.start(scope.connection, scope.principal, command, scope.now)
+            return practice_changes.start_timer(scope.connection, scope.principal, command, scope.now)
         case StopTimer():
             return _stop_timer(scope, command)
         case ImportPractice(rows=imported):
-            return import_entries(scope.connection, scope.principal, imported, scope.key, scope.now)
+            return practice_changes.import_entries(scope.connection, scope.principal, imported, scope.key, scope.now)
         case ForgetPractice():
-            return timer_rows.forget(scope.connection, scope.principal, scope.now)
+            return practice_changes.forget_practice(scope.connection, scope.principal, scope.now)
         case PlotChart():
             return _plot(scope, command)
     raise TypeError(f"no practice command: {type(command).__name__}")
@@ -181,7 +180,9 @@ def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:
 def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
     """The skill as it was known, None where it was not, and as it is practised now: there, and not put away."""
     known = rows.find_skill(scope.connection, scope.principal, name_or_id)
-    skill = known or skill_changes.insert_skill(scope.connection, scope.principal, CreateSkill(name_or_id), scope.now)
+    skill = known or practice_changes.insert_skill(
+        scope.connection, scope.principal, CreateSkill(name_or_id), scope.now
+    )
     if skill.archived:
         _set_archived(scope, skill, False)
     return known, skill
@@ -189,7 +190,7 @@ def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]
 
 def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
     known = rows.find_skill(scope.connection, scope.principal, command.name)
-    skill = known or skill_changes.insert_skill(scope.connection, scope.principal, command, scope.now)
+    skill = known or practice_changes.insert_skill(scope.connection, scope.principal, command, scope.now)
     if skill.archived:
         _set_archived(scope, skill, False)
     return SkillCreated(
@@ -203,7 +204,7 @@ def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
 
 
 def _stop_timer(scope: _Scope, command: StopTimer) -> PracticeLogged | TimerDiscarded:
-    skill, minutes, day = timer_rows.stop(scope.connection, scope.principal, command, scope.now)
+    skill, minutes, day = practice_changes.stop_timer(scope.connection, scope.principal, command, scope.now)
     if command.discards:
         return TimerDiscarded(discarded_minutes=minutes, timer_skill=skill)
     return _log(scope, LogPractice(skill, minutes, day, command.notes))

@@ -5,9 +5,9 @@ from functools import partial
 
 from agent.coach.changes import change_content
 from agent.coach.plan import run_plan_turn
-from agent.coach.plan_wish import asks_for_plan
+from agent.coach.plan_data import asks_for_plan
 from agent.coach.prompt import coach_prompt
-from agent.coach.result_words import tell_result
+from agent.coach.prose import tell_result
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
@@ -16,8 +16,8 @@ from agent.models.offline import OfflineRulesOnDemand
 from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
-from gateway.coach.joining import join_practice, part_practice
 from gateway.coach.practice import StoredPractice, apply
+from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.reminder_rows import next_due_at, take_due
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.ops.scheduler import Schedule

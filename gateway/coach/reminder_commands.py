@@ -1,24 +1,28 @@
-"""`/remind`, and the answer to a reminder that is due. What is meant is read by `agent.coach.reminders`."""
+"""`/remind` and a reminder that is due, `/start` and `/done` of a clock, `/forget`: what has its time."""
 
 import json
 from datetime import date
 from functools import partial
 
 from agent.calendar import is_zone, today_of
-from agent.coach.durations import spell_minutes
+from agent.coach.durations import find_duration, spell_minutes
+from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, missed_text, reminders_text
 from agent.coach.reminders import Reminder, read_reminder
-from agent.coach.texts import say, say_days
+from agent.coach.texts import COACH_TEXTS, say, say_days
+from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer
 from agent.language import escape, language_of
+from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach.reminder_rows import NAME
 from gateway.coach.said_changes import change_words
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, ForgetPerson, Invocation, Reply, SessionAction
+from gateway.store.erasure import Extent
 
 LIST = frozenset(("", "list", "lista", "ver"))
-OFF = frozenset(("off", "none", "no", "stop", "quitar", "borrar"))
+REMINDERS_OFF = frozenset(("off", "none", "no", "stop", "quitar", "borrar"))
 LATE_MIN = 10
 
 
@@ -39,7 +43,7 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply:
     first, _, rest = wanted.casefold().partition(" ")
     if wanted.casefold() in LIST:
         return Reply(reminders_text(language, known, today))
-    if first in OFF:
+    if first in REMINDERS_OFF:
         return _off(language, asked, known, rest.strip())
     words = read_reminder(wanted, today)
     if words.bad_time:
@@ -79,3 +83,70 @@ async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
     names = [name_key(skill.name) for skill in await reader.skills(asked.principal)]
     cheers = not about or any(name in about or about in name for name in names)
     return Reply(due_text(language, said["at"], said["about"], late=late, done=done, streak=streak, cheers=cheers))
+
+
+TIMER_OFF = frozenset(("off", "cancel", "no", "cancelar", "nada"))
+PRACTICE, TALK = "practice", Extent.TALK.value
+_NAMES = {
+    PRACTICE: "practice práctica practica entries anotaciones",
+    TALK: "talk charla conversation conversación conversacion messages mensajes",
+    Extent.EVERYTHING.value: "everything todo all",
+}
+_CHOICES = {word: chosen for chosen, words in _NAMES.items() for word in words.split()}
+MAX_COUNTED = 1_000_000
+SURELY = frozenset(("yes", "sí", "si"))
+MAX_CHARS = 1_000
+
+
+def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
+    """The commands; `/start` without a skill greets, as every agent's does."""
+    skill, notes = CommandOption("skill", "menu.start.skill"), CommandOption("notes", "menu.done.notes")
+    return (
+        Command("start", "menu.start_timer", partial(_start, reader), options=(skill,)),
+        Command("done", "menu.done", _stop, options=(notes,)),
+        Command(
+            "forget", "menu.forget", partial(_forget, reader), options=(CommandOption("what", "menu.forget.what"),)
+        ),
+    )
+
+
+async def _start(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Start the clock for a skill that they have; else say who this is, and what the clock needs."""
+    principal, language = asked.principal, language_of(asked.principal.locale)
+    wanted = clean(asked.arguments[:MAX_CHARS])
+    found = take_skill(wanted, await reader.skills(principal)) if wanted else None
+    if found is not None and not found[1]:
+        return Reply(partial(change_words, asked), changes=(StartTimer(found[0].name),))
+    name = escape(clean(principal.display_name)[:64])
+    greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
+    return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")
+
+
+async def _stop(asked: Invocation) -> Reply:
+    """Stop the clock and log; a time that is said counts instead of what it counted, the rest are notes."""
+    said = clean(asked.arguments[:MAX_CHARS])
+    if said.casefold() in TIMER_OFF:
+        return Reply(partial(change_words, asked), changes=(StopTimer(discards=True),))
+    duration = find_duration(said)
+    minutes = None if duration is None else duration.minutes
+    notes = said if duration is None else f"{said[: duration.start]} {said[duration.end :]}".strip(" ,:")
+    if minutes == 0:
+        return Reply(say(language_of(asked.principal.locale), "problem.zero"))
+    return Reply(partial(change_words, asked), changes=(StopTimer(minutes, notes),))
+
+
+async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Say what can be forgotten; delete what is chosen, after it was said twice; the conversation begins anew."""
+    language, words = language_of(asked.principal.locale), asked.arguments.casefold().split()
+    chosen = _CHOICES.get(words[0]) if words else None
+    if chosen is None or len(words) > 2:
+        return Reply(say(language, "forget.how"))
+    if len(words) < 2 or words[1] not in SURELY:
+        wish = None if chosen == PRACTICE else ForgetPerson(Extent(chosen), sure=False)
+        return Reply(say(language, f"forget.sure_{chosen}"), session=wish)
+    entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
+    said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
+    more = "" if chosen == PRACTICE else say(language, f"forget.done_{chosen}")
+    changes = () if chosen == TALK else (ForgetPractice(),)
+    does = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
+    return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=does)

@@ -1,4 +1,4 @@
-"""What a command is: a pure plan of what to change and what to say, carried out by the router in one commit."""
+"""A command answers with a plan of what to change and what to say; `CommandRunner` carries it out in one commit."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -139,11 +139,12 @@ class PermissionsForgotten:
 
 @dataclass(frozen=True, slots=True)
 class SessionCleared:
-    """What `/stop` or `/new` took away."""
+    """What `/stop`, `/new` or `/sessions` took away."""
 
     count: int  # of messages that wait no more
     texts: Sequence[str]  # theirs, where they had words
     was_running: bool  # something was being answered
+    begun: bool = True  # False: it is the conversation that it was, also where another one was wanted
 
 
 @dataclass(frozen=True, slots=True)

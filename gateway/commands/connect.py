@@ -23,9 +23,8 @@ from channels.base import CommandOption
 from gateway.access.pasted import CONNECT, secret_of
 from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results, SetModel
 from gateway.credentials.config import ConnectConfig, OAuthConfig
-from gateway.credentials.flows import OAuthFlows
 from gateway.credentials.formats import dump
-from gateway.credentials.oauth import NotExchanged, authorize_url, exchange
+from gateway.credentials.oauth import NotExchanged, OAuthFlows, authorize_url, exchange
 from gateway.safety.vault import CannotOpen, Vault
 from gateway.store import credentials
 from gateway.store.engine import Store

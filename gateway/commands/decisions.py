@@ -1,9 +1,10 @@
-"""What the buttons under messages stand for: what operators decide, and what people say.
+"""What the buttons under messages stand for: what operators decide, and what people say. `/permissions` shows it.
 
 The decisions themselves are `gateway.access`'s; how a session takes what was said is `gateway.sessions`' matter.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -11,17 +12,25 @@ from agent.catalogue import Catalogue
 from agent.consent import Consent
 from agent.language import escape
 from agent.ports import Principal
+from agent.wellformed import clean
+from channels.base import CommandOption
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.commands.base import (
     AnswerApproval,
     ApprovalAnswered,
+    Command,
+    ForgetPermission,
+    Invocation,
+    PermissionsForgotten,
     Reply,
     Results,
     SaySuggested,
     SuggestionTaken,
 )
+from gateway.store import approvals
 from gateway.store.approvals import Approval
+from gateway.store.engine import Store
 from gateway.texts import HARNESS
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
@@ -122,3 +131,30 @@ def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:
         "deny": about_a_request(operations.deny, "access.denied"),
         "block": about_a_request(operations.block_request, "access.blocked"),
     }
+
+
+ALL = "all"
+SHOWN_CHARS = 64
+
+
+def permissions_command(store: Store, texts: Catalogue = HARNESS) -> Command:
+    """The command, over what is remembered there."""
+
+    async def handle(asked: Invocation) -> Reply:
+        wanted, said, locale = clean(asked.arguments), texts.text, asked.principal.locale
+        if not wanted:
+            look = partial(approvals.list_remembered, tenant=asked.principal.tenant, user_id=asked.principal.user_id)
+            tools = "\n".join(f"- {escape(tool)}" for tool in await store.read(look, lasting=True))
+            listed = said(locale, "commands.permissions_listed", tools=tools)
+            return Reply(listed if tools else said(locale, "commands.permissions_none"))
+        tool = None if wanted.lower() == ALL else wanted
+
+        def to_text(results: Results) -> str:
+            if PermissionsForgotten(0) in results:
+                return said(locale, "commands.permissions_unknown", tool=escape(wanted[:SHOWN_CHARS]))
+            return said(locale, "commands.permissions_forgotten")
+
+        return Reply(to_text, session=ForgetPermission(tool))
+
+    option = CommandOption("tool", "menu.permissions.tool")
+    return Command("permissions", "menu.permissions", handle, options=(option,))

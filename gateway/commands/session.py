@@ -1,9 +1,11 @@
 """Commands about the conversation and the person: `/start /new /stop /mode /timezone /language`."""
 
 import asyncio
-from functools import partial
+from difflib import get_close_matches
+from functools import cache, partial
+from zoneinfo import available_timezones
 
-from agent.calendar import zone_of
+from agent.calendar import is_zone, zone_of
 from agent.catalogue import Catalogue
 from agent.language import NAMES, escape
 from agent.wellformed import clean
@@ -20,7 +22,6 @@ from gateway.commands.base import (
     SetMode,
     SetTimezone,
 )
-from gateway.commands.zones import find_zone, near_zones
 from gateway.texts import HARNESS
 
 RETRY = "retry"
@@ -193,3 +194,33 @@ def cleared_text(catalogue: Catalogue, locale: str | None, results: Results) -> 
 def _quote(text: str) -> str:
     text = clean(text)
     return f"“{escape(text if len(text) <= SHOWN_TEXT_CHARS else text[: SHOWN_TEXT_CHARS - 1] + '…')}”"
+
+
+@cache
+def _by_name() -> dict[str, str]:
+    """Zones by folded name; reading them from disk once is enough."""
+    regional = [name for name in available_timezones() if "/" in name or name == "UTC"]
+    return {name.casefold(): name for name in sorted(regional) if is_zone(name)}
+
+
+@cache
+def _by_city() -> dict[str, str]:
+    cities: dict[str, str] = {}
+    for folded, name in _by_name().items():
+        if not folded.startswith(("etc/", "posix/", "right/", "us/", "brazil/", "canada/", "mexico/", "chile/")):
+            cities.setdefault(folded.rsplit("/", 1)[-1], name)
+    return cities
+
+
+def find_zone(text: str) -> str | None:
+    """The IANA name for what was written; None where it names no zone."""
+    folded = "_".join(text.split()).casefold()
+    return _by_name().get(folded) or _by_city().get(folded)
+
+
+def near_zones(text: str) -> tuple[str, ...]:
+    """Up to three zones spelled much like it."""
+    folded = "_".join(text[:64].split()).casefold()
+    cities = [_by_city()[city] for city in get_close_matches(folded.rsplit("/", 1)[-1], _by_city(), n=3, cutoff=0.75)]
+    names = [_by_name()[name] for name in get_close_matches(folded, _by_name(), n=3, cutoff=0.8)]
+    return tuple(dict.fromkeys((*names, *cities)))[:3]

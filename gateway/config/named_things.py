@@ -96,12 +96,12 @@ def check_model(model: ModelConfig, sources: Sources, above: KeyPath) -> None:
 
 
 def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
-    place, others = sources.place_of((*path, "name")), wire_names()
-    path_words = ".".join(path)
+    place, path_words = sources.place_of((*path, "name")), ".".join(path)
     wire = model.name.partition(":")[0]
-    if wire in others and re.fullmatch(r"\w+:\S+", model.name):
-        return
     if not re.fullmatch(r"offline|openai:\S+|anthropic:[^\s*]\S*", model.name):
+        others = wire_names()
+        if wire in others and re.fullmatch(r"\w+:\S+", model.name):
+            return
         brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
         raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name == "offline" and path[-1] != "model":

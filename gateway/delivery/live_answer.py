@@ -10,16 +10,18 @@ from functools import partial
 
 import structlog
 
-from agent.ports import TextDelta, TextDiscarded
-from agent.turn_events import EventReader
-from agent.turn_progress import ToolProgress, ToolStarted
-from channels.base import Channel, Reacts, ShowsTyping, ShowsWaits, Sign, StreamsDrafts
+from agent.catalogue import Catalogue
+from agent.ports import TextDelta, TextDiscarded, TurnEvent
+from agent.turn_events import EventReader, Watcher
+from agent.turn_progress import ToolProgress, ToolStarted, TurnFinished
+from channels.base import Channel, FollowsAnswers, Reacts, ShowsTyping, ShowsWaits, Sign, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.sender import call_within
 from gateway.store import sends, signs
+from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
 
@@ -294,3 +296,68 @@ class StreamedDraft:
             self.refused = isinstance(failure, Permanent)
             log.debug("draft_failed", chat=self._address.chat, error=str(failure))
         self._shown, self._shown_s = rendered, self._now_s()
+
+
+MAX_CHARS = 120
+"""What is done is said in a line."""
+
+
+def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolProgress) -> str:
+    """What is said of it: in the tool's own words, else by its name."""
+    if isinstance(event, ToolProgress):
+        words = texts.text(locale, event.words, **event.values)
+    elif event.words:
+        words = texts.text(locale, event.words)
+    else:
+        words = texts.text(locale, "answer.tool_runs", tool=event.name.replace("_", " "))
+    return " ".join(words[:MAX_CHARS].split())
+
+
+EVERY_S = 0.05
+"""Least time between two looks: nobody reads faster, and each look is at the whole text."""
+
+MOST_CHARS = 20_000
+"""Beyond this the rest comes with the final: a look at so much costs milliseconds."""
+
+
+class FollowedAnswer:
+    """The text of one turn so far, told to who follows it."""
+
+    def __init__(self, channel: FollowsAnswers, address: Address, turn_id: str, clean: Callable[[str], str]) -> None:
+        """Nothing is written yet. `clean` makes of a model's text what a person may see."""
+        self._channel = channel
+        self._address = address
+        self._turn_id = turn_id
+        self._clean = clean
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self, event: TurnEvent) -> None:
+        """What happened in the turn; it never waits."""
+        if isinstance(event, TextDelta):
+            self._pieces.append(event.text)
+            self._chars += len(event.text)
+            self._plan()
+        elif isinstance(event, TextDiscarded):
+            self._pieces, self._chars = [event.stands], len(event.stands)
+            self._plan()
+        elif isinstance(event, TurnFinished) and self._timer is not None:
+            self._timer.cancel()  # the final is on its way
+
+    def _plan(self) -> None:
+        if self._timer is None and self._chars <= MOST_CHARS and self._channel.is_followed(self._address):
+            self._timer = asyncio.get_running_loop().call_later(EVERY_S, self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        if self._chars <= MOST_CHARS:
+            self._pieces = ["".join(self._pieces)]
+            self._channel.follow(self._address, self._turn_id, self._clean(self._pieces[0]).strip())
+
+
+def followers(channel: Channel, turn: TurnRow, clean: Callable[[str], str]) -> tuple[Watcher, ...]:
+    """Who reads along in the place where a turn answers: nobody, unless its channel follows answers."""
+    if not isinstance(channel, FollowsAnswers):
+        return ()
+    return (FollowedAnswer(channel, turn.address, turn.id, clean).note,)

@@ -17,8 +17,7 @@ from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
-from gateway.access.flood import FloodWatch
-from gateway.access.limits import Over, PersonLimits
+from gateway.access.limits import FloodWatch, Over, PersonLimits
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
@@ -47,8 +46,8 @@ NOTED_AT_MOST = 50_000
 """Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
 
 
-class Announced(Protocol):
-    """Where admitted rows go."""
+class RowPublisher(Protocol):
+    """Passes on each row that was admitted; `gateway.inbound.bus.Bus` does."""
 
     def publish(self, row: InboxRow) -> None:
         """A row was committed."""
@@ -84,7 +83,7 @@ class Intake:
         access: AccessConfig,
         snapshot: AccessSnapshot,
         delivery: Delivery,
-        bus: Announced,
+        bus: RowPublisher,
         waiting: CountWaiting,
         clock: Callable[[], datetime],
         doorway: Doorway,

@@ -7,6 +7,7 @@ sent when is delivery's.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -34,6 +35,9 @@ RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 
 RETIRED_S = 30.0
 """A channel that was replaced is closed after this: whatever call was under way has its answer by then."""
+
+JUST_BEGUN_S = 0.1
+"""An account that says how it is doing asks for messages right after that."""
 
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
@@ -67,6 +71,7 @@ class _Account:
     heard_at: datetime | None = None
     pacer: Pacer | None = None
     failures: int = field(default=0)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # it has asked its platform, or could not
     reading: "asyncio.Task[None] | None" = None  # None: not begun
     retired: bool = False  # it reads nothing more; what is on its way out is still said
 
@@ -78,6 +83,8 @@ class _Account:
     def note(self, state: ChannelState, detail: str) -> None:
         """Keep how the channel says it is doing."""
         self.reported = (state, detail)
+        if state is not ChannelState.STARTING:
+            self.begun.set()
         if state is ChannelState.READY:
             self.heard_at = now = self.clock()
             self.failures = 0
@@ -147,6 +154,15 @@ class ChannelManager:
             for held in self._held.values():
                 held.reading = running.create_task(self._keep(held, intake))
             await asyncio.Event().wait()  # others may come
+
+    async def until_begun(self, within_s: float) -> None:
+        """Wait until every account has asked its platform for what is new, or could not, but no longer than that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                for held in [*self._held.values()]:
+                    await held.begun.wait()
+        if self._held:
+            await self._sleep(JUST_BEGUN_S)  # what it does now is short
 
     async def reconfigure(self, accounts: Sequence[ChannelAccount]) -> None:
         """Run these accounts: new ones start, changed ones start anew, and those that are gone read nothing more.
@@ -352,6 +368,8 @@ class ChannelManager:
             return
         while True:
             held.stand_by()
+            if self._ownership.lease(name) is None:
+                held.begun.set()
             lease = await self._ownership.until_held(name)
             sink = ChannelSink(self._store, intake, channel, held, spec.tenant)
             sink.lease = lease

@@ -13,7 +13,7 @@ from channels.base import Channel, HasButtons
 from channels.messages import Address, Button, ButtonStyle
 from gateway.access import words
 from gateway.access.buttons import SealedButtons, short_id
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.access.listing import lookalikes
 from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine

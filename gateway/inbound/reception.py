@@ -21,8 +21,8 @@ from channels.messages import (
     MessageDeleted,
 )
 from gateway.access import codes, invites, pairing, words
-from gateway.access.flood import NEW_ONE_BY_ONE
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
+from gateway.access.limits import NEW_ONE_BY_ONE
 from gateway.access.pairing import AlreadyIn, Full, TellCode
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage

@@ -18,10 +18,10 @@ from gateway.access import invites, linking, pairing
 from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.calls import access_calls, invite_calls, key_calls
+from gateway.access.codes import AccessKeys
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
@@ -110,8 +110,12 @@ def link_deps(
     parking: Parking,
     snapshot: AccessSnapshot,
     move: Callable[..., None],
+    forget: Callable[[], None],
 ) -> LinkDeps:
-    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too."""
+    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too.
+
+    `forget` lets sessions read anew what is whose.
+    """
 
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
@@ -122,6 +126,7 @@ def link_deps(
     def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
             snapshot.put(person)
+        forget()
         for where in told:
             delivery.reread(where)
         parking.release(unparked)

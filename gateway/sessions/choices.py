@@ -22,7 +22,7 @@ from gateway.commands.base import (
     SetTimezone,
     SetTitle,
 )
-from gateway.store import conversations, credentials, erasure, journal, people
+from gateway.store import conversations, credentials, erasure, journal, people, reach
 from gateway.store.credentials import Connected
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, Mark
@@ -75,14 +75,19 @@ def ask_to_forget(connection: Connection, row: InboxRow, extent: Extent, now: da
 
 
 def change_conversation(
-    connection: Connection, where: tuple[str, str], state: SessionState, wish: SessionWish | None, now: datetime
+    connection: Connection,
+    where: tuple[str, str],
+    user_id: str,
+    state: SessionState,
+    wish: SessionWish | None,
+    now: datetime,
 ) -> SessionState | None:
-    """Begin anew, go back to an earlier conversation, change mode or title; None where the state stays as it is."""
+    """Begin anew, go on with another conversation, change mode or title; None where the state stays as it is."""
     tenant, key = where
     match wish:
         case ResumeConversation(session_id):
-            conversations.revive(connection, tenant, key, session_id)
-            return journal.load_session(connection, tenant, key, 1)
+            taken = reach.revive(connection, tenant, key, session_id, user_id, state.mode, now)
+            return journal.load_session(connection, tenant, key, 1) if taken else None
         case SetMode(mode):
             journal.set_mode(connection, state.id, mode)
             return replace(state, mode=mode)

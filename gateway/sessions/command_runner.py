@@ -18,7 +18,7 @@ from agent.transcript import EndReason
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, ChatKind, InboundMessage, SystemEvent
 from gateway.access.buttons import SealedButtons
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.access.roles import Role
 from gateway.commands.base import (
     AnswerApproval,
@@ -354,16 +354,16 @@ class CommandRunner:
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
-                results.append(SessionCleared(len(cleared), texts, running))
                 unparked = approvals.withdraw_session(connection, row.tenant, session.key, now, stop.whose)
-                begun = change_conversation(connection, session.where, state, reply.session, now)
+                begun = change_conversation(connection, session.where, row.user_id, state, reply.session, now)
+                results.append(SessionCleared(len(cleared), texts, running, begun is not None))
                 return _Done([], begun, cleared=tuple(other.id for other in cleared), unparked=unparked)
             case ForgetPerson(extent):
                 asked = ask_to_forget(connection, row, extent, now, self._people.mark)
-                begun = change_conversation(connection, session.where, state, None, now)
+                begun = change_conversation(connection, session.where, row.user_id, state, None, now)
                 return _Done([], begun, unparked=asked.unparked, asked=asked)
             case SetMode() | SetTitle():
-                return _Done([], change_conversation(connection, session.where, state, reply.session, now))
+                return _Done([], change_conversation(connection, session.where, row.user_id, state, reply.session, now))
             case SaySuggested():
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))

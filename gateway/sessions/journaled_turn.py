@@ -32,9 +32,8 @@ from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
-from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
-from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer, followers
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits

@@ -195,8 +195,8 @@ class Session:
         return self._turn.cancel(reason, before_id, user_id)
 
     def go_on_in(self, state: SessionState) -> None:
-        """Go on in another generation or mode of the conversation; an earlier one is read anew."""
-        revived = state.next_seq > 0 and not self.conversation.is_living(state.id)
+        """Go on in another generation or mode of the conversation; one in which something was said is read anew."""
+        revived = (state.next_seq > 0 or state.continues) and not self.conversation.is_living(state.id)
         self.conversation.use(state)
         if revived:
             self.conversation.forget()

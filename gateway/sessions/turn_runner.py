@@ -14,9 +14,8 @@ from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
-from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer, tool_words
 from gateway.delivery.message_parts import OutboundMessage
-from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.condensing import Condenser
@@ -129,6 +128,7 @@ class TurnRunner:
                 await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")
+                await conversation.load()  # it may have been told to forget what it knew
                 hints = deps.channels.hints(turn.address)
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(

@@ -1,7 +1,7 @@
-"""Conversations are read, named and taken up again. Each is a generation of its key; the highest is the living one.
+"""Conversations are read and named. Each is a generation of its key; the highest is the living one.
 
-Plain functions over a connection. Lists of them are `gateway.store.heads`' matter, what a session remembers of its own
-`gateway.sessions.conversation`'s.
+Plain functions over a connection. Lists of them are `gateway.store.heads`' matter, going on with one that of
+`gateway.store.reach`, what a session remembers of its own `gateway.sessions.conversation`'s.
 """
 
 from collections.abc import Sequence
@@ -110,11 +110,3 @@ def entitle(connection: sa.Connection, session_id: str, title: str, *, anew: boo
     """Call a conversation so; one that has a title keeps it, unless it is to be called so `anew`."""
     named = sa.update(sessions).where(sessions.c.id == session_id).values(title=title)
     connection.execute(named if anew else named.where(sessions.c.title.is_(None)))
-
-
-def revive(connection: sa.Connection, tenant: str, key: str, session_id: str) -> bool:
-    """Go on with an earlier conversation of this key from now on; False where it has none of this id."""
-    of_key = sessions.c.tenant_id == tenant, sessions.c.key == key
-    newest = connection.execute(sa.select(sa.func.max(sessions.c.generation)).where(*of_key)).scalar() or 0
-    mine = sa.update(sessions).where(*of_key, sessions.c.id == session_id)
-    return connection.execute(mine.values(generation=newest + 1)).rowcount == 1

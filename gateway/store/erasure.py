@@ -22,6 +22,7 @@ from gateway.store.journal import unpack_address
 from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, record, senders_of
+from gateway.store.reach import gone_on, keys_gone_on_under
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
     audit,
@@ -173,6 +174,7 @@ def _keys(connection: sa.Connection, user_id: str) -> set[str]:
     taken = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
     answered = taken.where(turns.c.user_id == user_id)
     found = {*connection.execute(spoken.distinct()).scalars(), *connection.execute(answered.distinct()).scalars()}
+    found.update(keys_gone_on_under(connection, user_id))
     talk = sa.select(inbox.c.channel, inbox.c.account, inbox.c.chat).where(
         inbox.c.user_id == user_id, inbox.c.session_key.is_(None), inbox.c.chat != ""
     )
@@ -186,16 +188,12 @@ def _keys(connection: sa.Connection, user_id: str) -> set[str]:
     return found
 
 
-def _everywhere(_: Address) -> bool:
-    return True
-
-
 def erase(
     connection: sa.Connection,
     erasure: Erasure,
     now: datetime,
     own_tables: Sequence[sa.Table] = (),
-    is_configured: Callable[[Address], bool] = _everywhere,
+    is_configured: Callable[[Address], bool] = lambda _: True,
 ) -> Progress:
     """One batch of it: conversations, then messages, then the rest. No account is waited for that is not configured."""
     _end_left_behind(connection, erasure, is_configured, now)
@@ -251,7 +249,7 @@ def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _beside(erasure: Erasure) -> sa.ColumnElement[bool]:
     """Turns of others in a conversation in which they asked something, or in a group since they first spoke."""
-    asked = sa.select(turns.c.session_id).where(*_mine(erasure))
+    asked = gone_on(sa.select(turns.c.session_id).where(*_mine(erasure)))
     groups = [key for key in erasure.keys if ":group:" in key]
     there = sa.select(sessions.c.id).where(sessions.c.tenant_id == erasure.tenant, sessions.c.key.in_(groups))
     first = sa.select(sa.func.min(inbox.c.admitted_at)).where(inbox.c.user_id == erasure.user_id).scalar_subquery()
@@ -281,7 +279,7 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
     ids = next((batch for batch in found if batch), [])
     if not ids:
         return False
-    of_sessions = sa.select(turns.c.session_id).where(turns.c.id.in_(ids))
+    of_sessions = gone_on(sa.select(turns.c.session_id).where(turns.c.id.in_(ids)))
     connection.execute(sa.delete(summaries).where(summaries.c.session_id.in_(of_sessions)))
     connection.execute(sa.update(sessions).where(sessions.c.id.in_(of_sessions)).values(title=None))
     _erase_files(connection, ids)

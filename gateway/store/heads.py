@@ -9,6 +9,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from gateway.store.tables.base import Instant
 from gateway.store.tables.people import users
 from gateway.store.tables.turns import events, sessions, turns, usage
 
@@ -24,7 +25,7 @@ LEAST_ID_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class ConversationHead:
-    """A conversation as lists show it; only such in which something was said."""
+    """A conversation as lists show it; only such in which something was said, or that go on from such a one."""
 
     id: str
     key: str
@@ -41,7 +42,8 @@ class ConversationHead:
 
 
 _last = sa.select(events).where(events.c.session_id == sessions.c.id).order_by(events.c.seq.desc()).limit(1)
-_used_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery().label("used_at")
+_last_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery()
+_used_at = sa.func.coalesce(_last_at, sessions.c.created_at, type_=Instant).label("used_at")
 _last_turn = _last.with_only_columns(events.c.turn_id).correlate(sessions).scalar_subquery()
 _spoken = turns.alias("spoken")
 _newest = sessions.alias("newest")
@@ -52,10 +54,12 @@ _is_living = ~sa.exists().where(
 _heads = (
     sa.select(
         sessions.c.id, sessions.c.key, sessions.c.generation, _is_living.label("living"), sessions.c.mode,
-        sessions.c.title, turns.c.user_id, users.c.display_name, sessions.c.created_at, _used_at,
+        sessions.c.title, sa.func.coalesce(turns.c.user_id, "").label("user_id"), users.c.display_name,
+        sessions.c.created_at, _used_at,
     )
     .select_from(sessions)
-    .join(turns, turns.c.id == _last_turn)
+    .outerjoin(turns, turns.c.id == _last_turn)
+    .where(sa.or_(turns.c.id.is_not(None), sessions.c.continues_id.is_not(None)))
     .outerjoin(users, users.c.id == turns.c.user_id)
     .order_by(_used_at.desc(), sessions.c.id.desc())
 )  # fmt: skip
@@ -108,15 +112,18 @@ def list_heads(
     ]  # fmt: skip
 
 
-def find_head(connection: sa.Connection, tenant: str, id_end: str, *, key: str | None = None) -> list[ConversationHead]:
+def find_head(connection: sa.Connection, tenant: str, id_end: str) -> list[ConversationHead]:
     """The conversations whose id ends so, or is it; two at most; none where too little of it is given."""
-    if len(id_end) < LEAST_ID_CHARS or not set(id_end) <= set("0123456789abcdef-"):
+    if not is_id_end(id_end):
         return []
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.id.endswith(id_end))
-    if key is not None:
-        query = query.where(sessions.c.key == key)
     ids = list(connection.execute(query.limit(2)).scalars())
     return list_heads(connection, tenant, len(ids), ids=ids) if ids else []
+
+
+def is_id_end(words: str) -> bool:
+    """Whether enough of an id is given."""
+    return len(words) >= LEAST_ID_CHARS and set(words) <= set("0123456789abcdef-")
 
 
 def _sum_use(connection: sa.Connection, ids: Sequence[str]) -> dict[str, tuple[int, int | None]]:

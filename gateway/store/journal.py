@@ -27,6 +27,7 @@ from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in, put_off
 from gateway.store.tables.base import new_id
+from gateway.store.tables.people import users
 from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns
 
 JOURNAL_VERSION = 1
@@ -107,6 +108,7 @@ class SessionState:
     mode: str
     next_seq: int
     past: tuple[PastTurn, ...]  # the newest turns that have ended, in order, each whole
+    continues: bool = False  # it goes on from a conversation of another chat
 
     @property
     def events(self) -> tuple[JournalEvent, ...]:
@@ -115,7 +117,7 @@ class SessionState:
 
 
 _newest = (
-    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode)
+    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode, sessions.c.continues_id, sessions.c.created_at)
     .where(sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.key == sa.bindparam("b_key"))
     .order_by(sessions.c.generation.desc())
     .limit(1)
@@ -123,37 +125,69 @@ _newest = (
 
 
 def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -> SessionState | None:
-    """The living conversation of a key with its newest ended turns; None before the first message."""
+    """The living conversation of a key with its newest ended turns; None before the first message.
+
+    Before what it goes on from stands what was said there until then.
+    """
     found = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if found is None:
         return None
-    rows = connection.execute(
-        sa.select(events.c.seq, events.c.turn_id, events.c.payload)
-        .where(events.c.session_id == found.id)
-        .order_by(events.c.seq.desc())
-        .limit(limit)
-    ).all()
-    rows = rows[::-1]
+    rows = _newest_events(connection, found.id, limit)
     next_seq = rows[-1].seq + 1 if rows else 0
+    past = _whole_turns(connection, rows, cut=len(rows) == limit)
+    room: int = limit - len(rows)
+    later: Any = found
+    while room > 0 and later is not None and later.continues_id is not None:
+        there = _newest_events(connection, later.continues_id, room, later.created_at)
+        ended = _whole_turns(connection, there, cut=len(there) == room, until=later.created_at)
+        past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
+        room, later = room - len(there), connection.execute(_by_id, {"b_id": later.continues_id}).first()
+    continues = found.continues_id is not None
+    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), continues)
+
+
+_by_id = sa.select(sessions.c.continues_id, sessions.c.created_at).where(sessions.c.id == sa.bindparam("b_id"))
+
+
+def _newest_events(
+    connection: sa.Connection, session_id: str, limit: int, until: datetime | None = None
+) -> Sequence[Any]:
+    """So many events of a conversation, in order; those until then."""
+    query = sa.select(events.c.seq, events.c.turn_id, events.c.payload).where(events.c.session_id == session_id)
+    query = query if until is None else query.where(events.c.at <= until)
+    return connection.execute(query.order_by(events.c.seq.desc()).limit(limit)).all()[::-1]
+
+
+def _whole_turns(
+    connection: sa.Connection, rows: Sequence[Any], *, cut: bool, until: datetime | None = None
+) -> list[PastTurn]:
+    """The turns of these events that have ended (until then), in order; where they are `cut`, not those cut into."""
     by_turn: dict[str, list[JournalEvent]] = {}
     for row in rows:
         by_turn.setdefault(row.turn_id, []).append(JOURNAL_EVENT.validate_json(row.payload))
-    if len(rows) == limit:  # beginnings may be missing
-        by_turn = {id_: found_ for id_, found_ in by_turn.items() if isinstance(found_[0], TurnStarted)}
+    if cut:
+        by_turn = {id_: found for id_, found in by_turn.items() if isinstance(found[0], TurnStarted)}
     last_seq = {row.turn_id: row.seq for row in rows}
-    owners = _ended_owners(connection, by_turn)
+    owners = _ended_owners(connection, by_turn, until)
     ended = sorted(owners, key=last_seq.__getitem__)  # one that waited ended behind those that ran meanwhile
-    past = tuple(PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended)
-    return SessionState(found.id, found.generation, found.mode, next_seq, past)
+    return [PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended]
 
 
-def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, datetime]]:
-    """Whom each of these turns acted for and when it ended, as far as it has."""
+_now_of = sa.func.coalesce(users.c.joined, turns.c.user_id)
+"""Whom a turn acted for, as they are known by now: by a link somebody may be another user's."""
+
+
+def _ended_owners(
+    connection: sa.Connection, turn_ids: Collection[str], until: datetime | None
+) -> dict[str, tuple[str, datetime]]:
+    """Whom each of these turns acted for and when it ended, as far as it has (until then)."""
     if not turn_ids:
         return {}
-    ended = turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)
-    query = sa.select(turns.c.id, turns.c.user_id, turns.c.ended_at).where(*ended)
-    return {row.id: (row.user_id, row.ended_at) for row in connection.execute(query)}
+    ended: list[sa.ColumnElement[bool]] = [turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)]
+    ended += [] if until is None else [turns.c.ended_at <= until]
+    query = sa.select(turns.c.id, _now_of.label("owner"), turns.c.ended_at).where(*ended)
+    found = connection.execute(query.outerjoin_from(turns, users, users.c.id == turns.c.user_id))
+    return {row.id: (row.owner, row.ended_at) for row in found}
 
 
 def open_session(
@@ -290,11 +324,22 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
     """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
-    own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
     of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
-    rows = sa.select(events.c.payload).join(turns, own).where(*of_turn, events.c.session_id == session_id)
+    rows = (
+        sa.select(events.c.payload)
+        .join(turns, turns.c.id == events.c.turn_id)
+        .outerjoin(users, users.c.id == turns.c.user_id)
+        .where(*of_turn, _now_of == user_id, events.c.session_id.in_(_line_of(session_id)))
+    )
     payloads = connection.execute(rows.order_by(events.c.seq)).scalars()
     return journal.whole_result(map(JOURNAL_EVENT.validate_json, payloads), call_key)
+
+
+def _line_of(session_id: str) -> sa.Select[str]:
+    """The ids of a conversation and of those that it goes on from."""
+    line = sa.select(sessions.c.id, sessions.c.continues_id).where(sessions.c.id == session_id).cte(recursive=True)
+    before = sa.select(sessions.c.id, sessions.c.continues_id).join(line, line.c.continues_id == sessions.c.id)
+    return sa.select(line.union(before).c.id)
 
 
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:

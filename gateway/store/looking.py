@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
@@ -85,11 +87,26 @@ def engine_to_look_at(path: Path) -> sa.Engine:
     return reading_engine(path, read_only=True)
 
 
+class EqualDialect(SQLiteDialect_pysqlite):
+    """Equal to every other of its kind, so that a statement is compiled once a process, on whichever connection."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("sqlite.equal", __name__, EqualDialect.__name__)
+
+
 def reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
     """Connections that read, each transaction one consistent view."""
-    url = sa.URL.create("sqlite", database=str(path))
+    url = sa.URL.create("sqlite+equal", database=str(path))
     if read_only:
-        url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+        url = sa.URL.create("sqlite+equal", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
     event.listen(readers, "connect", _set_up_reader)
     event.listen(readers, "begin", _begin)

@@ -131,6 +131,17 @@ def senders_of(connection: Connection, user_id: str) -> list[str]:
     return sorted(_join_key(row.channel, row.scope, row.sender) for row in rows)
 
 
+def now_of(connection: Connection, user_id: str) -> str:
+    """Whom a user is by a link; themselves without one."""
+    return connection.execute(sa.select(users.c.joined).where(users.c.id == user_id)).scalar() or user_id
+
+
+def user_ids(connection: Connection, user_id: str) -> list[str]:
+    """A user, and who joined them by a link."""
+    joined = connection.execute(sa.select(users.c.id).where(users.c.joined == user_id)).scalars()
+    return [user_id, *joined]
+
+
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
     """Whether the tenant has an owner who can be reached, not counting the user `beside`."""
     owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.joined.is_(None))

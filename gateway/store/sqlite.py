@@ -156,7 +156,7 @@ class SqliteEngine:
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
     """Connections that write: each holds the file for as long as a transaction of it lasts."""
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool)
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
     event.listen(engine, "begin", _begin_immediate)
     mark_errors(engine)

@@ -8,8 +8,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.ports import Summary
-from gateway.store.dialect import upsert
+from gateway.store.dialect import insert_into, upsert
 from gateway.store.journal import TurnRow
+from gateway.store.tables.people import users
 from gateway.store.tables.turns import summaries
 
 _VALUES = ("notes", "turn_id", "step", "condensed", "left_out", "kept_at")
@@ -34,8 +35,18 @@ def keep(connection: sa.Connection, turn: TurnRow, summary: Summary, now: dateti
 
 
 def find(connection: sa.Connection, session_id: str) -> dict[str, Summary]:
-    """The summaries of a session, by whose prompts they stand in."""
-    rows = connection.execute(sa.select(summaries).where(summaries.c.session_id == session_id))
+    """The summaries of a session, by whose prompts they stand in; of two who are linked the newest."""
+    owner = sa.func.coalesce(users.c.joined, summaries.c.user_id).label("owner")
+    query = sa.select(summaries, owner).outerjoin_from(summaries, users, users.c.id == summaries.c.user_id)
+    rows = connection.execute(query.where(summaries.c.session_id == session_id).order_by(summaries.c.kept_at))
     return {
-        row.user_id: Summary(row.notes, row.turn_id, row.step, row.condensed, row.left_out, row.kept_at) for row in rows
+        row.owner: Summary(row.notes, row.turn_id, row.step, row.condensed, row.left_out, row.kept_at) for row in rows
     }
+
+
+def take_along(connection: sa.Connection, session_id: str, into: str) -> None:
+    """Let what stands for the older part of a conversation do so also where it is gone on with."""
+    columns = [column for column in summaries.c if column.name != "session_id"]
+    copied = sa.select(sa.literal(into), *columns).where(summaries.c.session_id == session_id)
+    names = ["session_id", *(column.name for column in columns)]
+    connection.execute(insert_into(connection, summaries).from_select(names, copied))

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.telemetry import LOOP_STALLS
 from tests.fakes.model_server import Call, Reply
-from tests.house.text_functions import text_functions
+from tests.house.text_functions import is_text_function
 from tests.journeys.house import house
 
 TELEGRAM_CHARS = 4096
@@ -51,7 +51,7 @@ async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[s
         (home / attempt).mkdir()
         await play(home / attempt)
         changed = [place for place, times in stalls().items() if times != before.get(place)]
-        places = [place for place in changed if place in text_functions() and (attempt == "first" or place in places)]
+        places = [place for place in changed if is_text_function(place) and (attempt == "first" or place in places)]
         if not places:
             break
     return places

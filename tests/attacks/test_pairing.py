@@ -1,4 +1,4 @@
-"""Attacks on pairing, A37 to A47 and A23 of FAULTS 5.2, against the rules and the tables themselves."""
+"""Attacks on pairing, A37 to A47 and A23, against the rules and the tables themselves."""
 
 import asyncio
 import json
@@ -175,7 +175,7 @@ def test_a42_four_wrong_codes_in_any_quarter_of_an_hour_lock_nobody() -> None:
 
 
 def test_a42_twenty_wrong_codes_in_an_hour_stop_everybody() -> None:
-    """FAULTS 5.3: 20 an hour overall are what the figures stand on, however many approvers there are."""
+    """20 an hour overall are what the figures stand on, however many approvers there are."""
     with database() as connection:
         request_id = asks(connection)
         for approver in range(5):
@@ -185,7 +185,7 @@ def test_a42_twenty_wrong_codes_in_an_hour_stop_everybody() -> None:
 
 
 def test_wrong_codes_cost_no_stranger_theirs() -> None:
-    """FAULTS 5.3: killing codes on wrong guesses would be a lever to shut people out."""
+    """Killing codes on wrong guesses would be a lever to shut people out."""
     with database() as connection:
         request_id = asks(connection)
         wrong(connection, 4, NOON)
@@ -193,7 +193,7 @@ def test_wrong_codes_cost_no_stranger_theirs() -> None:
 
 
 def test_the_figures_of_pairing_follow_from_its_constants() -> None:
-    """FAULTS 5.3: how likely a guess succeeds, by how many wait and how often it may be tried; S8."""
+    """How likely a guess succeeds, by how many wait and how often it may be tried; S8."""
     codes_there_are = len(ALPHABET) ** CODE_CHARS
     hours = pairing.VALID / timedelta(hours=1)
     overall = pairing.GUESSES_OVERALL * (pairing.VALID / pairing.OVERALL_WINDOW)

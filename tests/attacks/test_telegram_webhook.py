@@ -1,4 +1,4 @@
-"""Whoever is not Telegram gets nothing out of the webhook and nothing into it: FAULTS section 5, A13 to A16, S6."""
+"""Whoever is not Telegram gets nothing out of the webhook and nothing into it: A13 to A16, S6."""
 
 import asyncio
 import io

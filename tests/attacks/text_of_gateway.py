@@ -11,9 +11,8 @@ from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage,
 from gateway.access import api_keys, pasted
 from gateway.cluster.wakeups import IN, WAKE, Wakeups
 from gateway.coach import commands as coach_commands
-from gateway.commands.session import session_commands
+from gateway.commands.session import find_zone, near_zones, session_commands
 from gateway.commands.table import CommandTable
-from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.pages import close_open_markup
 from gateway.http.api import openai_format
 from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
@@ -182,8 +181,8 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.sessions.router:Router.forget": "compares the keys of living sessions",
     "gateway.coach.file_commands": "writes about a file that was read: ten lines of it, and the names of skills",
-    "gateway.coach.import_rows:import_entries": "loops over at most 5,000 entries that were read already",
-    "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",
+    "gateway.coach.practice_changes:import_entries": "loops over at most 5,000 entries that were read already",
+    "gateway.coach.practice_changes:_check_colour": "one pattern of seven characters, matched whole",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.command_line": "the command line this process was started with, read once at the start",
     "gateway.ops.alerts": "loops over the troubles there are, one for an account and a model at most, and over owners",

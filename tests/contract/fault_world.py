@@ -1,7 +1,7 @@
 """Plays a fault through the real wires: sessions, store and agent as they are, a model server at the end of a socket.
 
 The clock is the loop's own and leaps, so that a stall of 90 seconds takes none. What holds of every fault is asserted
-here (FAULTS section 3): the turn ends in its time with one thing to see, the next message works, the history is valid,
+here: the turn ends in its time with one thing to see, the next message works, the history is valid,
 and nothing is left open.
 """
 

@@ -113,7 +113,7 @@ async def test_restart_resumes_and_nothing_comes_twice():
 
 
 async def test_a_graceful_end_keeps_the_session():
-    """The socket is closed with a 4xxx code: 1000 and 1001 would end the session (FAULTS 0.1)."""
+    """The socket is closed with a 4xxx code: 1000 and 1001 would end the session."""
     async with discord() as rig:
         async with rig.running():
             pass

@@ -236,7 +236,7 @@ async def test_a_missing_scope_costs_only_its_own_kind_of_chat(missing: str):
 
 
 async def test_message_and_app_mention_are_one():
-    """A mention in a channel comes as two events with one key (FAULTS 1.3)."""
+    """A mention in a channel comes as two events with one key."""
     async with slack() as rig, rig.running():
         ts = rig.simulator.say("C1", f"hey <@{BOT}>, how am I doing?")
         await rig.sink.until(lambda: len(rig.sink.events) == 2)

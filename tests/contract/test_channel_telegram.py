@@ -84,7 +84,7 @@ async def test_order_in_is_order_kept_over_many_batches():
 
 
 async def test_one_malformed_update_does_not_stop_its_batch():
-    """Of 100 updates one is poison: 99 are received, one is quarantined with what it was (FAULTS 0.2)."""
+    """Of 100 updates one is poison: 99 are received, one is quarantined with what it was."""
     async with telegram() as rig:
         for n in range(50):
             rig.simulator.say(1, f"before {n}")

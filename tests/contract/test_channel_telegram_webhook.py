@@ -113,7 +113,7 @@ async def test_acknowledgement_that_got_lost_repeats_the_same_key():
 
 
 async def test_update_that_is_none_does_not_block_its_chat():
-    """Poison is answered 200 and quarantined; what comes behind it in the chat is heard (FAULTS 0.2)."""
+    """Poison is answered 200 and quarantined; what comes behind it in the chat is heard."""
     async with telegram_webhook() as rig, rig.running():
         bad = rig.simulator.inject({"message": {"message_id": "x", "chat": {"id": 1}}})
         rig.simulator.say(1, "behind it")

@@ -8,7 +8,7 @@ from gateway.access import linking, pairing
 from gateway.access.codes import code_of
 from gateway.access.linking import Linked
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
-from gateway.coach.joining import join_practice, part_practice
+from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import groups, people
 from gateway.store.agent_tables import bring_up

@@ -1,4 +1,4 @@
-"""How many generated cases a property gets: `make test` takes a share of the whole, which `make coverage` looks at."""
+"""How many generated cases a property gets: `make test` takes a share of the whole, which `make gate` tries."""
 
 from hypothesis import settings
 

@@ -90,6 +90,11 @@ class PostgresServer:
         return self._bin
 
     @property
+    def running(self) -> bool:
+        """Whether it was started, and not killed since."""
+        return self._process is not None
+
+    @property
     def pid(self) -> int:
         """The process that all its others are children of; it must run."""
         assert self._process is not None, "start it first"

@@ -23,7 +23,7 @@ FOR_THE_MODEL = {
     "agent/tools/base.py", "agent/tools/executor.py",
     "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
-    "channels/api/limits.py",
+    "channels/api/adapter.py",
     "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",
     "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
 }  # fmt: skip

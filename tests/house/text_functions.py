@@ -21,12 +21,22 @@ def module_of(path: Path) -> str:
 @functools.cache
 def text_functions() -> dict[str, Path]:
     """`module:Qualified.name` of every text function of the project, with its file."""
-    return {
-        f"{module_of(path)}:{name}": path
-        for path in python_files(*PACKAGES)
+    return {name: path for path in python_files(*PACKAGES) for name in _text_functions_of(path)}
+
+
+def is_text_function(place: str) -> bool:
+    """Whether `module:Qualified.name` is one; its module alone is read, and those it imports."""
+    path = ROOT / (place.partition(":")[0].replace(".", "/") + ".py")
+    return path.is_file() and place in _text_functions_of(path)
+
+
+@functools.cache
+def _text_functions_of(path: Path) -> frozenset[str]:
+    return frozenset(
+        f"{module_of(path)}:{name}"
         for name, node in functions(path)
         if not _makes_pattern(node) and reads_text(node, patterns_of(path))
-    }
+    )
 
 
 def reads_text(node: Function, patterns: frozenset[str]) -> bool:

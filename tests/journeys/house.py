@@ -17,6 +17,7 @@ from gateway.app import Gateway
 from gateway.config.settings import load
 from gateway.ops.control_client import call
 from gateway.store.engine import Store
+from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.model_server import ModelServer, Reply
 
 TOKEN = "4711:JOURNEY-made-up-token"
@@ -128,6 +129,8 @@ async def house(
             ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
         settings = load(file, ours | dict(environ or {}))
         settings.home.mkdir(mode=0o700, exist_ok=True)  # a second house in a directory is the next start of the first
+        if settings.gateway.database_url is None and not (database := settings.home / "tenk.db").exists():
+            await copy_fresh(database)
         store = await Store.open(settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:

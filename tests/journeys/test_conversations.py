@@ -1,10 +1,16 @@
 """Conversations as their people and the operator meet them."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
+
+import pytest
 
 from gateway.cli.sessions import timeline_lines
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.house import house, said
+from tests.journeys.streets import SlackStreet, TelegramStreet
+from tests.journeys.test_groups import ALLOWED, GROUP
+from tests.journeys.test_linking import asks, linked
 
 
 async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_out(tmp_path: Path) -> None:
@@ -71,3 +77,48 @@ async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> 
         assert ["My colour is blue", "Which colour?"] == said(request) and "cats" not in str(request)
         turns = await here.rows("SELECT count(DISTINCT session_id) AS held FROM turns")
         assert 2 == turns[0]["held"]
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(120)
+async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Path) -> None:
+    """From Telegram to Slack and back; a group's talk is never among it, and after /unlink it is the other's again."""
+    here, there = SlackStreet(), TelegramStreet()
+    async with AsyncExitStack() as stack:
+        await here.open(stack)
+        made = house(tmp_path, config=ALLOWED, environ=here.environ())
+        home = here.here = there.here = await stack.enter_async_context(made)
+        await here.ready(stack, 1)
+        home.sim.add_chat(GROUP, "supergroup")
+        bot = f"@{home.sim.world.bot().username}"
+        home.model.script(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."))
+        await asks(there, 7, "My colour is blue", "Noted: blue.")
+        await home.settled()
+        home.sim.say(GROUP, f"{bot} hello from the group", person=7)
+        await home.told(GROUP, "Hello all.")
+        await asks(here, 3, "I like cats", "Noted: cats.")
+        await asks(here, 3, "/sessions", "I like cats")
+        assert "blue" not in (await here.reads(3, "Conversations here"))[1]
+        await linked(here, 3, there, 7)
+
+        await here.say(3, "/sessions")
+        _, listed, buttons = await here.reads(3, "Telegram")
+        assert listed.index("I like cats") < listed.index("My colour is blue") and "group" not in listed
+        (value,) = [data for label, data in buttons.items() if "My colour is blue" in label]
+        message = (await here.reads(3, "Telegram"))[0]
+        await here.press(3, message, value)
+        await here.reads(3, "We go on here with “My colour is blue”")
+        home.model.script(Reply("It is blue."), Reply("Green, here."), Reply("I do not know."))
+        await asks(here, 3, "Which colour?", "It is blue.")
+        assert ["My colour is blue", "Which colour?"] == said(home.model.requests[-1].body)
+
+        home.sim.say(GROUP, f"/sessions{bot}", person=7)
+        assert "colour" not in (await home.told(GROUP, "Conversations here")).text
+        await asks(there, 7, "/sessions 1", "We go on here with “My colour is blue”")
+        await asks(there, 7, "And now?", "Green, here.")
+        assert ["My colour is blue", "Which colour?", "And now?"] == said(home.model.requests[-1].body)
+
+        await asks(there, 7, "/unlink", "Undone")
+        await here.say(3, "What was my colour?")
+        await here.reads(3, "I do not know.")
+        assert ["Which colour?", "What was my colour?"] == said(home.model.requests[-1].body)

@@ -1,14 +1,20 @@
 """Several machines answer as one: what comes in comes to whom it concerns, and what one leaves another takes up."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply
+from channels.simulators.telegram.state import ShownMessage
+from gateway.app import utc_now
+from gateway.store import leases
+from gateway.store.leases import Member
+from tests.fakes.model_server import Call, Fault, Reply
 from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
-from tests.journeys.machines import machines
+from tests.journeys.house import House, slow
+from tests.journeys.machines import Machines, machines
 
 pytestmark = [pytest.mark.gate, pytest.mark.timeout(120)]
 
@@ -43,3 +49,85 @@ async def test_words_by_nats_and_a_worker_without(tmp_path: Path, server: Postgr
             await all_.until(
                 1, lambda said: [0, 0, 128, 128] == sorted(one["shards"] for one in said["members"].values())
             )
+
+
+ASKS = '[permissions]\nask = ["get_user_skills"]\n'
+LOOKS = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
+
+
+async def test_what_comes_in_elsewhere_reaches_the_owner_and_its_heir(tmp_path: Path, server: PostgresServer) -> None:
+    """Edits, /stop and answers to questions come in at the ingress; a worker that dies leaves its question, and the
+    chores, to the other.
+    """
+    async with machines(tmp_path, server, ["ingress", "worker", "worker", "egress"], config=ASKS) as all_:
+        here, sim = all_.here, all_.here.sim
+        here.model.script(slow("About cats."), Reply("About dogs."))
+        asked = sim.say(1, "tell me about cats")
+        await here.asked(1)
+        sim.edit(1, asked, "tell me about dogs")
+        await here.told(1, "About dogs.")
+        here.model.script(Fault(hang=True))
+        sim.say(1, "and then?")
+        await here.asked(3)
+        sim.say(1, "/stop")
+        await here.told(1, "Stopped")
+        here.model.script(LOOKS, Reply("Nothing yet."), LOOKS, Reply("Still nothing."))
+        sim.say(1, "what can I do?")
+        await answer_question(here, 1)
+        await here.told(1, "Nothing yet.")
+        sim.say(1, "and now?")
+        await here.until(lambda: len(questions(here)) == 2, "the second question")
+        newest = "(SELECT shard FROM inbox ORDER BY id DESC LIMIT 1)"
+        owner = (await here.rows(f"SELECT owner FROM shards WHERE shard = {newest}"))[0]
+        dead = next(number for number, home in enumerate(all_.homes) if is_of(owner["owner"], home))
+        await all_.die(dead)
+        await all_.wait_for_owners()
+        await answer_question(here, 2)
+        await here.told(1, "Still nothing.")
+        heir = 3 - dead
+        said = await all_.until(heir, lambda said: 256 in [one["shards"] for one in said["members"].values()])
+        (own,) = [one for one in said["members"].values() if "this one" in one["state"]]
+        assert ["chores"] == own["leases"]
+
+
+def questions(here: House) -> list[ShownMessage]:
+    """What was asked in the first chat."""
+    return [shown for shown in here.sim.answers(1) if "May I use" in shown.text]
+
+
+async def answer_question(here: House, number: int) -> None:
+    """Press yes under the newest."""
+    await here.until(lambda: len(questions(here)) == number and bool(questions(here)[-1].buttons), "a question")
+    asked = questions(here)[-1]
+    here.sim.press(1, asked.message_id, dict(asked.buttons)["Allow once"], person=1)
+
+
+def is_of(owner: str, home: Path) -> bool:
+    """Whether a row's owner is the process of this home."""
+    return owner.startswith((home / "node").read_text().strip())
+
+
+async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Path, server: PostgresServer) -> None:
+    """One of two reads, and when it dies the other: never both. One of another version that lives is named by each."""
+    async with machines(tmp_path, server, ["all", "all"]) as all_:
+        here = all_.here
+        here.model.brain = lambda _body: Reply("Here.")
+        here.sim.say(1, "hello")
+        await here.told(1, "Here.")
+        said = await all_.cluster(0)
+        (reader,) = [name for name, one in said["members"].items() if "in telegram:main" in one["leases"]]
+        assert said["accounts"]["telegram:main"]["read_by"] == reader == (await reads(all_, 1))
+        (dead,) = [number for number, home in enumerate(all_.homes) if is_of(reader.partition("/")[2], home)]
+        await all_.die(dead)
+        here.sim.say(2, "hello")
+        await here.told(2, "Here.")
+        assert reader != await reads(all_, 1 - dead)
+        old = Member("0ld:1", "old", "worker", "0.0.1, schema 0001", "key")
+        await here.store.write(partial(leases.join, me=old, now=utc_now(), lease_s=600.0))
+        differ = (await all_.until(1 - dead, lambda said: "versions_differ" in said))["versions_differ"]
+        assert differ.startswith("old/0ld:1 runs 0.0.1, schema 0001; ")
+
+
+async def reads(all_: Machines, number: int) -> str:
+    """Who reads for the bot, as one of them says."""
+    return str((await all_.cluster(number))["accounts"]["telegram:main"]["read_by"])

@@ -1,4 +1,4 @@
-"""FAULTS F46 to F49 and F52 over the wire: a tool misbehaves, the person has one answer, and the next turn works."""
+"""F46 to F49 and F52 over the wire: a tool misbehaves, the person has one answer, and the next turn works."""
 
 import asyncio
 import json

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from gateway.demo.main import main
-from gateway.demo.screen import DemoScreen
+from gateway.demo.main import DemoScreen, main
 from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of
 
 DRAWN = ((3, 4), (7, 8))

@@ -1,6 +1,7 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line.
+By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line; with `turns`
+among the words, FAULTS are so many turns while the server dies every 5 to 40 s (FAULTS R8).
 """
 
 import asyncio
@@ -10,20 +11,23 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import KINDS
 from tests.torture.cluster import ClusterWorld
 from tests.torture.invariants import Verdict, examine
-from tests.torture.platforms import Platform
 from tests.torture.world import NotSettled
 
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
 RESTS_S = 120.0
+RESTART_S = (5.0, 40.0)
+"""How long the server lives between two deaths (FAULTS R8)."""
 
 Fault = Callable[["Chaos"], Coroutine[Any, Any, None]]
 
@@ -36,6 +40,7 @@ class Chaos:
         self.chance = random.Random(seed)
         self._faults = faults
         self.done: list[str] = []
+        self.verdict = Verdict(0, 0)
 
     async def run(self, faults: int, chats: int, every_s: float) -> None:
         """Break so many things while people write; then let all come to rest."""
@@ -48,6 +53,28 @@ class Chaos:
                 await self._faults[name](self)
                 await self.world.start_all()
             talking.cancel()
+
+    async def run_turns(self, turns: int, chats: int, restart_s: tuple[float, float]) -> None:
+        """So many questions, in each chat one after another is answered, while the server dies now and then."""
+
+        async def restart() -> None:
+            while True:
+                await asyncio.sleep(self.chance.uniform(*restart_s))
+                self.done.append("restart")
+                await self.restart()
+
+        async def ask(chat: int) -> None:
+            while len(self.world.said) < turns:
+                said, ends_s = self.world.say(chat, ""), time.monotonic() + RESTS_S
+                while not self.world.shows(said) and time.monotonic() < ends_s:
+                    await asyncio.sleep(0.2)
+
+        async with asyncio.TaskGroup() as tasks:
+            restarting = tasks.create_task(restart())
+            async with asyncio.TaskGroup() as asking:
+                for chat in range(1, chats + 1):
+                    asking.create_task(ask(chat))
+            restarting.cancel()
 
     async def _talk(self, chats: int, every_s: float) -> None:
         while True:
@@ -121,14 +148,47 @@ class Chaos:
         await asyncio.sleep(self.chance.uniform(0.0, 2.0))
         await asyncio.to_thread(self.world.server_of_rows.start)
 
+    async def lose_nats(self) -> None:
+        """NATS dies, and comes back."""
+        if self.world.nats is not None:
+            self.world.nats.kill()
+            await asyncio.sleep(self.chance.uniform(0.0, 4.0))
+            await asyncio.to_thread(self.world.nats.start)
+
 
 ALL: Mapping[str, Fault] = {
     "kill": Chaos.kill, "pause": Chaos.pause, "stop": Chaos.stop, "cut": Chaos.cut, "silence": Chaos.silence,
-    "terminate": Chaos.terminate, "restart": Chaos.restart,
+    "terminate": Chaos.terminate, "restart": Chaos.restart, "nats": Chaos.lose_nats,
 }  # fmt: skip
 
 
 ROLES = ("all", "ingress", "worker", "egress")
+
+
+@asynccontextmanager
+async def campaign(world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = ALL) -> AsyncIterator[Chaos]:
+    """Machines that run while something is done to them, and then come to rest; `verdict` is what was found."""
+    async with world:
+        await world.start_all()
+        await world.wait_for_owners()
+        chaos = Chaos(world, seed, kinds)
+        yield chaos
+        if not world.server_of_rows.running:
+            await asyncio.to_thread(world.server_of_rows.start)
+        await world.start_all()
+        unsettled = None
+        try:
+            await world.settle(timeout_s=RESTS_S)
+        except NotSettled as flaw:
+            unsettled = str(flaw)
+        for machine in world.machines:
+            await machine.kill()
+        world.export()
+        chaos.verdict = verdict = examine(world)
+        secrets = {**world.platform.secrets}
+        verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in world.tails()]
+    if unsettled is not None:
+        verdict.wrong.append(f"I12: {unsettled}")
 
 
 async def run_chaos(
@@ -140,39 +200,39 @@ async def run_chaos(
     seed: int,
     roles: Sequence[str] = ("all", "all", "all"),
     kinds: Mapping[str, Fault] = ALL,
-    platform: Platform | None = None,
+    nats: NatsServer | None = None,
     every_s: float = 0.3,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    async with ClusterWorld(directory, roles, server, platform) as world:
-        await world.start_all()
-        await world.wait_for_owners()
-        chaos = Chaos(world, seed, kinds)
+    async with campaign(ClusterWorld(directory, roles, server, nats=nats), seed, kinds) as chaos:
         await chaos.run(faults, chats, every_s)
-        await world.start_all()
-        unsettled = None
-        try:
-            await world.settle(timeout_s=RESTS_S)
-        except NotSettled as flaw:
-            unsettled = str(flaw)
-        for machine in world.machines:
-            await machine.kill()
-        world.export()
-        verdict = examine(world)
-        secrets = {**world.platform.secrets}
-        verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in world.tails()]
-    if unsettled is not None:
-        verdict.wrong.append(f"I12: {unsettled}")
-    return verdict, chaos
+    return chaos.verdict, chaos
 
 
-async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault], roles: Sequence[str]) -> None:
+async def run_restarts(
+    directory: Path, server: PostgresServer, *, turns: int, chats: int, seed: int, restart_s: tuple[float, float]
+) -> tuple[Verdict, Chaos]:
+    """FAULTS R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
+    async with campaign(ClusterWorld(directory, ("all", "all", "all"), server), seed) as chaos:
+        await chaos.run_turns(turns, chats, restart_s)
+    return chaos.verdict, chaos
+
+
+async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
+    many, chats, seed = (*numbers, *(10, 8, 1)[len(numbers) :])
+    roles = [word for word in words if word in ROLES] or ["all"] * 3
+    named = {word: ALL[word] for word in words if word in ALL}
     begun_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="cluster-"))
     with PostgresServer() as server:
-        verdict, chaos = await run_chaos(
-            directory, server, faults=faults, chats=chats, seed=seed, kinds=kinds, roles=roles
-        )
+        if "turns" in words:
+            verdict, chaos = await run_restarts(
+                directory, server, turns=many, chats=chats, seed=seed, restart_s=RESTART_S
+            )
+        else:
+            verdict, chaos = await run_chaos(
+                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles
+            )
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
@@ -184,6 +244,4 @@ async def _alone(faults: int, chats: int, seed: int, kinds: Mapping[str, Fault],
 
 if __name__ == "__main__":
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    roles = [role for role in sys.argv[1:] if role in ROLES] or ["all"] * 3
-    named = {name: getattr(Chaos, name) for name in sys.argv[1:] if name.isalpha() and name not in ROLES}
-    asyncio.run(_alone(*(numbers + [10, 8, 1][len(numbers) :]), named or ALL, roles))
+    asyncio.run(_alone(numbers, sys.argv[1:]))

@@ -19,6 +19,7 @@ from gateway.coach.tables import PRACTICE_TABLES
 from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.safety.vault import load_keys
 from gateway.store.schema import whole
+from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.platforms import Platform
@@ -153,10 +154,12 @@ class ClusterWorld(World):
 
     def __init__(
         self, directory: Path, roles: Sequence[str], server: PostgresServer, platform: Platform | None = None,
-        *, config: str = "",
+        *, config: str = "", nats: NatsServer | None = None,
     ) -> None:  # fmt: skip
+        """As of the other. All but the last of them are told of `nats`, where there is one."""
         super().__init__(directory, platform, pace_s=0.05, config=config)
         self.server_of_rows = server
+        self.nats = nats
         self.roles = roles
         self.machines: list[GatewayProcess] = []
         self.cuts: list[Cut] = []
@@ -186,7 +189,10 @@ class ClusterWorld(World):
             url = self._url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
             self.cuts.append(cut)
             off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
-            self.machines.append(first.beside(home, {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}))
+            env = {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}
+            if self.nats is not None and number < len(self.roles) - 1:
+                env["NATS_URL"] = self.nats.url
+            self.machines.append(first.beside(home, env))
         return self
 
     async def __aexit__(

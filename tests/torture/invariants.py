@@ -1,4 +1,4 @@
-"""What must hold after any torture, looked at from outside (FAULTS 2.2): what people saw, what the ledger counted, and
+"""What must hold after any torture, looked at from outside: what people saw, what the ledger counted, and
 the store of the dead process.
 """
 

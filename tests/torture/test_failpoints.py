@@ -1,4 +1,4 @@
-"""A death at every named point, and deaths in the recovery from a death (FAULTS R4, R5)."""
+"""A death at every named point, and deaths in the recovery from a death."""
 
 from dataclasses import replace
 from pathlib import Path

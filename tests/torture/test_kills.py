@@ -1,4 +1,4 @@
-"""Kills at random, over and over, while people write (FAULTS R1, R2, R3).
+"""Kills at random, over and over, while people write.
 
 More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS SEED PLATFORM`.
 """

@@ -1,4 +1,4 @@
-"""R6: what the store acknowledged survives the loss of power, and the test would notice if it did not (FAULTS 0.3)."""
+"""R6: what the store acknowledged survives the loss of power, and the test would notice if it did not."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The test of the test: bugs put into a copy of our code, each of which the torture must find (FAULTS R7)."""
+"""The test of the test: bugs put into a copy of our code, each of which the torture must find."""
 
 from pathlib import Path
 

@@ -1,24 +1,30 @@
-"""Puts the API together: the handlers over one gateway's parts, in one table. Nothing is decided here."""
+"""Puts the API together: the handlers over one gateway's parts, in one table, and the people its callers act for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 
-from channels.api.adapter import ApiChannel
+from agent.ports import Principal
+from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
 from channels.api.config import ApiAccount
-from gateway.access.config import AccessConfig
+from gateway.access.config import AccessConfig, Policy
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
+from gateway.access.roles import Role
 from gateway.delivery.dead_letters import DeadLetters
-from gateway.http.api.callers import ApiCallers
-from gateway.http.api.chat import ChatRoutes, chat_routes
+from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
 from gateway.http.api.conversations import Conversations
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.operators import OperatorRoutes, operator_routes
+from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRoute
 from gateway.http.api.server import ApiDeps
+from gateway.store import people
+from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
+from gateway.store.people import BY_POLICY, Newcomer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,40 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRo
         store=parts.store, routes=routes, principal=callers.principal, title=title, version=version("tenk-gateway"),
         origins=parts.origins,
     )  # fmt: skip
+
+
+class ApiCallers:
+    """The people of every key."""
+
+    def __init__(
+        self, store: Store, snapshot: AccessSnapshot, access: Callable[[], AccessConfig], clock: Callable[[], datetime]
+    ) -> None:
+        self._store = store
+        self._snapshot = snapshot
+        self._access = access
+        self._clock = clock
+
+    async def principal(self, key: ApiKey, named: str | None, locale: str | None) -> Principal:
+        """The person; a key's own are let in as the account's policy says.
+
+        Raises:
+            ApiRefusal: they are not let in.
+        """
+        user = user_of(key, named)
+        sender = f"{CHANNEL}:{key.id}:{user}"
+        person = self._snapshot.find(key.tenant, sender)
+        if person is None:
+            rules = self._access().rules_of(CHANNEL, ACCOUNT)
+            if rules.direct is not Policy.OPEN and not rules.lists(sender):
+                raise _not_let_in()
+            account, former_id = f"{CHANNEL}:{ACCOUNT}", self._snapshot.former_id(key.tenant, sender)
+            newcomer = Newcomer(key.tenant, sender, account, user, Role.MEMBER, BY_POLICY, locale, former_id)
+            enrol = partial(people.enrol, newcomer=newcomer, now=self._clock())
+            person = await self._store.write(enrol, self._snapshot.put)
+        if person.role == Role.BLOCKED:
+            raise _not_let_in()
+        return person.principal
+
+
+def _not_let_in() -> ApiRefusal:
+    return ApiRefusal(403, "not_let_in", "this person is not let in", "Ask the operator of the gateway.")

@@ -20,8 +20,7 @@ from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import Scope, id_of, opens
 from gateway.access.operations import OperationRefused
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.http.api.docs import docs_page, page_headers
-from gateway.http.api.openapi import openapi_document
+from gateway.http.api.openapi import docs_page, openapi_document, page_headers
 from gateway.http.api.problems import ApiRefusal, from_server
 from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
 from gateway.http.api.sse import ClientGone

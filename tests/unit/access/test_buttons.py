@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.access.buttons import MAX_DATA_BYTES, Meant, SealedButtons, Void, long_id, short_id
-from gateway.access.keys import AccessKeys
+from gateway.access.codes import AccessKeys
 from gateway.store.tables.base import new_id
 from tests.fakes.people import KEY, NOON, minutes
 

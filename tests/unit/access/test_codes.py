@@ -23,7 +23,7 @@ from tests.fakes.people import KEY
 
 
 def test_the_alphabet_has_32_symbols_without_the_ones_people_mix_up() -> None:
-    """Eight of 32 symbols are 40 bits (FAULTS 5.3)."""
+    """Eight of 32 symbols are 40 bits."""
     assert (32, set()) == (len(set(ALPHABET)), set(ALPHABET) & set("0O1I"))
 
 

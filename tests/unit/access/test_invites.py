@@ -57,7 +57,7 @@ def test_a_command_gives_its_code_as_argument() -> None:
 
 
 def test_codes_are_unlike_each_other_and_beyond_guessing() -> None:
-    """FAULTS 5.3: a million tries an hour at a thousand invitations come to less than 1e-14."""
+    """A million tries an hour at a thousand invitations come to less than 1e-14."""
     assert 1000 == len({invite_code_of(KEY, str(one)) for one in range(1000)})
     assert all(
         invites.code_in(message("7", text=in_groups(invite_code_of(KEY, str(one)))), "coach") for one in range(100)

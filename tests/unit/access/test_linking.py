@@ -15,7 +15,7 @@ from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
-from gateway.coach.joining import join_practice, part_practice
+from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import credentials, links, people
 from gateway.store.credentials import Connected

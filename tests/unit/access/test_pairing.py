@@ -1,4 +1,4 @@
-"""Pairing as a machine: whatever strangers, operators and clocks do, its promises hold (FAULTS 5.3, S8)."""
+"""Pairing as a machine: whatever strangers, operators and clocks do, its promises hold."""
 
 from datetime import datetime, timedelta
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.access import pairing, ranks
+from gateway.access.codes import AccessKeys
 from gateway.access.inviting import InviteOperations
-from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import TellCode
 from gateway.access.roles import Role

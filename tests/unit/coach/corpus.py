@@ -26,7 +26,9 @@ Entries = tuple[tuple[str, int, str], ...]
 
 _INTENTS = {
     Act.REMIND: "reminder",
+    Act.REMINDERS: "reminder",
     Act.ASK_GOAL: "goal",
+    Act.ASK_SKILL_GOAL: "goal",
     Intent.MOOD: "mood",
     Intent.JOKE: "joke",
     Intent.SMALL_TALK: "other",
@@ -46,6 +48,7 @@ _INTENTS = {
     Intent.FORGET: "delete",
     Intent.CHANGE: "edit",
     Intent.THANKS: "thanks",
+    Intent.YES: "thanks",
     Intent.GREETING: "greeting",
     Act.UNDO: "undo",
     Act.ASK_UNDO: "undo",

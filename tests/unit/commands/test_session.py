@@ -6,8 +6,7 @@ import pytest
 
 from gateway.coach.product import COACH
 from gateway.commands.base import Invocation, Reply, SessionAction, SessionCleared, SetLanguage, SetMode, SetTimezone
-from gateway.commands.session import session_commands
-from gateway.commands.zones import find_zone, near_zones
+from gateway.commands.session import find_zone, near_zones, session_commands
 from tests.fakes.practice_reader import ANA, NOW
 
 SPANISH = replace(ANA, locale="es")

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent.ports import Principal
-from gateway.credentials.flows import OAuthFlows
+from gateway.credentials.oauth import OAuthFlows
 from gateway.http.oauth_page import page_of
 from gateway.safety.vault import Vault
 from gateway.store.engine import Store

@@ -6,7 +6,7 @@ from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.tools.base import tools_of
 from agent.turn_progress import ToolProgress, ToolStarted
-from gateway.delivery.tool_words import MAX_CHARS, tool_words
+from gateway.delivery.live_answer import MAX_CHARS, tool_words
 from gateway.texts import HARNESS
 
 COACH = COACH_TEXTS.over(HARNESS)

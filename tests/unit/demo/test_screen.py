@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.demo.screen import DemoScreen
+from gateway.demo.main import DemoScreen
 from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line, without_marks
 from tests.tools.demo_picture import picture
 

@@ -96,7 +96,7 @@ async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
 
 
 async def test_guesses_of_a_stranger_are_bounded_and_lock_out_nobody_else(door: Door) -> None:
-    """A42, FAULTS 5.3: five in a quarter of an hour, then an hour of nothing, not even the right one."""
+    """A42, Five in a quarter of an hour, then an hour of nothing, not even the right one."""
     code = await door.invite()
     for guess in range(6):
         await door.say("2345-6789-ABCD-EFG" + "23456789"[guess])

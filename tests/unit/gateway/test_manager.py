@@ -97,6 +97,23 @@ async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error:
         assert not manager.is_configured(Address("none", "main", "1"))
 
 
+async def test_a_start_waits_until_each_channel_has_asked_or_could_not(store: Store) -> None:
+    """Not for one that says nothing of itself."""
+
+    class Silent(Runs):
+        async def run(self, sink: Sink) -> None:
+            await asyncio.Event().wait()
+
+    accounts = ("good", lambda: Runs(name="good")), ("bad", fails(ConfigRefused("no token")))
+    async with managed(store, *accounts) as (manager, _):
+        await manager.until_begun(30)
+        begun = [state for state, *_ in manager.states().values()]
+        assert [ChannelState.READY, ChannelState.FAILED] == begun
+    async with managed(store, ("silent", lambda: Silent(name="silent"))) as (manager, _):
+        await manager.until_begun(0)
+        assert ChannelState.STARTING is manager.states()["silent:main"][0]
+
+
 async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store) -> None:
     """Each pause is longer than the one before; being heard again forgets the failures."""
     bad = Runs(name="bad", ends=[KeyError("x"), OSError("y"), ValueError("z"), None])

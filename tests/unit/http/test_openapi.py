@@ -10,9 +10,8 @@ from pydantic import ValidationError
 
 from gateway.coach.api import coach_routes
 from gateway.http.api.chat import ChatRequest, ChatRoutes, chat_routes
-from gateway.http.api.docs import docs_page, page_headers
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
-from gateway.http.api.openapi import Document, openapi_document
+from gateway.http.api.openapi import Document, docs_page, openapi_document, page_headers
 from gateway.http.api.operators import OperatorRoutes, operator_routes
 from gateway.http.api.problems import from_server
 from gateway.http.api.routes import ApiRoute, RouteTable

@@ -1,0 +1,193 @@
+"""What one process asks for by its role, and what it tells of what it got; the store behind it is a script."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, cast
+
+import pytest
+import structlog
+
+from gateway.cluster.membership import ClusterEvents, ClusterMembership, LeasedAccount
+from gateway.cluster.ownership import CHORES
+from gateway.cluster.wakeups import LEASES, Wakeups
+from gateway.config.settings import Settings
+from gateway.errors import GatewayError, StoreUnavailable
+from gateway.presence import SharedPresence
+from gateway.store import leases
+from gateway.store.engine import Store, engine_for
+from gateway.store.leases import Member, MemberStanding, Round
+from gateway.store.postgres import PostgresLink
+from gateway.supervision import Faults, Supervised
+
+NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
+ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"attached": True}}
+
+
+def member(name: str = "me", role: str = "all", version: str = "1", key: str = "key") -> Member:
+    """One process."""
+    return Member(f"{name}:1", name, role, version, key)
+
+
+class ScriptedLink:
+    """A database in which somebody else wrote what each look brings."""
+
+    def __init__(self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = ()) -> None:
+        self.rounds = list(rounds)
+        self.looks: list[dict[str, Any]] = []
+        self.done: list[str] = []
+        self.notices: list[str] = []
+        self._others = others
+
+    async def transact(self, job: Callable[..., Any], within_s: float) -> Any:
+        """What the script has for it."""
+        if isinstance(job, partial) and job.func is leases.look_round:
+            self.looks.append(job.keywords)
+            found = self.rounds.pop(0) if self.rounds else Round({}, {})
+            if isinstance(found, StoreUnavailable):
+                raise found
+            return found
+        self.done.append(job.func.__name__ if isinstance(job, partial) else job.__name__)
+        return [MemberStanding(other, NOW, True, False, 0) for other in self._others]
+
+    async def notify(self, words: str, within_s: float) -> None:
+        """Somebody may hear it."""
+        self.notices.append(words)
+
+
+def membership(link: ScriptedLink, me: Member) -> ClusterMembership:
+    """One process over it."""
+    return ClusterMembership(me, cast(PostgresLink, link), Wakeups(me.id))
+
+
+def accounts() -> list[LeasedAccount]:
+    """One that is polled, one by webhook, and the page."""
+    return [LeasedAccount(*name.split(":"), **how) for name, how in ALL.items()]
+
+
+@pytest.mark.parametrize(
+    ("role", "wanted"),
+    [
+        ("worker", {"chores"}),
+        ("ingress", {"in telegram:main", "in web:web"}),
+        ("egress", {"out telegram:main", "out slack:hook"}),
+        ("all", {"chores", "in telegram:main", "in web:web", "out telegram:main", "out slack:hook"}),
+    ],
+)
+async def test_each_role_asks_for_its_own(role: str, wanted: set[str]) -> None:
+    """A webhook is taken by everybody; what a page is told is said by whoever reads for it, whatever its role."""
+    link = ScriptedLink(Round({}, {"in web:web": 1}))
+    one = membership(link, member(role=role))
+    await one.begin(accounts, NOW)
+    assert wanted == set(link.looks[0]["wanted"])
+    await one.look()
+    assert {*wanted, "out web:web"} == set(link.looks[1]["wanted"])
+
+
+class Told:
+    """What the rooms were told."""
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+        self.events = ClusterEvents(self._gain, self._lose, lambda: self.said.append("named"), lambda: [7])
+
+    def _gain(self, shards: Mapping[int, int]) -> None:
+        self.said.append(dict(shards))
+
+    def _lose(self, shards: Collection[int]) -> None:
+        self.said.append(list(shards))
+
+
+async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
+    """What stays is not; what is lost is told before what is gained; what is idle may be handed back."""
+    link = ScriptedLink(Round({1: 1}, {}), Round({1: 1}, {}), Round({1: 3, 2: 1}, {CHORES: 1}))
+    one, told = membership(link, member()), Told()
+    assert 0 == await one.begin(accounts, NOW)
+    one.bind(told.events)
+    await one.look()
+    assert [] == told.said
+    await one.look()
+    assert [[1], "named", {1: 3, 2: 1}] == told.said
+    assert [(), [7], [7]] == [look["surplus"] for look in link.looks]
+
+
+async def test_one_with_other_keys_does_not_join() -> None:
+    """It says whose, and what to copy; and leaves no trace."""
+    link = ScriptedLink(others=[member("other", key="another")])
+    with pytest.raises(GatewayError, match=r"other keys than the gateway on other .* copy pairing.key"):
+        await membership(link, member()).begin(accounts, NOW)
+    assert ["join", "leave"] == link.done
+
+
+async def test_another_version_is_told_at_the_start() -> None:
+    """With both; it joins all the same."""
+    link = ScriptedLink(others=[member("old", version="0.9"), member("me")])
+    with structlog.testing.capture_logs() as logged:
+        assert 1 == await membership(link, member()).begin(accounts, NOW)
+    (said,) = [line for line in logged if line["event"] == "versions_differ"]
+    assert ("1", ["0.9"]) == (said["ours"], said["others"])
+
+
+async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out() -> None:
+    """A word that leases are free wakes it at once."""
+    link = ScriptedLink(Round({1: 1}, {}), StoreUnavailable("gone"), Round({1: 1}, {}))
+    one = membership(link, member())
+    await one.begin(accounts, NOW)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(one.run())
+        while len(link.looks) < 3:
+            one.wakeups.hear(f"wake other\n{LEASES} ")
+            await asyncio.sleep(0)
+        running.cancel()
+    assert {1: 1} == one.ownership.shards
+
+
+async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
+    """It reads no more, and does no chores; the rest once it is drained."""
+    link = ScriptedLink(Round({1: 1}, {"in telegram:main": 1, "out telegram:main": 2, CHORES: 1}))
+    one = membership(link, member())
+    await one.begin(accounts, NOW)
+    await one.begin_leaving()
+    await one.look()
+    assert ([], False) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
+    await one.leave()
+    assert ["wake me:1\nleases "] == link.notices
+
+
+async def test_chores_are_done_where_their_lease_is() -> None:
+    """Begun when it is held, ended when it is lost, begun anew with the next; by nobody in between."""
+    url = "postgresql://nobody@127.0.0.1:1/none"
+    settings = Settings.model_validate({"gateway": {"database_url": url}})
+    presence = SharedPresence(settings, Store(engine_for(url)), member(), Wakeups("me:1"), None)
+    owns = presence._membership.ownership  # noqa: SLF001  what a look at the database would change
+    at_work: list[str] = []
+
+    async def chore() -> None:
+        at_work.append("begun")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            at_work.append("ended")
+
+    async def held(*names: str, epoch: int = 1) -> None:
+        before = len(at_work)
+        owns.update(Round({}, dict.fromkeys(names, epoch)), float("inf"))
+        async with asyncio.timeout(30):
+            while len(at_work) == before:
+                await asyncio.sleep(0)
+
+    with suppress(StoreUnavailable):
+        async with Supervised(Faults()) as tasks:
+            doing = tasks.create_task(presence.alone(chore, tasks)())
+            await held(CHORES)
+            assert presence.does_chores
+            await held()
+            assert not presence.does_chores
+            assert ["begun", "ended"] == at_work
+            await held(CHORES, epoch=3)
+            assert ["begun", "ended", "begun"] == at_work
+            doing.cancel()
+    await presence._link.aclose()  # noqa: SLF001  it never connected
+    assert ["begun", "ended"] * 2 == at_work

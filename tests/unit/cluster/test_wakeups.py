@@ -1,0 +1,83 @@
+"""Words between processes: told together, heard by whom they concern, and never by whoever told them."""
+
+import asyncio
+
+import pytest
+
+from gateway.cluster.wakeups import IN, MOST_CHARS, OUT, Wakeups
+from gateway.errors import StoreUnavailable
+
+
+class Ears:
+    """What somebody heard."""
+
+    def __init__(self, me: str) -> None:
+        self.wakeups = Wakeups(me)
+        self.heard: list[tuple[str, str]] = []
+        for topic in (IN, OUT, "users"):
+            self.wakeups.on(topic, lambda name, topic=topic: self.heard.append((topic, name)))  # type: ignore[misc]  a default
+
+
+async def sent(wakeups: Wakeups, *, fails: bool = False) -> list[str]:
+    """What goes on its way."""
+    words: list[str] = []
+
+    async def send(told: str) -> None:
+        words.append(told)
+        if fails:
+            raise StoreUnavailable("gone")
+
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(wakeups.run(send))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running.cancel()
+    return words
+
+
+async def test_what_came_together_is_told_at_once_and_once() -> None:
+    """In one notice; whoever told it hears nothing of it."""
+    us, them = Ears("a:1"), Ears("b:1")
+    for topic, name in ((IN, 17), (OUT, "telegram:main"), (IN, 17)):
+        us.wakeups.tell(topic, name)
+    (words,) = await sent(us.wakeups)
+    for ears in (us, them):
+        ears.wakeups.hear(words)
+    assert ([], [(IN, "17"), (OUT, "telegram:main")]) == (us.heard, them.heard)
+
+
+async def test_a_notice_is_never_longer_than_one_may_be() -> None:
+    """Hundreds of accounts with long names, in bytes; nothing is left out."""
+    us, them = Ears("a:1"), Ears("b:1")
+    names = [f"telegram:{'ñ' * 60}{number}" for number in range(200)]
+    for name in names:
+        us.wakeups.tell(OUT, name)
+    notices = await sent(us.wakeups)
+    assert all(len(words.encode()) <= MOST_CHARS for words in notices)
+    for words in notices:
+        them.wakeups.hear(words)
+    assert names == [name for _, name in them.heard]
+
+
+async def test_a_word_that_is_lost_is_lost() -> None:
+    """Those who wait look for themselves, and the next word goes."""
+    us = Ears("a:1")
+    us.wakeups.tell(IN, 1)
+    assert 1 == len(await sent(us.wakeups, fails=True))
+    us.wakeups.tell(IN, 2)
+    assert ["wake a:1\nin 2"] == await sent(us.wakeups)
+
+
+@pytest.mark.parametrize("words", ["", "\n", "wake", "wake \n", "nothing 1", "wake b\nnothing 1\n\n", "\x00", "in"])
+def test_what_is_no_word_of_ours_wakes_nobody(words: str) -> None:
+    """Whatever is said there."""
+    us = Ears("a:1")
+    us.wakeups.hear(words)
+    assert [] == [name for _, name in us.heard if name]
+
+
+def test_a_trigger_tells_without_a_sender() -> None:
+    """What the database itself says concerns everybody."""
+    us = Ears("a:1")
+    us.wakeups.hear("users 0193")
+    assert [("users", "0193")] == us.heard
