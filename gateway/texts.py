@@ -8,7 +8,7 @@ from gateway.errors import GatewayError
 HARNESS = Catalogue(Path(__file__).parent / "locale", "harness")
 
 
-class Refusal(GatewayError):
+class TranslatedError(GatewayError):
     """What was asked makes no sense or may not be; nothing was changed. Its message is English."""
 
     def __init__(self, words: str, **values: object) -> None:

@@ -31,7 +31,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
-from gateway.texts import HARNESS, Refusal
+from gateway.texts import HARNESS, TranslatedError
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class AccessChange:
     row: InboxRow | None = None  # what they had said before, taken in
 
 
-class OperationRefused(Refusal):
+class OperationRefused(TranslatedError):
     """Nothing was changed; the message says why and what to do."""
 
 

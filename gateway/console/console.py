@@ -28,7 +28,7 @@ from gateway.console.views import Data, Handlers, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
-from gateway.texts import HARNESS, Refusal
+from gateway.texts import HARNESS, TranslatedError
 
 PATH = "/console"
 COOKIE = "tenk_console"
@@ -193,7 +193,7 @@ def _done_words(deed: str, done: JsonValue, locale: str | None) -> str:
 
 
 def _words(error: GatewayError, locale: str | None) -> str:
-    return error.text(locale) if isinstance(error, Refusal) else str(error)
+    return error.text(locale) if isinstance(error, TranslatedError) else str(error)
 
 
 async def _form(request: web.Request) -> dict[str, str]:

@@ -10,18 +10,18 @@ from gateway.store.engine import Connection, Store
 from gateway.store.outbox import FAILED, PartState
 from gateway.store.people import AuditRow
 from gateway.store.reports import OutboxLine, outbox_words
-from gateway.texts import Refusal
+from gateway.texts import TranslatedError
 
 T = TypeVar("T")
 
 MAX_ROW_ID = 2**63 - 1
 
 
-class NoSuchPart(Refusal):
+class NoSuchPart(TranslatedError):
     """There is no part of this id."""
 
 
-class PartNotFailed(Refusal):
+class PartNotFailed(TranslatedError):
     """The part is not one that failed; the message says what became of it."""
 
 

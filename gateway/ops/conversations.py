@@ -18,7 +18,7 @@ from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head
 from gateway.store.journal import events_of_turn
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
-from gateway.texts import Refusal
+from gateway.texts import TranslatedError
 
 if TYPE_CHECKING:
     from gateway.ops.control import Handler  # it loads a web server, which the command for a list does not need
@@ -83,9 +83,9 @@ def _id_end(arguments: Mapping[str, JsonValue]) -> str:
 
 def _only(found: list[ConversationHead]) -> ConversationHead:
     if not found:
-        raise Refusal("ops.no_conversation", letters=LEAST_ID_CHARS)
+        raise TranslatedError("ops.no_conversation", letters=LEAST_ID_CHARS)
     if len(found) > 1:
-        raise Refusal("ops.conversation_twice")
+        raise TranslatedError("ops.conversation_twice")
     return found[0]
 
 
@@ -100,7 +100,7 @@ async def _person(store: Reader, who: str) -> str:
         if who in person.identities or (len(who) >= LEAST_ID_CHARS and person.user_id.endswith(who.lower()))
     }
     if len(found) != 1:
-        raise Refusal("ops.nobody")
+        raise TranslatedError("ops.nobody")
     return found.pop()
 
 

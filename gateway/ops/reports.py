@@ -18,7 +18,7 @@ from gateway.store.inbox import Outcome
 from gateway.store.outbox import PartState
 from gateway.store.reports import OPEN, InboxLine, OutboxLine, OutboxWords
 from gateway.store.tenancy import whose_rows
-from gateway.texts import Refusal
+from gateway.texts import TranslatedError
 
 MOST_ROWS = 1_000
 
@@ -40,7 +40,7 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         given, outcomes = arguments.get("outcome"), (OPEN, *map(str, Outcome))
         outcome = next((known for known in outcomes if known == given), None)
         if given is not None and outcome is None:
-            raise Refusal("ops.no_outcome", given=given, known=", ".join(outcomes))
+            raise TranslatedError("ops.no_outcome", given=given, known=", ".join(outcomes))
         limit = _limit(arguments)
         query = lambda connection: reports.inbox_lines(connection, whose_rows(), limit, outcome)  # noqa: E731  shorter than its def
         return _INBOX.dump_python(await store.read(query), mode="json")  # type: ignore[no-any-return]  # JSON it is
@@ -49,7 +49,7 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         given = arguments.get("states") or [*reports.NEED_SOMEBODY]
         states = given if isinstance(given, list) else [given]
         if unknown := [state for state in states if state not in (*PartState,)]:
-            raise Refusal("ops.no_state", given=unknown[0], known=", ".join(PartState))
+            raise TranslatedError("ops.no_state", given=unknown[0], known=", ".join(PartState))
         named = [str(state) for state in states]
         limit = _limit(arguments)
         query = lambda connection: reports.outbox_lines(connection, whose_rows(), limit, named)  # noqa: E731  shorter than its def
@@ -59,7 +59,7 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         id_ = _id(arguments)
         found = await store.read(lambda connection: reports.outbox_words(connection, whose_rows(), id_))
         if found is None:
-            raise Refusal("ops.no_part", id=id_)
+            raise TranslatedError("ops.no_part", id=id_)
         return _WORDS.dump_python(found, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
     rows = {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
@@ -82,12 +82,12 @@ def letter_calls(letters: DeadLetters, by: str = BY_CLI) -> Mapping[str, Handler
 def _limit(arguments: Arguments) -> int:
     limit = arguments.get("limit", 50)
     if not isinstance(limit, int) or not 0 < limit <= MOST_ROWS:
-        raise Refusal("ops.no_number", name="limit", least=1, most=MOST_ROWS)
+        raise TranslatedError("ops.no_number", name="limit", least=1, most=MOST_ROWS)
     return limit
 
 
 def _id(arguments: Arguments) -> int:
     id_ = arguments.get("id")
     if not isinstance(id_, int) or not 0 < id_ <= MAX_ROW_ID:
-        raise Refusal("ops.no_id")
+        raise TranslatedError("ops.no_id")
     return id_
