@@ -79,6 +79,8 @@ class LiveParts:
     house: Housekeeper
     budgets: Budgets
     standing: GatewayStatus
+    begin_schedules: Callable[[], None]
+    """Of agents that the configuration brought."""
 
     def reconfigure(self, tenant: str, settings: Settings, model: ChatModel | None) -> None:
         """Rules, limits, how long things are kept, which secrets are taken out of log and answers; the model."""

@@ -6,7 +6,6 @@ that came in meanwhile, a stop.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -51,6 +50,7 @@ from agent.transcript import (
     UserItem,
 )
 from agent.turn_run import Agent
+from agent.wellformed import read_object
 
 log = structlog.get_logger()
 
@@ -252,8 +252,7 @@ def _as_response(text: str) -> ModelResponded:
 
 
 def _data(saved: ToolReturned) -> dict[str, object]:
-    read = json.loads(saved.content)
-    data = read.get("data") if isinstance(read, dict) else None
+    data = (read_object(saved.content) or {}).get("data")
     return data if isinstance(data, dict) else {}
 
 

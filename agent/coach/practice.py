@@ -12,7 +12,7 @@ from typing import Protocol
 
 from agent.coach.reminders import Reminder
 from agent.ports import Principal
-from agent.wellformed import clean, normalize
+from agent.wellformed import clean, cut_text, normalize
 
 GOAL_MINUTES = 600_000
 """10,000 hours: the goal of a skill unless the person chose another."""
@@ -165,8 +165,7 @@ def clean_name(name: str) -> str:
 
 def clean_notes(notes: str) -> str:
     """Notes as they are kept: cleaned, cut at 1,000 characters with a sign that they were."""
-    cleaned = clean(notes)
-    return cleaned if len(cleaned) <= MAX_NOTES_CHARS else cleaned[: MAX_NOTES_CHARS - 1] + "…"
+    return cut_text(clean(notes), MAX_NOTES_CHARS)
 
 
 def name_key(name: str) -> str:

@@ -1,6 +1,5 @@
 """A transcript as the rules see it: what the person said that is not answered yet, and which calls came back. Pure."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -11,6 +10,7 @@ from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
 from agent.tools.toolbox import names_offered
 from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
+from agent.wellformed import read_object
 
 CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill", "delete_session"})
 """Calls after which what was read before is old."""
@@ -159,17 +159,9 @@ def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
 
 
 def _read(item: ToolItem) -> Returned:
-    content = _object(item.content)
+    content = read_object(item.content) or {}
     data = content.get("data")
     data = data if isinstance(data, dict) else {}
     error = str(content.get("error") or data.get("message") or "")
     success = bool(content.get("success")) and not data.get("refused")
     return Returned(item.name, success, data, error, SKIPPED in item.content)
-
-
-def _object(text: str) -> Mapping[str, object]:
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}

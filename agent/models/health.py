@@ -6,10 +6,11 @@ fails again and again (`Circuit`). Where the board is kept is its `keep`'s matte
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 
+from agent.calendar import utc_now
 from agent.config import KEY_NAMES
 from agent.errors import FailureKind
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
@@ -39,14 +40,10 @@ Keep = Callable[[str, Gate, Rest | None], None]
 """Told of each change: the model, the gate, and how it stands now; None: open. Never blocks, never fails."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class HealthBoard:
     """The rests of all models of one agent."""
 
-    def __init__(self, clock: Callable[[], datetime] = _utc_now, keep: Keep = lambda *_: None) -> None:
+    def __init__(self, clock: Callable[[], datetime] = utc_now, keep: Keep = lambda *_: None) -> None:
         """Every model is well until `load`."""
         self._clock = clock
         self._keep = keep

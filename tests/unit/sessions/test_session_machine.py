@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.messages import InboundMessage
 from gateway.commands.base import MODES
-from gateway.delivery.retry_policy import BACKOFF_S
+from gateway.delivery.retry_policy import BACKOFF
 from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
@@ -181,7 +181,7 @@ class Sessions(AsyncMachine):
                 break
             self.give_answer()
             await self.spine.quiet()
-        await passes(2 * BACKOFF_S[-1])  # an edit that a death cut is made again after a pause, and its lane waits
+        await passes(2 * BACKOFF.steps_s[-1])  # an edit cut by a death is made again after a pause
         await self.spine.quiet()
         assert self.spine.model.asked is None
         await self.spine.kill()
