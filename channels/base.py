@@ -383,6 +383,15 @@ Menus = Mapping[str, Sequence[CommandSpec]]
 
 
 @runtime_checkable
+class NamesCommands(Protocol, metaclass=_Ability):
+    """Has room for few commands by name: all others are typed behind the one that talks, and people read them so."""
+
+    def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
+        """`shown` are those worth a name, the one that talks among them, `commands` are all. Called before anything."""
+        ...
+
+
+@runtime_checkable
 class HasCommands(Protocol, metaclass=_Ability):
     """Shows a menu of commands."""
 

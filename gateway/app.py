@@ -17,6 +17,7 @@ from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
+from channels.base import NamesCommands
 from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
@@ -67,7 +68,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Erasure, Progress, erase
 from gateway.supervision import Faults, Run, Supervised
 from gateway.tenants import Desks, Entrance, Tenant, TenantDeps, Tenants
-from gateway.wiring import Runtime, RuntimeDeps, build
+from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
 log = structlog.get_logger()
 
@@ -379,7 +380,12 @@ class Gateway:
         records = StoredRecords(whose.store, whose.product.name, utc_now, whose.name)
         texts = whose.product.catalogue
         web = partial(make_web, lambda: self._own.settings, texts, self._snapshot, key, records)
-        return accounts_of(self._own.settings.channels, web, lambda: self._api_channel)
+
+        def name_commands(channel: NamesCommands, tenant: str) -> None:
+            whose = self._tenants.get(tenant)
+            channel.name_commands(describe_slack_app(whose.product).commands, whose.table.specs())
+
+        return accounts_of(self._own.settings.channels, web, lambda: self._api_channel, name_commands)
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

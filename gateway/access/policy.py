@@ -27,6 +27,7 @@ from gateway.store.groups import MOST_CONTEXT, Group
 from gateway.store.people import BY_POLICY, Newcomer, Person
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_NOTHING_SET = AccessConfig()
 
 
 class AccessSnapshot:
@@ -136,7 +137,7 @@ class AccessSnapshot:
     def _takes_by_policy(self, person: Person, account: str) -> bool:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
         channel, _, name = account.partition(":")
-        rules = self.rules.get(person.tenant, AccessConfig()).rules_of(channel, name)
+        rules = self.rules.get(person.tenant, _NOTHING_SET).rules_of(channel, name)
         listed = any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
         return listed or Policy.OPEN in (rules.direct, rules.groups)
 

@@ -66,6 +66,7 @@ async def cluster(postgres: PostgresServer) -> AsyncIterator[Cluster]:
     store = await Store.open(url)
     yield Cluster(store, url)
     await store.aclose()
+    await postgres.give_back(url)
 
 
 async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster) -> None:
