@@ -1,4 +1,4 @@
-"""How the operator says who may talk to the bot. What follows from it for an event is `gateway.access.policy`."""
+"""Operators say here who may talk to the bot; `gateway.access.policy` decides by it about each event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

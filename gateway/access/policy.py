@@ -1,4 +1,4 @@
-"""Who may be answered, decided from memory: pure, without a query, so that admission costs nothing.
+"""Decides from memory who may be answered: pure, without a query, so that admission costs nothing.
 
 The snapshot is what the store holds about people; it is loaded once and told of each change after its commit. What a
 person may do once inside is a matter of roles and commands.

@@ -1,4 +1,4 @@
-"""One writer takes jobs in order and commits them in groups. How a group reaches a disk is the engine's matter."""
+"""One writer takes jobs in order and commits them in groups. The engine brings a group to the disk."""
 
 import asyncio
 import time

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from channels.web.config import Guests
-from channels.web.devices import LINK_S, DeviceLinks
+from channels.web.device_door import LINK_S, DeviceLinks
 from channels.web.recollection import NoRecords
 from tests.fakes.views import FakePage
 from tests.fakes.web import Clock, House, house
