@@ -33,14 +33,14 @@ class DeviceLinks:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         """`now_s` is monotonic."""
-        self._now_s = now_s
+        self.now_s = now_s
         self._by_code: BoundedDict[str, _Link] = BoundedDict(MOST_LINKS)
 
     def offer(self, secret: str, chat: str) -> str:
         """The code of a new link; an earlier one of theirs is void."""
         self.withdraw(chat)
         code = secrets.token_urlsafe(24)
-        self._by_code[_digest(code)] = _Link(secret, chat, self._now_s() + LINK_S)
+        self._by_code[_digest(code)] = _Link(secret, chat, self.now_s() + LINK_S)
         return code
 
     def withdraw(self, chat: str) -> None:
@@ -51,7 +51,7 @@ class DeviceLinks:
     def ask(self, code: str) -> tuple[str, str, str] | None:
         """Open a link: the chat it leads to, a claim and its number; None where it is none, or was opened before."""
         link = self._by_code.get(_digest(code))
-        if link is None or link.claim or link.until_s <= self._now_s():
+        if link is None or link.claim or link.until_s <= self.now_s():
             return None
         link.claim, link.number = secrets.token_urlsafe(24), f"{secrets.randbelow(90) + 10}"
         return link.chat, link.claim, link.number
@@ -70,7 +70,7 @@ class DeviceLinks:
         """The secret of the identity, once; "" while nobody has decided; None where it was denied, or is over."""
         for digest, link in list(self._by_code.items()):
             if link.claim and secrets.compare_digest(link.claim, claim):
-                if link.until_s <= self._now_s():
+                if link.until_s <= self.now_s():
                     return None
                 if not link.allowed:
                     return ""
