@@ -296,6 +296,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
+    "channels.web.device_door:DeviceDoor._sign_out": "loops over a person's own browsers; numbers are of fixed length",
     "channels.web.devices": "loops over the links there are, a thousand at most, and compares their fixed lengths",
     "channels.web.file_door": "a query, which the server bounds",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
