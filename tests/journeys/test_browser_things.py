@@ -123,7 +123,8 @@ async def sign_out(page: Page, phone: Page, pictures: Path) -> None:
     assert [] == await page.barriers(), "devices"
     other = "[...document.querySelectorAll('#devices-list li')].find((li) => !li.innerText.includes('this one'))"
     await page.value(f"{other}.querySelector('button').click()")
-    await phone.until("document.getElementById('away').innerText.includes('was signed out')")
+    told = "document.getElementById('devices')"
+    await phone.until(f"{told}.open && {told}.innerText.includes('was signed out') && {ONLINE}")
     await phone.picture(pictures / "6-signed-out.png")
     assert [] == await phone.value(SAID)
     await page.until(f"document.querySelectorAll('#devices-list li').length === 1 && {ONLINE}")

@@ -65,9 +65,7 @@ async function begin() {
 // Whoever reads and writes as the same person said so, in another browser.
 function tellSignedOut() {
   history.replaceState(null, "", location.pathname + location.search);
-  away.textContent = textOf("page.device_signed_out");
-  away.hidden = false;
-  tell(away.textContent);
+  device.tellSignedOut();
 }
 
 // A link to go on as somebody is in the part of the address that no server and no log sees.

@@ -54,7 +54,7 @@ export class Device {
     const told = await ask({ do: "list" });
     if (told.refused) return face(told.refused);
     list.replaceChildren(...told.devices.map((device) => this.row(device)));
-    face(textOf("page.device_list"), [list, ...(told.devices.length > 1 ? [others] : []), add]);
+    face(textOf("page.device_list"), [list, add, ...(told.devices.length > 1 ? [others] : [])]);
   }
 
   row(device) {
@@ -71,6 +71,10 @@ export class Device {
     const done = await ask({ do: "out", device });
     if (done.refused) return face(done.refused);
     this.list();
+  }
+
+  tellSignedOut() {
+    face(textOf("page.device_signed_out"));
   }
 
   async offer() {
