@@ -1,4 +1,4 @@
-"""What can go wrong in the gateway, by name. Nothing is handled here."""
+"""Each thing that can go wrong in the gateway has a name; nothing is handled here."""
 
 
 class GatewayError(Exception):

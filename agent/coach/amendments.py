@@ -17,7 +17,7 @@ MAX_CHARS = 120
 
 _OPENING = re.compile(
     r"[\W_]*(?:(?P<yes>yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|vale|claro)\b[\W_]*)?"
-    r"(?P<no>(?:(?:no|nope|nah|not quite|not|sorry|oops|wait|actually|well|hmm+|but|rather|perd[oó]na?|espera|bueno"
+    r"(?P<no>(?:(?:no|nope|nah|not quite|not|oh|sorry|oops|wait|actually|well|hmm+|but|rather|perd[oó]na?|espera|bueno"
     r"|pero|en realidad|mejor dicho|m[aá]s bien)\b[\W_]*)*)"
     r"(?P<not>(?<=\bnot )[^\W\d_]+ ?[,;.-]+\s*|(?:era|fue) [^\W\d_]+ ?[,;.-]+\s*)?"
     r"(?P<meant>(?:i (?:meant|mean|said)|(?:it|that)(?:['’]?s| is| was)|make (?:it|that)|quer[ií]a decir|quise decir"
@@ -53,7 +53,8 @@ def amend(
     if right is not None and (is_marked or right.skill is None):
         entries = _with(asked, right)
     elif right is None and (opening["meant"] or opening["not"] or (opening["no"] and "," in opening["no"])):
-        entries = _rename(rest, asked, names, now, language)
+        named = rename(rest, asked[0], names, now, language) if len(asked) == 1 else None
+        entries = None if named is None else (named,)
     else:
         return None
     if entries is None or not all(entry.skill and entry.minutes for entry in entries):
@@ -87,14 +88,12 @@ def _with(asked: Sequence[Practised], right: Correction) -> tuple[Practised, ...
     return (*asked[:at], entry, *asked[at + 1 :])
 
 
-def _rename(
-    rest: str, asked: Sequence[Practised], names: Sequence[str], now: datetime, language: str
-) -> tuple[Practised, ...] | None:
-    """The one that was asked about, of another skill: its name is what would be one behind an amount."""
-    if len(asked) > 1 or not _NAME.fullmatch(rest):
+def rename(rest: str, entry: Practised, names: Sequence[str], now: datetime, language: str) -> Practised | None:
+    """The entry, of another skill: what would be its name behind an amount; None where the words are no name."""
+    if not _NAME.fullmatch(rest):
         return None
     heard = hear(f"30 min {rest}", names, now, language)
-    if heard.notes or [bool(entry.skill) for entry in heard.practised] != [True]:
+    if heard.notes or [bool(found.skill) for found in heard.practised] != [True]:
         return None
     (named,) = heard.practised
-    return (replace(asked[0], skill=named.skill, is_new=named.is_new, is_near=named.is_near),)
+    return replace(entry, skill=named.skill, is_new=named.is_new, is_near=named.is_near)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from agent.coach.acts import Act, Task
 from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
@@ -26,6 +27,7 @@ from agent.coach.numbers import Number, longest_text, one_number_text, reach_tex
 from agent.coach.offline_wishes import (
     ask_goal,
     ask_merge,
+    cancel_reminders,
     edit_skill,
     list_reminders,
     merge_skills,
@@ -40,7 +42,7 @@ from agent.coach.prose import entries_text, history_text, skill_stats_text, skil
 from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, has_pictures_alone, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
-from agent.coach.tasks import Act, Task, asks
+from agent.coach.tasks import asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.tables import Twist
@@ -330,6 +332,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.EDIT: _change_entry,
     Act.REMIND: set_reminder,
     Act.REMINDERS: list_reminders,
+    Act.CANCEL_REMINDERS: cancel_reminders,
     Act.EDIT_SKILL: edit_skill,
     Act.ASK_MERGE: ask_merge,
     Act.MERGE: merge_skills,

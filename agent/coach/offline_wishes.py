@@ -1,18 +1,24 @@
 """What the offline coach does about wishes: to be reminded, to reach so much a week, to have a skill changed."""
 
+import re
 from datetime import date, time
 
 from pydantic import JsonValue
 
+from agent.coach.acts import Act, Task
 from agent.coach.durations import spell_minutes
 from agent.coach.offline_work import Work
 from agent.coach.reminder_changes import reminders_text
 from agent.coach.reminders import MAX_ABOUT_CHARS, Reminder
 from agent.coach.reports import RemindersReport
-from agent.coach.tasks import Act, Task
 from agent.coach.texts import say
 from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape
+
+_ALL = re.compile(
+    r"\b(?:all|every|reminders|reminding|remind|tod[oa]s|recordatorios|record\w*me|recuerdes)\b", re.IGNORECASE
+)
+"""More than one reminder is meant."""
 
 
 def set_reminder(work: Work, task: Task) -> str:
@@ -28,9 +34,17 @@ def set_reminder(work: Work, task: Task) -> str:
     )
 
 
+def cancel_reminders(work: Work, task: Task) -> str:
+    """The only one, or all where all are meant; of several they are shown, and how to take one away."""
+    rows = work.require(RemindersReport, old=True).reminders
+    if not rows or not (len(rows) == 1 or _ALL.search(task.text)):
+        return list_reminders(work, task)
+    return work.change_and_tell("cancel_reminders", reminder_id=rows[0].id if len(rows) == 1 else None)
+
+
 def list_reminders(work: Work, _: Task) -> str:
     """All of them, and how to take one away."""
-    rows = work.require(RemindersReport).reminders
+    rows = work.require(RemindersReport, old=True).reminders
     kept = [
         Reminder(
             row.id,

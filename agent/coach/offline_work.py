@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from agent.coach.acts import Task
 from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.reports import (
@@ -21,7 +22,7 @@ from agent.coach.reports import (
     SkillsReport,
 )
 from agent.coach.request_view import RequestView, Returned
-from agent.coach.tasks import Task, needs_names, tasks_of
+from agent.coach.tasks import needs_names, tasks_of
 from agent.coach.texts import say, say_date
 from agent.coach.understanding.lookups import Lookup
 from agent.coach.understanding.wishes import WishedSkill
@@ -176,7 +177,7 @@ class Work:
         if len(parts) > 1:
             parts = [say(self.language, "amount.of", minutes=parts[0], skill=parts[1])]
         named = [] if day is None or day == self.today else [say_date(self.language, day, self.today)]
-        return ", ".join([" ".join(parts), *named])
+        return ", ".join([*([" ".join(parts)] if parts else []), *named])
 
     def needs(self, *calls: RuleCall) -> NeedsTools:
         """To be raised: these calls have to come back first.

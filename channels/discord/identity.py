@@ -1,4 +1,4 @@
-"""Which bot an account is, by oauth2/applications/@me."""
+"""Asks Discord which bot an account is, by oauth2/applications/@me."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import HttpRoute, Menus, NotPersisted, Renderer, Sign, Sink
+from channels.base import HttpRoute, Limits, Menus, NotPersisted, Renderer, Sign, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -17,16 +17,25 @@ from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
-from channels.web.device_door import DeviceDoor
-from channels.web.devices import DeviceLinks
+from channels.web.device_door import DeviceDoor, DeviceLinks
 from channels.web.file_door import FileDoor
-from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.page_files import PageTexts
 from channels.web.recollection import NoRecords, Recollection, Records
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
+
+WEB_LIMITS = Limits(
+    max_text=16_000,
+    unit=TextUnit.CHARS,
+    edit_interval_s=0.4,
+    typing_every_s=4.5,  # the page shows it for 6 s
+    hints="Markdown is shown in full here: headings, lists, tables, code.",
+    answers_edits=True,
+    idempotent_sends=True,  # a message is its key: the page shows a repeated one once
+)
+
 
 KEY_OF_PROCESS = secrets.token_bytes(32)
 """For cookies that need not outlive the process."""

@@ -1,6 +1,6 @@
 """Serves the web chat over HTTP: the page, a WebSocket, and server-sent events with POST where that is blocked.
 
-Who may be asked from where (Host, Origin, size of a body) is the server's matter; what a page's words mean is not here.
+The server decides who may be asked from where (Host, Origin, size of a body); what a page's words mean is not here.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What an operator does about people: one set of operations for the control socket, the CLI alone and chat commands.
+"""Operators decide about people by one set of operations: the control socket, the CLI alone and commands share it.
 
 Each is one commit: the change, its audit row and what is said to the person. Who does it is "cli" or a user id, and
 within the commit that has to be an operator, above whomever it is about. A code is never part of an answer, a log line

@@ -1,4 +1,4 @@
-"""What could not be delivered, in an operator's hands: said again, or given up; one commit with its audit row."""
+"""Operators say again, or give up, what could not be delivered; one commit with its audit row."""
 
 from collections.abc import Callable
 from datetime import datetime

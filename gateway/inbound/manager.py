@@ -1,7 +1,7 @@
 """The manager loads each channel, keeps it running, gives it its way in, and lends it to those who send.
 
-Channels start side by side, and one that fails holds up no other. What an event means is intake's matter, what is
-sent when is delivery's.
+Channels start side by side, and one that fails holds up no other. Intake decides what an event means,
+delivery what is sent when.
 """
 
 import asyncio

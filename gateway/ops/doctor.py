@@ -1,4 +1,4 @@
-"""What `tenk doctor` finds of models: each is asked a short question from outside, which costs some sixty tokens. And
+"""Looks at models for `tenk doctor`: each is asked a short question from outside, which costs some sixty tokens. And
 whether this gateway is reached where its links lead, and the servers beside it.
 
 This machine is `home_check`'s to look at, and an account on a platform its channel's `probe`'s.

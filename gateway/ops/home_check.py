@@ -1,4 +1,4 @@
-"""What `tenk doctor` finds on this machine: files that are open to others, the disk, a leftover socket, the database.
+"""Looks at this machine for `tenk doctor`: files that are open to others, the disk, a leftover socket, the database.
 
 Looking changes nothing; what may be mended without a person's look comes with how.
 """

@@ -1,4 +1,4 @@
-"""What operators ask about messages, by name with JSON arguments: for the control socket, and for the CLI alone.
+"""Answers what operators ask about messages, by name with JSON arguments: by the control socket and to the CLI alone.
 
 Rows are `gateway.store.reports`'; what is done to a failed part is `gateway.delivery.dead_letters`'.
 """

@@ -1,4 +1,4 @@
-"""How the gateway is doing, for health checks and for `tenk status`. It only reads; nothing is mended here."""
+"""Tells health checks and `tenk status` how the gateway is doing. It only reads; nothing is mended here."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What models were used for, as operators ask; and what a cheaper one for turns that ask little would have saved.
+"""Sums up what models were used for, and what a cheaper one for turns that ask little would have saved.
 
 The score is `agent.context.weight`'s; at whose prices the light turns are told anew is the caller's matter.
 """

@@ -1,7 +1,6 @@
 """Carries out what a running turn wants of the world: the agent's `TurnPort` over journal, mailbox and delivery.
 
-It composes commits; what each of them writes is `commits`' matter. What the agent decides is the agent's, when the
-answer is sent the lane's.
+It composes commits; `commits` says what each of them writes. The agent decides what is said, the lane when it is sent.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""How far an account was read, and where people who are let in talk to the bot: what a channel reads back after a gap.
+"""Keeps how far an account was read, and where people who are let in talk: a channel reads that back after a gap.
 
 A chat may go on under another id (a Telegram group became a supergroup): what is kept about it moves along.
 

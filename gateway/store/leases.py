@@ -2,7 +2,7 @@
 what waits in shards.
 
 Plain functions over a connection of PostgreSQL. An owner renews what it has; what ran out anybody takes, with a higher
-epoch, which every write of the owner carries. Who asks for how much is `gateway.cluster`'s matter.
+epoch, which every write of the owner carries. `gateway.cluster` decides who asks for how much.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import schema
-from gateway.store.dialect import do_put_off, driver_errors, let_see
+from gateway.store.dialect import asyncpg_errors, do_put_off, let_see
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -260,7 +260,7 @@ class PostgresLink:
             assert connection.sync_connection is not None, "it is connected"
             try:
                 await driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)
-            except driver_errors(connection.sync_connection) as error:
+            except asyncpg_errors(connection.sync_connection) as error:
                 raise ConnectionError(str(error)) from error
 
         await self._use(tell, within_s)

@@ -51,6 +51,7 @@ def remind_words(text: str) -> None:
     for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
         wishes.read_remind_wish(said[: wishes.MAX_CHARS], NOW)
         wishes.asks_for_reminders(said[: wishes.MAX_CHARS])
+        wishes.asks_to_cancel_reminders(said[: wishes.MAX_CHARS])
 
 
 def timed_log(text: str) -> None:
@@ -182,7 +183,8 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
-    "agent.coach.tasks:_Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.listener:Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.offline_wishes:cancel_reminders": "looks for a few words in one message that is a wish by then",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
     "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",

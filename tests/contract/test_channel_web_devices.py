@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from channels.web.config import Guests
-from channels.web.devices import LINK_S, DeviceLinks
+from channels.web.device_door import LINK_S, DeviceLinks
 from channels.web.recollection import NoRecords, SeenDevice
 from channels.web.visitor import COOKIE, Identities, Identity
 from tests.fakes.views import FakePage

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from channels.base import ChannelState, KnownChat, NotPersisted
 from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
-from gateway.store import inbox
+from gateway.store import chats, inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow
 from gateway.store.tables.traffic import inbox as inbox_table
@@ -57,11 +57,11 @@ class InboxSink:
         for one in rejected:
             inbox.quarantine(connection, "default", self._channel, self._account, one, now)
         if cursor is not None:
-            inbox.move_cursor(connection, "default", self._channel, self._account, cursor, now)
+            chats.move_cursor(connection, "default", self._channel, self._account, cursor, now)
 
     async def cursor(self) -> str | None:
         """As the port says."""
-        return await self._store.read(partial(inbox.cursor_of, channel=self._channel, account=self._account))
+        return await self._store.read(partial(chats.cursor_of, channel=self._channel, account=self._account))
 
     async def chats(self) -> Sequence[KnownChat]:
         """As the port says: nobody is let in here."""

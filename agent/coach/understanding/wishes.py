@@ -107,6 +107,22 @@ def asks_for_reminders(text: str) -> bool:
     return _LISTED.match(text[:MAX_CHARS]) is not None
 
 
+_CANCELLED = re.compile(
+    r"[\W_]*(?:(?:please|can you|could you|hey|ok|oye|por favor|puedes) )*"
+    r"(?:(?:cancel|delete|remove|stop|turn off|clear|drop|kill|disable|get rid of)\b[^?]{0,24}"
+    r"\b(?:reminders?|reminding)\b"
+    r"|(?:don['’]?t|do not|stop) remind(?:ing)?\b|no more reminders"
+    r"|(?:quita|borra|cancela|elimina|desactiva|para|apaga)\w*\b[^?]{0,24}\brecordatorios?\b"
+    r"|(?:deja de|no me) (?:recordar|recuerdes)\w*|no m[aá]s recordatorios)",
+    re.IGNORECASE,
+)
+
+
+def asks_to_cancel_reminders(text: str) -> bool:
+    """Whether somebody wants their reminders, or the only one, taken away."""
+    return _CANCELLED.match(text[:MAX_CHARS]) is not None
+
+
 def read_remind_wish(text: str, now: datetime) -> RemindWish | None:
     """The wish; None where a message is none, or names no time."""
     lead, behind = _LEAD.match(text[:MAX_CHARS]), _BEHIND_TIME.match(text[:MAX_CHARS])

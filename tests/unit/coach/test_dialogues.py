@@ -2,9 +2,10 @@
 
 import pytest
 
-from agent.coach.changes import LogPractice
+from agent.coach.changes import CreateSkill, LogPractice
+from gateway.coach.tables import reminders
 from tests.fakes.offline_conversation import Conversation
-from tests.fakes.practice_reader import TODAY
+from tests.fakes.practice_reader import NOW, TODAY
 
 
 class TestAnswersThatCorrectAQuestion:
@@ -73,7 +74,43 @@ class TestYesWithoutAQuestion:
         assert [("cello", 20)] == ana.logged
 
 
+class TestMoreOfTheSame:
+    @pytest.mark.parametrize("said", ["another 15", "and 15 minutes yesterday", "y ayer 15", "15 minutes"])
+    async def test_it_is_of_what_was_just_logged_after_a_yes(self, ana: Conversation, said: str):
+        """Without the skill, and without a unit where words say that it comes on top."""
+        ana.practice.change(CreateSkill("piano", None, None, 600_000))
+        await ana.say("30 min guitar")
+        assert "guitar" in await ana.say(said)
+        await ana.say("yes")
+        assert [("guitar", 15), ("guitar", 30)] == sorted(ana.logged)
+
+    async def test_after_something_else_the_skill_is_asked_for(self, ana: Conversation):
+        """What was logged a while ago is not meant."""
+        ana.practice.change(CreateSkill("piano", None, None, 600_000))
+        await ana.say("30 min guitar")
+        await ana.say("thanks")
+        assert "Which skill" in await ana.say("15 minutes")
+
+    @pytest.mark.parametrize("said", ["that's wrong, delete it", "bye", "how am I doing?"])
+    async def test_what_is_no_name_is_no_new_skill(self, newcomer: Conversation, said: str):
+        """As the answer to which skill it was."""
+        await newcomer.say("I practised 25 min")
+        assert "New skill" not in await newcomer.say(said)
+
+
 class TestGoals:
+    @pytest.mark.parametrize(
+        "said",
+        ["set a goal of 2 hours a week", "my weekly goal should be 2 hours", "ponme una meta de 2 horas semanales"],
+    )
+    async def test_one_may_be_set_by_any_words(self, practised: Conversation, said: str):
+        """It corrects no entry."""
+        before = practised.logged
+        assert "2 h" in await practised.say(said)
+        await practised.say("yes")
+        assert [["get_user_skills"], ["set_weekly_goal"]] == practised.calls
+        assert before == practised.logged
+
     @pytest.mark.parametrize(
         "said", ["I want to practise guitar 3 hours a week", "quiero llegar a 3 horas de guitar por semana"]
     )
@@ -121,6 +158,22 @@ class TestLanguage:
         """A name in another language changes nothing; a sentence does."""
         await practised.say(said)
         assert words in await practised.say(then)
+
+
+@pytest.mark.parametrize("said", ["cancel my reminder", "stop reminding me", "quita el recordatorio"])
+async def test_the_only_reminder_is_taken_away(ana: Conversation, said: str):
+    """Of several, or of none, they are shown."""
+    who = ana.practice.principal
+    ana.practice.connection.execute(
+        reminders.insert(),
+        {
+            "tenant_id": who.tenant, "user_id": who.user_id, "id": "r1", "at": "19:00", "weekdays": "[0]", "about": "",
+            "address": "{}", "session_key": "", "zone": "UTC", "next_at": NOW, "next_day": TODAY, "created_at": NOW,
+        },
+    )  # fmt: skip
+    await ana.say(said)
+    assert [["list_reminders"], ["cancel_reminders"]] == ana.calls[-2:]
+    assert "no reminders" in await ana.say("cancel the reminder please, this one")
 
 
 async def test_minutes_in_place_of_others_correct_the_last_entry(ana: Conversation):
