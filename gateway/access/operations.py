@@ -345,14 +345,14 @@ class AccessOperations(AccessLists):
         if asked is not None and asked.state is not PairingState.PENDING:
             raise _refusal(NotApproved(ranks.why_over(asked)), self._clock())
         pending = await self._store.read(rows.pending)
-        return _one_of(number, [(request.id, request) for request in pending], "request")
+        return _one_of(number, [(request.id, request) for request in pending], "of_no_request")
 
     async def _person(self, who: str) -> Person:
         known = await self._read_people()
         found = [person for person in known if who in person.identities]
         if len(found) == 1:
             return found[0]
-        return _one_of(who, [(person.user_id, person) for person in known], "user")
+        return _one_of(who, [(person.user_id, person) for person in known], "of_no_user")
 
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
@@ -360,7 +360,7 @@ class AccessOperations(AccessLists):
         known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
-        return _one_of(who, asking + inside, "request or user")
+        return _one_of(who, asking + inside, "of_nobody")
 
 
 def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
@@ -375,6 +375,5 @@ def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
     ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"
     found = [value for id_, value in candidates if id_ == wanted or id_.endswith(ending)]
     if len(found) != 1:
-        problem = "fits more than one" if found else "is no"
-        raise OperationRefused(f"{number!r} {problem} {what}; `tenk pairing list` and `tenk users` show the numbers")
+        raise OperationRefused("access.number_many" if found else f"access.number_{what}", number=repr(number)[:40])
     return found[0]
