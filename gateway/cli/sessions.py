@@ -12,6 +12,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, json_text, print_rows
 from gateway.safety.names import minute, short
 
+
 def _who(row: Mapping[str, Any]) -> str:
     """Somebody's name; who has none is known by their short id, as everywhere."""
     return short(row["user"]) if row["person"] in {"", row["user"]} else printable(row["person"])
