@@ -72,6 +72,9 @@ from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
 log = structlog.get_logger()
 
+SERVER_S = 120.0
+"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
 FIRST_ASKED_S = 3.0
 """So long an account that is slow to reach its platform keeps what waits here from being answered."""
 
@@ -100,7 +103,7 @@ async def serve(
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home, wait_s=COMMAND_S):
-        store = await Store.open(settings.database_url)
+        store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from channels.clocks import wall_now
 from channels.probing import Asker, Finding, NoAnswer, load_probe
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
@@ -91,7 +90,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         return
     for finding in _here(settings, secrets):
         yield finding
-    yield await check_database(settings.database_url, settings.home, wall_now)
+    yield await check_database(settings.database_url, settings.home)
     if (found := await check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys)) is not None:
         yield found
     if not local:
