@@ -34,8 +34,9 @@ from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
@@ -280,6 +281,7 @@ class Gateway:
         tried = self._tenants.try_settings(settings)
         for name, made in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
+        gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
@@ -288,7 +290,7 @@ class Gateway:
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
-        self._tenants.dismiss(settings)
+        self._tenants.part_with(gone)
         parts.begin_schedules()
         if self._api is not None:
             self._api.forget_tenants()
