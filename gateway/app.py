@@ -281,6 +281,7 @@ class Gateway:
         tried = self._tenants.try_settings(settings)
         for name, made in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
+        gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
@@ -289,7 +290,7 @@ class Gateway:
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
-        self._tenants.dismiss(settings)
+        self._tenants.part_with(gone)
         parts.begin_schedules()
         if self._api is not None:
             self._api.forget_tenants()
