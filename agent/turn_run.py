@@ -1,6 +1,6 @@
 """One turn in this process: its clock, its journal, its open calls, its end. The order of things is the loop's.
 
-How the model is asked is `model_caller`'s matter.
+`model_caller` asks the model.
 """
 
 import asyncio

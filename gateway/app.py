@@ -34,8 +34,9 @@ from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
@@ -72,16 +73,14 @@ from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
 log = structlog.get_logger()
 
+SERVER_S = 120.0
+"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
 FIRST_ASKED_S = 3.0
 """So long an account that is slow to reach its platform keeps what waits here from being answered."""
 
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
-
-
-def utc_now() -> datetime:
-    """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
-    return steady_now()
 
 
 async def serve(
@@ -105,7 +104,7 @@ async def serve(
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home, wait_s=COMMAND_S):
-        store = await Store.open(settings.database_url)
+        store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
@@ -134,19 +133,19 @@ class Gateway:
         self._store = store
         self._snapshot = AccessSnapshot()
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        self._rests = ModelRests(store, utc_now)
+        self._rests = ModelRests(store, steady_now)
         self._servers = servers or KnownServers()
-        self._watch = ModelWatch(utc_now)
+        self._watch = ModelWatch(steady_now)
         models = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        parts = TenantDeps(store, self._snapshot, self._rotation.vault, models, utc_now, extra_tools)
+        parts = TenantDeps(store, self._snapshot, self._rotation.vault, models, steady_now, extra_tools)
         self._own = Tenant(DEFAULT_TENANT, settings, parts)
         self._tenants = Tenants(settings, parts, self._own)
         self._stop = asyncio.Event()
         self._faults = Faults()
-        self._started_at = utc_now()
-        self._api_channel = ApiChannel(clock=utc_now)
+        self._started_at = steady_now()
+        self._api_channel = ApiChannel(clock=steady_now)
         self._api: ApiServer | None = None
         self._scheduled: set[str] = set()  # the agents whose schedules are looked at
         self.http: HttpServer | None = None
@@ -186,9 +185,9 @@ class Gateway:
 
     async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
         manager = ChannelManager(
-            self._accounts(key), self._store, utc_now, tasks, self._own.table.menus(), ownership=presence.ownership
+            self._accounts(key), self._store, steady_now, tasks, self._own.table.menus(), ownership=presence.ownership
         )
-        if await presence.join(manager, tasks, utc_now()):
+        if await presence.join(manager, tasks, steady_now()):
             await self._own.budgets.begin()
         return manager
 
@@ -205,15 +204,15 @@ class Gateway:
 
         shared = partial(
             RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks,
-            ownership=presence.ownership, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
+            ownership=presence.ownership, clock=steady_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
         )  # fmt: skip
 
-        entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, utc_now)
+        entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, steady_now)
         manager.personas = self._personas()
         runtime = build(entrance.deps_of(self._own), self._own.table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
+        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, steady_now, doorway)
         entrance.equip(runtime, self._own)
         self._serve_tenants(tasks, entrance, runtime, intake)
         await delivery.recover()
@@ -234,7 +233,7 @@ class Gateway:
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
         schedules()
         self._keep_chores(tasks, runtime, manager, presence)
-        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, steady_now).run)
         routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
@@ -260,7 +259,7 @@ class Gateway:
         tasks.keep("control", server.run)
 
     def _keep_house(self, tasks: Supervised, presence: Presence) -> Housekeeper:
-        house = Housekeeper(self._store, self._own.settings.retention, utc_now)
+        house = Housekeeper(self._store, self._own.settings.retention, steady_now)
         tasks.keep("retention", presence.alone(house.run, tasks))
         return house
 
@@ -269,7 +268,7 @@ class Gateway:
             self._own.settings,
             lambda: in_force(self._read_again(), self._own.product),
             partial(self._apply, key, manager, parts),
-            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
+            OwnerWords(self._store, manager, parts.runtime.delivery, steady_now),
         )
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
@@ -282,6 +281,7 @@ class Gateway:
         tried = self._tenants.try_settings(settings)
         for name, made in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
+        gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
@@ -290,7 +290,7 @@ class Gateway:
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
-        self._tenants.dismiss(settings)
+        self._tenants.part_with(gone)
         parts.begin_schedules()
         if self._api is not None:
             self._api.forget_tenants()
@@ -335,7 +335,7 @@ class Gateway:
             tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
             return erase(connection, wanted, now, own_tables=tables, is_configured=manager.is_configured)
 
-        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
+        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, steady_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     def _keep_schedules(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:
@@ -343,7 +343,9 @@ class Gateway:
         for product in [tenant.product for tenant in self._tenants]:
             if product.schedule is not None and product.name not in self._scheduled:
                 self._scheduled.add(product.name)
-                looks = Scheduler(self._store, product.schedule, runtime.bus, utc_now, wall_now, manager.is_configured)
+                looks = Scheduler(
+                    self._store, product.schedule, runtime.bus, steady_now, wall_now, manager.is_configured
+                )
                 tasks.keep("schedule", presence.alone(looks.run, tasks))
 
     async def _look_at_model(self) -> None:
@@ -364,7 +366,7 @@ class Gateway:
             await presence.begin_leaving()
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
-            utc_now,
+            steady_now,
             timedelta(seconds=self._own.settings.sessions.drain_s),
         )
         with suppress(StoreUnavailable):  # then others wait for it to run out
@@ -374,7 +376,7 @@ class Gateway:
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
         whose = self._tenants.get(self._own.settings.channels.web.tenant)
-        records = StoredRecords(whose.store, whose.product.name, utc_now, whose.name)
+        records = StoredRecords(whose.store, whose.product.name, steady_now, whose.name)
         texts = whose.product.catalogue
         web = partial(make_web, lambda: self._own.settings, texts, self._snapshot, key, records)
 

@@ -317,7 +317,7 @@ def _permissions(deps: RuntimeDeps) -> ChainPermissions:
     by_names = name_rules(limits.allow_tools, limits.deny_tools)
     rules = (*config.all_rules(), *by_names, *deps.product.permissions.rules(Source.PROJECT))
     return ChainPermissions(
-        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm),
+        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm, domains=config.domains),
         can_use_tool=deps.product.can_use_tool,
         judge=Judge(deps.judge or deps.model, config.auto) if config.mode is Mode.AUTO else None,
     )

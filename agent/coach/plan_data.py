@@ -1,4 +1,4 @@
-"""What a weekly plan is written from: the person's data read side by side, the week it is for, and what fits them.
+"""Reads what a weekly plan is written from: the person's data side by side, the week it is for, and what fits them.
 
 The model and the rules get the same, and what somebody wants of a plan is read by `read_wish`. Nothing is written
 or said here.

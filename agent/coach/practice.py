@@ -1,4 +1,4 @@
-"""What is practised, as plain data, the port it is read through, the rules of one entry, and how a new skill looks.
+"""Holds what is practised as plain data, the port it is read through, the rules of one entry, and a new skill's looks.
 
 How far a skill has come is a level by its minutes, computed and never stored.
 No analysis and no storage live here.

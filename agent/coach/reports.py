@@ -1,4 +1,4 @@
-"""What the coach's tools answer, as models: the JSON a model reads, and what the templates are filled from. Pure.
+"""Types the answers of the coach's tools: the JSON a model reads, and what the templates are filled from. Pure.
 
 Every number a model may say is here already worked out, so that it has none to invent. Times are whole minutes beside
 the same as words ("12 h 15 min"). `journey` and `patterns` count what is more than a sum.

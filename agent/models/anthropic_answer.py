@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API answers, streamed or whole, put together as one response; pure.
+"""Puts what Anthropic's Messages API answers, streamed or whole, together as one response; pure.
 
 Source: Anthropic API reference, Messages and streaming, read 2026-11. What is asked is `anthropic_format`'s.
 """

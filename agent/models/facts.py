@@ -1,4 +1,4 @@
-"""What a model takes, gives and costs: as the operator's config says, else as a kept table knows, else with care.
+"""Knows what a model takes, gives and costs: from the operator's config, else from a kept table, else with care.
 
 The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, no word on pictures, read
 2026-11). It is read when it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the

@@ -1,4 +1,4 @@
-"""Which models rest, why, and until when: one board for all links of a chain, which operators see and restarts keep.
+"""One board knows which models rest, why, and until when: for all links of a chain; operators see it, restarts keep it.
 
 A model rests when its key or credit is refused (`Cooling`: asking again helps nobody), and for half a minute when it
 fails again and again (`Circuit`). Where the board is kept is its `keep`'s matter.

@@ -1,6 +1,6 @@
 """Open views of chats, browser pages and terminals: a message counts as sent when one of them confirmed it.
 
-What a frame says and how it travels is the channel's matter. Nothing is kept here: a chat that nobody looks at is told
+The channel decides what a frame says and how it travels. Nothing is kept here: a chat that nobody looks at is told
 nothing, and who sends learns that.
 """
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
@@ -37,13 +38,16 @@ from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
-from gateway.store import outbox, pairing
+from gateway.store import outbox
 from gateway.store.agent_tables import bring_up
+from gateway.store.backup import copies_of_older, file_of
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
+from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
+from gateway.store.schema import HEAD
 
 
 async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -86,8 +90,23 @@ async def _operate(settings: Settings, name: str, arguments: dict[str, JsonValue
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
+        await _refuse_older_server(settings.database_url)
         async with lone_store(settings) as whole:
             return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
+
+
+async def _refuse_older_server(url: str) -> None:
+    """A command on the side migrates no server's database: nothing backs it up, and others may be at work on it.
+
+    Raises:
+        SchemaDiffers: it is older; the message says what to do.
+    """
+    seen = await inspect(url) if file_of(url) is None else None
+    if seen is not None and seen.is_behind:
+        raise SchemaDiffers(
+            f"the database is at revision {seen.revision}, this version wants {HEAD}: back it up with pg_dump "
+            "(.github/running/postgresql.md), then run `tenk db upgrade` or start the gateway"
+        )
 
 
 def look_up(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -132,7 +151,11 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
             held.enter_context(HomeLock(settings.home))
         except AlreadyRunning as running:
             raise AlreadyRunning(running.while_silent) from None
+        file = file_of(settings.database_url)
+        before = [] if file is None else copies_of_older(file)
         store = await Store.open(settings.database_url)
+        for copy in [] if file is None else copies_of_older(file)[len(before) :]:
+            click.echo(f"The database was brought up to this version; as it was before it is in {copy}.", err=True)
         try:
             yield store
         finally:
@@ -192,39 +215,3 @@ def export_person(config_path: Path | None, who: str, destination: Path) -> tupl
     except OSError as error:
         raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
     return person, ", ".join(f"{len(rows)} {name}" for name, rows in whole.items() if isinstance(rows, list) and rows)
-
-
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
-    return settings.home, running, answer
-
-
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
-    try:
-        answer = await control_client.call(settings.control_path, "status", {})
-    except control_client.NobodyAnswers:
-        return False, await _stored_status(settings)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
-
-
-async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
-    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
-    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
-        return {}
-    silent: dict[str, JsonValue] = {}
-    try:
-        with HomeLock(settings.home):
-            pass
-    except AlreadyRunning as running:
-        silent = {"needs_you": {"gateway": running.while_silent}}
-    try:
-        async with reading(settings.database_url) as store:
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
-    except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}

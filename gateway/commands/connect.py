@@ -1,7 +1,7 @@
 """`/connect`: people let the bot use accounts of their own at models' providers, in direct messages alone.
 
 What they paste comes in sealed (`gateway.access.pasted`), is opened here, checked with one cheap call and sealed again
-as theirs; it is in no text that is said. How it is used is `gateway.credentials`' matter.
+as theirs; it is in no text that is said. `gateway.credentials` says how it is used.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

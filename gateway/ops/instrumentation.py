@@ -1,4 +1,4 @@
-"""What the agent does, in figures: wrappers and listeners around its model and its tools. Nothing is decided here."""
+"""Measures what the agent does, by wrappers and listeners around its model and its tools. Nothing is decided here."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -29,7 +29,7 @@ from agent.models import (
 )
 from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
-from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
+from agent.permissions.rules import Source, Verdict, host_outside, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, results, toolbox
 from agent.tools.base import Tool
@@ -301,9 +301,9 @@ RULES = [
 
 
 def ruled(text: str) -> None:
-    """A call whose argument says this, and one of a tool that is called so."""
-    ruling_of(RULES, "pay", {"to": text})
-    ruling_of(RULES, text, {})
+    """A call whose argument says this, perhaps as an address, and one of a tool that is called so."""
+    host_outside({"url": [text, f"//{text}", f"https://a.example {text} //b.example/{text}"]}, ["example"])
+    ruling_of(RULES, "pay" if len(text) % 2 else text, {"to": text})
 
 
 def told_results(given: str) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong with a REST call; its method is the operation's name in `rest`.
+"""Names what can go wrong with a REST call; its method is the operation's name in `rest`.
 
 How often is set in `SimulatedDiscord.faults`.
 Faults of the gateway's WebSocket are orders of the person's side (`simulated`).
