@@ -90,6 +90,11 @@ _MOODS = (
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
     r"para qu[eé] (?:sigo|lo intento)",
     r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
+    r"guilty|ashamed|embarrassed|in a (?:rut|slump)|disappointed|unmotivated|drained|insecure|can['’]?t focus|bummed",
+    r"(?:lost|losing) (?:hope|interest)|no energy|i['’]?m (?:so )?(?:lazy|stuck|slow|down)|feel(?:ing)? stuck|(?:want|going) to cry",
+    r"(?:today|practi[cs]e|everything|life) (?:just )?suck(?:s|ed)|not getting anywhere|a ninguna parte|(?:fue|es) un (?:asco|desastre)",
+    r"culpable|avergonzad[oa]|bloquead[oa]|estancad[oa]|desganad[oa]|aburrid[oa] de|inseguro|insegura|apagad[oa]|sin energ[ií]as?",
+    r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n|ganas)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
@@ -150,21 +155,26 @@ _NO = _whole(
 )  # fmt: skip
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|revierte|revertir)\b|\btake\s+(?:(?:it|that)\s+)?back\b"
-                                 r"|\b(?:scratch|cancel)\s+(?:that|it|the\s+last)\b|\bcancela\s+lo\s+[uú]ltimo\b"
+                                 r"|\b(?:scratch|cancel|delete|remove|erase|scrap|drop|get\s+rid\s+of)\s+(?:that|it|this|the\s+last)\b(?!\s+\w+ing\b)"
+                                 r"|\btake\s+(?:it|that)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
+                                 r"|\b(?:anot|apunt|registr|puse|met)\w*\s+(?:\w+\s+)?dos\s+veces\b|\b(?:est[aá]\s+)?duplicad[oa]\b"
+                                 r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
     (Intent.MAYBE_PLAN, _pattern(r"\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
-                                 r"|\b(?:make|give|draw|create|hazme|dame|arma\w*)\b[^\n]{0,20}\b(?:schedule|horario)\b"
+                                 r"|\b(?:make|give|draw|create|need|want|hazme|dame|arma\w*|necesito|quiero)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
                                  r"|rutina|horario)\b"
                                  r"|\bwhat\s+should\s+i\s+(?:practi[cs]e|work|play|study|learn|focus)"
                                  r"|\b(?:en\s+)?qu[eé]\s+deber[ií]a\s+(?:trabajar|practicar|tocar|estudiar)"
                                  r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
                                  r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
-                                 r"|\bqu[eé]\s+practico\b")),
+                                 r"|\bqu[eé]\s+practico\b|\bwhat[\'’]?s\s+(?:on|planned|next|up)\s+(?:for\s+)?(?:today|tonight|tomorrow|this\s+week)"
+                                 r"|\bqu[eé]\s+(?:hay|tengo)\s+(?:para\s+)?(?:hoy|ma[nñ]ana|esta\s+semana)\b|\bwhat\s+should\s+i\s+\w+\s+(?:today|tonight|now|next|tomorrow)\b"
+                                 r"|\borgan[ií]z\w*\s+(?:me\s+)?(?:la|mi|my|the)\s+(?:semana|week)\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin|olvid)\w*\s+"
                              r"(?:all|everything|todos?|toda|mis\s+datos|my\s+(?:data|account)|(?:about\s+)?me|mi\s+cuenta)\b"
                              r"|\bolv[ií]da(?:te\s+(?:de\s+)?(?:m[ií]|todo)|me)\b")),
@@ -175,16 +185,16 @@ _WORDS = (
                              r"|\b(?:change|edit|correct|fix|update|cambi\w+|corrig\w+|edita\w*)\s+(?:my|the|mi|la|el)\s+"
                              r"(?:last|latest|[uú]ltim[ao])\b"
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+(?:\s?(?:m|mins?|minutes|minutos|h|hours|horas))?,?\s+not?\s+\d+\b"
-                             r"|\b(?:that|it|one|eso)\s+(?:was|should\s+be|era|fue)\b[^\n?]{0,30}\b(?:not?|actually)\b"
+                             r"|\b(?:that|it|one|eso|esa|es[oa]s|lo\s+de\s+\w+)\s+(?:was|should\s+be|era[n]?|fue(?:ron)?)\b[^\n?]{0,30}\b(?:not?|actually)\b"
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
                              r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
-                             r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
+                             r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|^\W*(?:\w+\W+)?lo\s+de(?:l)?\s+(?:\w+\s+){1,3}(?:era[n]?|fue(?:ron)?)\s+(?:\d|un|media)|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
                              r"|\b(?:said|put|logged|typed|wrote|dije|puse|anot[eé]|escrib[ií])\s+\d+\b.{0,20}"
                              r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
-                             r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n|sorry|oh)\W+){1,3}(?:it\s+"
+                             r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n\w*|disculp\w+|sorry|oh)\W+){1,3}(?:it\s+"
                              r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
                              r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+\b[^?]{0,20}\b(?:actually|en\s+realidad"
@@ -198,8 +208,10 @@ _WORDS = (
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
-    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\bprogress\b|\bhow\s+am\s+i\b"
+    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\b(?:behind|ahead)\b[^\n]{0,20}\b(?:compared|than|of)\b|\bcompared\s+(?:to|with)\s+(?:last|my)\b|\bprogress\b|\bhow\s+am\s+i\b"
                             r"|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
+                            r"|\bam\s+i\s+(?:really\s+)?(?:improving|getting\s+(?:any\s+)?better|doing|on\s+track|ahead)\b|\b(?:estoy|voy)\s+mejorando\b"
+                            r"|\b(?:my|the)\s+(?:best|worst|busiest|strongest|weakest)\s+(?:week|month|day)\b|\b(?:mejor|peor)\s+(?:semana|mes|d[ií]a)\b"
                             r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
                             r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
@@ -207,7 +219,7 @@ _WORDS = (
                             r"|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
-                            r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit))"
+                            r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\b(?:am\s+i|are\s+you)\s+(?:track|logg|record)ing\s+(?:any|some)"
@@ -216,9 +228,9 @@ _WORDS = (
                              r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
-                            r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bhow\s+(?:should|do|can|to)\b(?! (?:i )?(?:log|record|add|enter))[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
-    (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\s+(?:me\b|please|pls|page|menu|i\b)"
+    (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\W+(?:me\b|please|pls|page|menu|i\b)"
                            r"|\b(?:need|want|get|some)\s+help\b"
                            r"|\b(?:what\s+is\s+this|qu[eé]\s+es\s+esto|i['’]?m\s+new|soy\s+nuev[oa])\b"
                            r"|\bhow\s+(?:do|can|to)\b[^\n]{0,9}\buse\s+(?:this|it|you)\b|\bc[oó]mo\s+(?:se\s+)?us[ao]\b"
@@ -226,10 +238,11 @@ _WORDS = (
                            r"|put)\s+to\s+)?(?:log|record|add|delete|remove|undo|change|edit|correct)\b"
                            r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt|borr|quit|elimin|cambi|corrig|corrij)\w*|\bqu[eé]\s+(?:tengo\s+que\s+"
                            r"|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
+                           r"|\bcan\s+i\s+(?:still\s+)?(?:log|record|add|enter|delete|edit|undo)\b[^?]*\?|\b(?:puedo|se\s+puede)\s+(?:registr|anot|apunt|agreg|a[nñ]ad|borr|edit|corrig|correg)\w*\b[^?]*\?"
                            r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
                            r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
                            r"|hay\s+que\s+hacer)\s+aqu[ií]\b"
-                           r"|\bwhat\s+can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
+                           r"|\bwhat\s+(?:\w+\s+)?can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
@@ -237,7 +250,8 @@ _WORDS = (
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
                              r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
-                             r"|\bdios\s+se\s+lo\s+pague\b"
+                             r"|\bdios\s+se\s+lo\s+pague\b|\byou[\'’]?(?:re|\s+are)\s+(?:the\s+best|great|awesome|amazing|a\s+star|so\s+helpful)\b"
+                             r"|\beres\s+(?:el|la|lo|un|una)?\s?(?:mejor|m[aá]xim\w+|genial|crack|sol)\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
     (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"

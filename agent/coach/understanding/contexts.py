@@ -33,6 +33,7 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
+_FORGOT = frozenset(["forgot", "se me paso", "se me olvido", "me olvide", "olvide"])
 _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
 _BEING_DONE = frozenset({"was", "were", "is", "are", "been"})
@@ -81,6 +82,10 @@ def _instead(chunks: list[Chunk]) -> None:
                 other := re.match("T?S(?=$|[,.cBCYyK])", behind)
             ):  # "did 20 min of Spanish instead of French"
                 for place in range(at, at + 1 + other.end()):
+                    chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+                continue
+            if at == 0 and (first := re.match("T?S(?=,?[IvVH])", behind)):  # "instead of guitar I did 40 min of Spanish"
+                for place in range(first.end() + 1):
                     chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
                 continue
             negates = re.match("[GTfP]*S", behind[:3]) is not None
@@ -246,7 +251,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
         behind = letters_of(chunks, at + 1, at + 8)
         if chunks[at + 1 : at + 2] and chunks[at + 1].twist is Twist.SELF:
             behind = behind[1:]  # "quizzed myself on geography"
-        if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
+        if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?[Sj]|[Sj]|P?p?PS)", behind):
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
@@ -278,6 +283,13 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
+def _forgotten(chunks: list[Chunk]) -> None:
+    """As "log 20 min of Korean for yesterday, I forgot": to log it."""
+    said = letters_of(chunks, 0, len(chunks))
+    if re.match("O?,?L.*[Dda].*Y", said) and chunks[-1].plain in _FORGOT:
+        chunks[-1] = replace(chunks[-1], role=WordRole.ADVERB, twist=None)
+
+
 def _requests(chunks: list[Chunk]) -> None:
     """As "can you log", "me puedes anotar": asked for, not about; and "I told myself" is no report."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -295,6 +307,7 @@ def _requests(chunks: list[Chunk]) -> None:
 
 _READINGS = (
     _requests,
+    _forgotten,
     _asides,
     _all_but,
     *NUMBERS_FIRST,

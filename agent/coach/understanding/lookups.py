@@ -92,7 +92,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
     (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
     (
         re.compile(
-            r"\b(?:what(?:'s| is| was)|how (?:far|much|close)|am i|cual es|cual era|cuanto|que tal voy|como voy"
+            r"\b(?:what(?:'s| is| was)|did i|have i|cumpli|alcance|how (?:far|much|close)|am i|cual es|cual era|cuanto|que tal voy|como voy"
             r"|voy bien)\b[^.!]{0,50}\b(?:goals?|targets?|metas?|objetivos?)\b|\bon track\b[^.!]{0,40}\?"
             r"|^\W*(?:my|mi) (?:weekly )?(?:goal|target|meta|objetivo)(?: semanal)?\W*$"
         ),
@@ -159,7 +159,7 @@ _SEARCH = re.compile(
 _DELETE = re.compile(
     r"^(?:\W|please|pls|plz|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero"
     r"|(?:me )?puedes|hey|oye|ok|uy|oops)*"
-    r"(?:delete|remove|erase|get rid of|borra\w*|elimina\w*|quita\w*|take out)\b"
+    r"(?:delete|remove|erase|get rid of|borr[ae]\w*|elimin[ae]\w*|quita\w*|quite (?:el|la|lo|mi)|saca (?:el|la|mi)|scrap|wipe|take out)\b"
 )
 _EDIT = re.compile(
     r"^(?:\W|please|pls|plz|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
@@ -273,7 +273,7 @@ def _with_change(found: Lookup, plain: str, days: Sequence[date], amounts: Seque
 def _is_complete(found: Lookup, plain: str) -> bool:
     if found.wanted is Wanted.EDIT:
         changes = found.minutes is not None or found.day is not None
-        return changes and found.skill is not None and "?" not in plain and not re.search(r"remind|recorda", plain)
+        return changes and (found.skill is not None or found.since is not None) and "?" not in plain and not re.search(r"remind|recorda", plain)
     if found.wanted is Wanted.DELETE:
         return found.skill is not None or found.since is not None
     return True

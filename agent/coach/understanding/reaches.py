@@ -145,6 +145,8 @@ def _reach_elided(before: _Before) -> Twist | None:
 def _reach_terse(before: _Before) -> Twist | None:
     """As "tomorrow: ...", "my son: ...", "Anna: ..."."""
     clause, same = before.clause, before.is_same
+    if clause.is_fragment and _is_of_another_day(clause, before.own):
+        return None
     found = _first(clause.twists & _OF_LABEL)
     if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
         return None  # "the kids are in bed, 30 min of crochet done"
@@ -201,8 +203,16 @@ def _is_of_its_own(clauses: Sequence[Clause], at: int, entry: Candidate) -> bool
     clause, before = clauses[at], clauses[at - 1]
     if entry.last < at - 1 and clause.is_listed and before.skills and not before.amounts:
         return True
+    if _is_of_another_day(clause, clauses[entry.first]):
+        return True
     about = clause.chunks[0].twist in (Twist.UNCLEAR, Twist.LASTS) and clause.chunks[0].plain not in _TOTALS
     return about and len(clause.chunks) > 1 and clause.chunks[1].twist is Twist.NEGATED
+
+
+def _is_of_another_day(clause: Clause, own: Clause) -> bool:
+    """As "Monday 30 min of guitar, Tuesday nothing": each of its own day."""
+    named, owned = ({chunk.day.day for chunk in each.days if chunk.day is not None} for each in (clause, own))
+    return bool(named and owned) and named.isdisjoint(owned) and clause.chunks[0].day is not None
 
 
 def _is_of_others(clause: Clause) -> bool:

@@ -49,6 +49,7 @@ _FRACTIONS = frozenset([
 ])  # fmt: skip
 """Words that make more or less of an amount beside them."""
 
+_LITTLE = frozenset({"poco", "poquito", "algo", "something", "few"})
 _ADDS = frozenset([
     "and", "y", "e", "&", "n", "+", "-", "–", "plus", "mas", "con", "with", "less", "minus", "menos", "short", "shy",
     "under", "over", "off", "x", "×", "*", "times", "por", "/", "of", "de", "a", "an", "the", "un", "una", "la", "el",
@@ -152,7 +153,8 @@ def _paired_numbers(chunks: list[Chunk]) -> None:
     least = LEAST_BARE if any(chunk.unit == 1 for chunk in amounts) or not amounts else LEAST_BESIDE_HOURS
     for at in numbers:
         if least <= chunks[at].minutes <= _MOST_BARE[1]:
-            chunks[at] = replace(chunks[at], role=WordRole.AMOUNT)
+            dated = not amounts and letters_of(chunks, at - 1, at) == WordRole.DAY_EITHER  # "mon 30": or the 30th
+            chunks[at] = replace(chunks[at], role=WordRole.AMOUNT, twist=Twist.DOUBT if dated else None)
 
 
 def _is_paired(chunks: Sequence[Chunk], at: int) -> bool:
@@ -283,7 +285,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         practice = chunk.plain in _LASTED and "p" in said[:at]  # "my flute practice lasted 50 minutes"
         if (
             (chunk.plain in _CAME_TO or practice)
-            and re.search("Sp*[YP]*x?$", said[:at])
+            and re.search("(?:S|(?:^|[TY])k)p*[YP]*x?$", said[:at])
             and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
@@ -305,6 +307,8 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         if not 0 <= place < len(chunks) or (chunks[place].role in _ENTRY and chunks[place].plain != "punto"):
             return False
         chunk = chunks[place]
+        if far == 2 and chunk.plain in _LITTLE and chunks[at + step].plain == ",":
+            return False  # "15 min, poco pero algo"
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS
