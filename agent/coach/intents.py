@@ -80,7 +80,9 @@ _MOODS = (
     r"zero) progress|plateau\w*",
     r"(?:today|this week) (?:was|is) (?:awful|terrible|horrible|the worst|rubbish|rough|bad)|feel like a (?:failure",
     r"fraud|loser)|burnt? ?out",
-    r"bajonead[oa]|de baj[oó]n|baj[oó]n|agobiad[oa]|estresad[oa]|ansios[oa]|desmoralizad[oa]|decepcionad[oa]",
+    r"bajonead[oa]|de baj[oó]n|baj[oó]n|(?:agobi|estres|cans|frustr|agot)ad[ií]?\w{0,6}|ansios[oa]|desmoralizad[oa]|decepcionad[oa]",
+    r"(?:every(?:one|body)|they|others)(?:['’]s| is| are|['’]re)? (?:\w+ ){0,2}(?:better|faster|ahead)|no me concentro",
+    r"tod[oa]s (?:\w+ ){1,2}(?:mejor|m[aá]s r[aá]pido)(?:es)? (?:que|q) yo",
     r"ag[uü]itad[oa]|achicopalad[oa]",
     r"(?:so|this|that) (?:bad|terrible|awful|hopeless) at|tan (?:mal[oa]|torpe|p[eé]sim[oa]) (?:en|con|para)",
     r"ganas de rendirme",
@@ -93,6 +95,8 @@ _MOODS = (
     r"guilty|ashamed|embarrassed|in a (?:rut|slump)|disappointed|unmotivated|drained|insecure|can['’]?t focus|bummed",
     r"(?:lost|losing) (?:hope|interest)|no energy|i['’]?m (?:so )?(?:lazy|stuck|slow|down)|feel(?:ing)? stuck|(?:want|going) to cry",
     r"(?:today|practi[cs]e|everything|life) (?:just )?suck(?:s|ed)|not getting anywhere|a ninguna parte|(?:fue|es) un (?:asco|desastre)",
+    r"i['’]?m (?:\w+ )?(?:bored|nervous|worried)|not talented|no (?:tengo )?talento?|me aburr[oe]|no me animo|(?:can['’]?t|cannot) concentrate",
+    r"me cuesta (?:\w+ )?(?:concentrarme|motivarme|seguir|avanzar|empezar)|estoy (?:\w+ )?(?:nervios|preocupad)[oa]",
     r"culpable|avergonzad[oa]|bloquead[oa]|estancad[oa]|desganad[oa]|aburrid[oa] de|inseguro|insegura|apagad[oa]|sin energ[ií]as?",
     r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n|ganas)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
@@ -141,10 +145,19 @@ _PLAN = _whole(
     r"(?:planifica|planea) (?:mi|la|esta) semana",
 )  # fmt: skip
 _CREATE = _pattern(
-    r"[\W_]{0,9}(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
-    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*+(?:called|named|llamada"
-    r"|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
+    r"[\W_]{0,9}(?:(?:please|quiero|i\s+want\s+to|can\s+you|could\s+you|puedes|por\s+favor|me)\s+){0,2}"
+    r"(?:(?:add|create|new|start|register|make)\s+(?:me\s+)?(?:an?\s+|the\s+)?(?:new\s+)?skill"
+    r"|(?:a[nñ]ad\w{1,4}|crear?|agreg\w{1,4}|registr\w{1,3}|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad(?:\s+nueva)?)\b\s*+"
+    r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
 )
+_PUT_IN = _pattern(
+    r"[\W_]{0,9}(?:[\w,]{1,9}\s){0,3}(?:(?:add|put|agreg\w{1,4}|a[nñ]ad\w{1,4}|mete|pon(?:er)?)\s+(?P<name>[^\n?\d]{1,60}?)\s+"
+    r"(?:(?:to|on|in|a|en)\s+(?:my|mis|mi|the|las|la\s+lista\s+de(?:\s+mis)?)\s+(?:list\s+of\s+)?(?:skills?|habilidades|list\b|lista\b)"
+    r"|(?:as\s+a(?:\s+new)?\s+skill|como(?:\s+una)?(?:\s+nueva)?\s+habilidad)\b)"
+    r"|(?:start\s+tracking|empezar\s+a\s+registrar|empieza\s+a\s+registrar)\s+(?P<other>[^\n?\d]{1,40}?)(?:\s+(?:for\s+me|too|please))?[.!]?$)"
+)
+"""As "could you add embroidery to my skills?"."""
+
 _YES = _whole(
     "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did",
     "ok", "okay", "s[ií]", "claro", "correcto", "eso es", "exacto", "vale", "hazlo", "an[oó]talo", "s[ií],? claro",
@@ -161,7 +174,7 @@ _WORDS = (
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
-                                 r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
+                                 r"|\bdeshac\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
     (Intent.MAYBE_PLAN, _pattern(r"\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
@@ -169,10 +182,13 @@ _WORDS = (
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
                                  r"|rutina|horario)\b"
                                  r"|\bwhat\s+should\s+i\s+(?:practi[cs]e|work|play|study|learn|focus)"
+                                 r"(?![^\n]{0,60}\b(?:first|to\s+(?:get|improve|become))\b)"
                                  r"|\b(?:en\s+)?qu[eé]\s+deber[ií]a\s+(?:trabajar|practicar|tocar|estudiar)"
+                                 r"(?![^\n]{0,60}\b(?:primero|para\s+mejorar)\b)"
                                  r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
-                                 r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b"
-                                 r"|\bqu[eé]\s+practico\b|\bwhat[\'’]?s\s+(?:on|planned|next|up)\s+(?:for\s+)?(?:today|tonight|tomorrow|this\s+week)"
+                                 r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b(?![^\n]{0,60}\b(?:primero|para\s+mejorar)\b)"
+                                 r"|\bqu[eé]\s+practico\b|\bqu[eé]\s+hago\s+(?:hoy|ahora|ma[nñ]ana)\b|^\W*(?:schedule|agenda|horario)\b|\bwhat\s+(?:am\s+i\s+supposed|do\s+i\s+(?:have|need))\s+to\s+(?:practi\w+|do|play|study|work)\b"
+                                 r"|(?:^|[¿,.])\s*qu[eé]\s+(?:tengo|hay)\s+que\s+(?:practicar|hacer|estudiar|tocar)\b|\bwhat[\'’]?s\s+(?:on|planned|next|up)\s+(?:for\s+)?(?:today|tonight|tomorrow|this\s+week)"
                                  r"|\bqu[eé]\s+(?:hay|tengo)\s+(?:para\s+)?(?:hoy|ma[nñ]ana|esta\s+semana)\b|\bwhat\s+should\s+i\s+\w+\s+(?:today|tonight|now|next|tomorrow)\b"
                                  r"|\borgan[ií]z\w*\s+(?:me\s+)?(?:la|mi|my|the)\s+(?:semana|week)\b")),
     (Intent.FORGET, _pattern(r"\b(?:delet|wip|eras|forget|borr|elimin|olvid)\w*\s+"
@@ -181,7 +197,7 @@ _WORDS = (
     (Intent.CHANGE, _pattern(r"\bwrong\s+(?:day|date|time|skill|entry|number|amount)\b|\bme\s+equivoqu[eé]\b"
                              r"|\b(?:d[ií]a|fecha|hora|habilidad)\s+equivocad[oa]\b"
                              r"|\bi\s+meant\b(?!\s+to\b)|\b(?:quise|quer[ií]a)\s+decir\b"
-                             r"|\b(?:make|change)\s+(?:it|that|the\s+last)\b"
+                             r"|\b(?:make|change|correct|set)\s+(?:it|that|the\s+last)\b|^\W*not\s+\d+\b|\b(?:puse|anot[eé])\s+mal\b"
                              r"|\b(?:change|edit|correct|fix|update|cambi\w+|corrig\w+|edita\w*)\s+(?:my|the|mi|la|el)\s+"
                              r"(?:last|latest|[uú]ltim[ao])\b"
                              r"|\bque\s+sean\b|\bcambia\s+(?:eso|lo\s+[uú]ltimo)\b|\b\d+(?:\s?(?:m|mins?|minutes|minutos|h|hours|horas))?,?\s+not?\s+\d+\b"
@@ -200,11 +216,14 @@ _WORDS = (
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+\b[^?]{0,20}\b(?:actually|en\s+realidad"
                              r"|not?\s+\d+)"
                              r"|^\W*(?:actually|en\s+realidad)\W+(?:it\s+|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b"
-                             r"|\bc[aá]mbi[ae]l[oa]s?\b")),
+                             r"|\bc[aá]mbi[ae]l[oa]s?\b"
+                             r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)[^?]{0,25},?\s+"
+                             r"(?:not|no)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)")),
     (Intent.JOKE, _JOKE),
     (Intent.MOOD, _MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
-    (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
+    (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:last|latest|recent|[uú]ltim[ao]s)\s+(?:\d+\s+|few\s+)?(?:sessions|entries|logs|sesiones"
+                              r"|entradas|registros|pr[aá]cticas)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
@@ -212,11 +231,13 @@ _WORDS = (
                             r"|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
                             r"|\bam\s+i\s+(?:really\s+)?(?:improving|getting\s+(?:any\s+)?better|doing|on\s+track|ahead)\b|\b(?:estoy|voy)\s+mejorando\b"
                             r"|\b(?:my|the)\s+(?:best|worst|busiest|strongest|weakest)\s+(?:week|month|day)\b|\b(?:mejor|peor)\s+(?:semana|mes|d[ií]a)\b"
-                            r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bc[oó]mo\s+van?\s+(?:mi|mis"
+                            r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bhow\s+(?:did|was)\s+(?:my|last|this|the)\s+(?:last\s+)?(?:week|month|day)"
+                            r"|\bc[oó]mo\s+me\s+(?:fue|ha\s+ido|va)\b|\bvoy\s+mejor\b|\baverage\b|\bpromedio\b|^\W*(?:\w+\W+){0,3}total\W*$|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
-                            r"|many)\b(?![^\n]{0,30}\b(?:person|people|takes?)\b)|\bmy\s+(?:hours|total)\b"
+                            r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you)\b)|\bmy\s+(?:hours|total)\b"
                             r"|\b(?:show|give|tell|what|dame|dime|muestra\w*|cu[aá]l)\b[^\n]{0,30}\btotals?\b"
-                            r"|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
+                            r"|^\W*total\b|\bhave\s+i\b[^\n]{0,40}\b(?:more|less|better)\b|\b(?:mi|mis)\s+avances?\b|\b(?:m[aá]s|menos)\b[^\n]{0,30}\bque\s+(?:el|la)\s+(?:mes|semana|pasad[oa])\b[^\n]{0,20}\?"
+                            r"|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
                             r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que))"
@@ -248,7 +269,7 @@ _WORDS = (
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
-    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
+    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b|\bgracias+\b"
                              r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
                              r"|\bdios\s+se\s+lo\s+pague\b|\byou[\'’]?(?:re|\s+are)\s+(?:the\s+best|great|awesome|amazing|a\s+star|so\s+helpful)\b"
                              r"|\beres\s+(?:el|la|lo|un|una)?\s?(?:mejor|m[aá]xim\w+|genial|crack|sol)\b"
@@ -280,9 +301,9 @@ def untimed_request(text: str) -> RequestedIntent:
     exact = next((intent for intent, phrases in _EXACT if phrases.fullmatch(plain)), None)
     if exact is not None:
         return RequestedIntent(exact)
-    created = _CREATE.match(text)
+    created = _CREATE.match(text) or _PUT_IN.match(text)
     if created is not None:
-        return RequestedIntent(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
+        return RequestedIntent(Intent.CREATE, name=(created["name"] or created["other"]).strip(" .!\"'“”«»"))
     asked = NOT_ASKED.search(plain_of(text.casefold())) is None
     passed = set() if asked else {Intent.STATS}
     passed |= {Intent.FORGET} if _ASKS.match(text) else set()

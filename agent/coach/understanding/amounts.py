@@ -47,6 +47,8 @@ _EMPHASIS = frozenset(
         "rica",
         "larga",
         "decent",
+        *"cracking lovely great nice productive brilliant quick intense glorious wonderful tidy proper fun focused".split(),
+        *"relaxed brutal gran bonita intensa hermosa estupenda".split(),
     }
 )
 _ONE_MORE = frozenset({"another", "otra", "otro"})

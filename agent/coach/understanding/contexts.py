@@ -33,6 +33,10 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
+_HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
+_CLASSES = frozenset({"class", "lesson", "clase", "leccion"})
+_LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
+_SINCE = frozenset({"after", "tras", "despues", "luego"})
 _FORGOT = frozenset(["forgot", "se me paso", "se me olvido", "me olvide", "olvide"])
 _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
@@ -283,11 +287,31 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
+def _had_lesson(chunks: list[Chunk]) -> None:
+    """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
+    for at, chunk in enumerate(chunks):
+        place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
+        if chunk.plain not in _HAD or place is None:
+            continue
+        before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
+        if re.fullmatch("T*[Dd]?T*S", before) or (re.fullmatch("T*", before) and re.match("PT?S", behind)):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+            chunks[place] = replace(chunks[place], role=WordRole.PRACTICE, twist=None)
+
+
 def _forgotten(chunks: list[Chunk]) -> None:
     """As "log 20 min of Korean for yesterday, I forgot": to log it."""
     said = letters_of(chunks, 0, len(chunks))
     if re.match("O?,?L.*[Dda].*Y", said) and chunks[-1].plain in _FORGOT:
         chunks[-1] = replace(chunks[-1], role=WordRole.ADVERB, twist=None)
+
+
+def _time_off(chunks: list[Chunk]) -> None:
+    """As "after two weeks off", "después de dos semanas": how long ago the last time was, no habit."""
+    for at, chunk in enumerate(chunks):
+        said = chunk.twist is Twist.HABIT and chunk.plain in _LONG
+        if said and any(each.plain.partition(" ")[0] in _SINCE for each in chunks[max(0, at - 3) : at]):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
 def _requests(chunks: list[Chunk]) -> None:
@@ -307,7 +331,9 @@ def _requests(chunks: list[Chunk]) -> None:
 
 _READINGS = (
     _requests,
+    _time_off,
     _forgotten,
+    _had_lesson,
     _asides,
     _all_but,
     *NUMBERS_FIRST,

@@ -101,7 +101,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
 )
 _REACH = re.compile(
     r"\b(?:when|how (?:long|soon|many (?:days|weeks|months|years))|how far|cuando|cuant[oa]s?(?: \w+)?)\b.{0,60}?"
-    r"\b(?:reach|hit|get to|make it to|be at|have done|away from|until|till|before|off|llegare|llego|llegar|alcanzare"
+    r"\b(?:reach|hit|get to|make it to|be at|have done|away from|am i from|until|till|before|off|llegare|llego|llegar|alcanzare"
     r"|alcanzar|alcanzo|cumplire|cumplo|completare|completar|tendre|hare|falta[n]?|queda[n]?|para)\b.{0,30}?"
     r"\b(?:(?P<number>\d[\d.,]{0,7}|mil|diez mil|cien|cincuenta|a hundred|fifty|a thousand|one thousand|ten thousand)"
     r"\s?(?:h|hrs?|hours?|horas?)\b)"
@@ -133,7 +133,7 @@ _WHAT_DONE = re.compile(
     r"|\bwhich skill\b[^.]{0,40}\b(?:most|least)\b"
     r"|\bhow long (?:since|has it been|ago)\b|\bhace cuanto\b|\bcuanto (?:tiempo )?(?:hace|llevo sin)\b"
     r"|\ben que (?:habilidad|skill)\b"
-    r"|\bcuando (?:practique|toque|hice)\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
+    r"|\bcuando (?:practique|toque|hice)\b|\bcuando \w+ (?:\w+ ){0,3}por ultima vez\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )

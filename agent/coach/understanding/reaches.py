@@ -186,7 +186,8 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
         and not _is_of_its_own(clauses, at, entry)
     ):
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
-        put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
+        more = clause.mark is WordRole.AND and clause.has(WordRole.NUMBER)  # "... today, and I'll do another 30 tonight"
+        put_off = put_off and (more or any(chunk.plain in _TOMORROW for chunk in clause.chunks))  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
         if found is not None or _says_who(clause, entry):
             return found or Twist.OTHERS

@@ -191,9 +191,14 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
     verb = clause.verb
     starts = chunks.index(first[0])
     terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
-    short = clause.amounts[0].role is WordRole.AMOUNT_SHORT or chunks[starts - 1].role is WordRole.OF
+    short = clause.amounts[0].role is WordRole.AMOUNT_SHORT or _is_dated(message, clause) or chunks[starts - 1].role is WordRole.OF
     is_clear = verb < starts if verb is not None else terse and short
     return message.text[message.words[first[0].start].start : message.words[first[-1].end - 1].end], is_clear
+
+
+def _is_dated(message: _Message, clause: Clause) -> bool:
+    """As "bachata 1 hora hoy": in figures, and a day that is past."""
+    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY)
 
 
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:

@@ -206,7 +206,8 @@ SPANISH = LanguageTable(
         ),
         ".": "punto",
         ",": "coma",
-        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá agrégame regístrame añádeme",
+        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá agrégame regístrame añádeme apúnteme anóteme regístreme agrégueme añádame agregue registre "
+        "añada",
         "V": "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq",
         "v": (
             "disfruté cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí "
@@ -250,7 +251,7 @@ SPANISH = LanguageTable(
     twists={
         "negated": (
             "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
-            "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
+            "olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
             "suspendido suspendida ❌ 🚫 ✖ ✗ ✘ ahorré libré"
         ),
         "future": (
@@ -305,7 +306,7 @@ SPANISH = LanguageTable(
             "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
-            "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
+            "perdí perdido entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "

@@ -307,8 +307,9 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         if not 0 <= place < len(chunks) or (chunks[place].role in _ENTRY and chunks[place].plain != "punto"):
             return False
         chunk = chunks[place]
-        if far == 2 and chunk.plain in _LITTLE and chunks[at + step].plain == ",":
-            return False  # "15 min, poco pero algo"
+        says_how = chunk.role is WordRole.AMOUNT_VAGUE and letters_of(chunks, place + 1, place + 2) == WordRole.CONTENT
+        if far == 2 and chunks[at + step].plain == "," and (says_how or chunk.plain in _LITTLE):
+            return False  # "15 min, poco pero algo", "an hour, a bit rusty"
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS
