@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agent.coach.durations import find_duration
+from agent.coach.understanding.amounts import find_duration
 from agent.coach.understanding.words import NOT_ASKED, plain_of
 
 MAX_CHARS = 2_000
@@ -80,7 +80,8 @@ _MOODS = (
     r"zero) progress|plateau\w*",
     r"(?:today|this week) (?:was|is) (?:awful|terrible|horrible|the worst|rubbish|rough|bad)|feel like a (?:failure",
     r"fraud|loser)|burnt? ?out",
-    r"bajonead[oa]|de baj[oó]n|baj[oó]n|(?:agobi|estres|cans|frustr|agot)ad[ií]?\w{0,6}|ansios[oa]|desmoralizad[oa]|decepcionad[oa]",
+    r"bajonead[oa]|de baj[oó]n|baj[oó]n|(?:agobi|estres|cans|frustr|agot)ad[ií]?\w{0,6}|ansios[oa]|desmoralizad[oa]",
+    r"decepcionad[oa]",
     r"(?:every(?:one|body)|they|others)(?:['’]s| is| are|['’]re)? (?:\w+ ){0,2}(?:better|faster|ahead)|no me concentro",
     r"tod[oa]s (?:\w+ ){1,2}(?:mejor|m[aá]s r[aá]pido)(?:es)? (?:que|q) yo",
     r"ag[uü]itad[oa]|achicopalad[oa]",
@@ -93,12 +94,18 @@ _MOODS = (
     r"para qu[eé] (?:sigo|lo intento)",
     r"(?:lost|losing|no) (?:my )?(?:motivation|drive|mojo)|sin fuerzas|me rindo|i give up|i quit",
     r"guilty|ashamed|embarrassed|in a (?:rut|slump)|disappointed|unmotivated|drained|insecure|can['’]?t focus|bummed",
-    r"(?:lost|losing) (?:hope|interest)|no energy|i['’]?m (?:so )?(?:lazy|stuck|slow|down)|feel(?:ing)? stuck|(?:want|going) to cry",
-    r"(?:today|practi[cs]e|everything|life) (?:just )?suck(?:s|ed)|not getting anywhere|a ninguna parte|(?:fue|es) un (?:asco|desastre)",
-    r"i['’]?m (?:\w+ )?(?:bored|nervous|worried)|not talented|no (?:tengo )?talento?|me aburr[oe]|no me animo|(?:can['’]?t|cannot) concentrate",
+    r"(?:lost|losing) (?:hope|interest)|no energy|i['’]?m (?:so )?(?:lazy|stuck|slow|down)|feel(?:ing)? stuck",
+    r"(?:want|going) to cry",
+    r"(?:today|practi[cs]e|everything|life) (?:just )?suck(?:s|ed)|not getting anywhere|a ninguna parte|(?:fue",
+    r"es) un (?:asco|desastre)",
+    r"i['’]?m (?:\w+ )?(?:bored|nervous|worried)|not talented|no (?:tengo )?talento?|me aburr[oe]|no me animo",
+    r"(?:can['’]?t|cannot) concentrate",
     r"me cuesta (?:\w+ )?(?:concentrarme|motivarme|seguir|avanzar|empezar)|estoy (?:\w+ )?(?:nervios|preocupad)[oa]",
-    r"culpable|avergonzad[oa]|bloquead[oa]|estancad[oa]|desganad[oa]|aburrid[oa] de|inseguro|insegura|apagad[oa]|sin energ[ií]as?",
-    r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n|ganas)",
+    r"me siento de la \w+|odio (?:todo|mi|practicar|esto)|(?:para|pa) qu[eé] sigo",
+    r"culpable|avergonzad[oa]|bloquead[oa]|estancad[oa]|desganad[oa]|aburrid[oa] de|inseguro|insegura|apagad[oa]",
+    r"sin energ[ií]as?",
+    r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n",
+    r"ganas)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
@@ -167,7 +174,7 @@ _NO = _whole(
     "d[eé]jalo",
 )  # fmt: skip
 _WORDS = (
-    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|revierte|revertir)\b|\btake\s+(?:(?:it|that)\s+)?back\b"
+    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|reviert)\w*|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel|delete|remove|erase|scrap|drop|get\s+rid\s+of)\s+(?:that|it|this|the\s+last)\b(?!\s+\w+ing\b)"
                                  r"|\btake\s+(?:it|that)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
                                  r"|\b(?:anot|apunt|registr|puse|met)\w*\s+(?:\w+\s+)?dos\s+veces\b|\b(?:est[aá]\s+)?duplicad[oa]\b"
@@ -187,7 +194,7 @@ _WORDS = (
                                  r"(?![^\n]{0,60}\b(?:primero|para\s+mejorar)\b)"
                                  r"|\bqu[eé]\s+(?:deber[ií]a|debo|me\s+conviene"
                                  r"|me\s+recomiendas)\s+(?:practicar|hacer|estudiar)\b(?![^\n]{0,60}\b(?:primero|para\s+mejorar)\b)"
-                                 r"|\bqu[eé]\s+practico\b|\bqu[eé]\s+hago\s+(?:hoy|ahora|ma[nñ]ana)\b|^\W*(?:schedule|agenda|horario)\b|\bwhat\s+(?:am\s+i\s+supposed|do\s+i\s+(?:have|need))\s+to\s+(?:practi\w+|do|play|study|work)\b"
+                                 r"|\bqu[eé]\s+practico\b|\bqu[eé]\s+hago\s+(?:hoy|ahora|ma[nñ]ana)\b|^\W*(?:schedule|agenda|horario)\b|\barma\w*\s+(?:la|una|mi)\s+semana\b|\bwhat\s+(?:am\s+i\s+supposed|do\s+i\s+(?:have|need))\s+to\s+(?:practi\w+|do|play|study|work)\b"
                                  r"|(?:^|[¿,.])\s*qu[eé]\s+(?:tengo|hay)\s+que\s+(?:practicar|hacer|estudiar|tocar)\b|\bwhat[\'’]?s\s+(?:on|planned|next|up)\s+(?:for\s+)?(?:today|tonight|tomorrow|this\s+week)"
                                  r"|\bqu[eé]\s+(?:hay|tengo)\s+(?:para\s+)?(?:hoy|ma[nñ]ana|esta\s+semana)\b|\bwhat\s+should\s+i\s+\w+\s+(?:today|tonight|now|next|tomorrow)\b"
                                  r"|\borgan[ií]z\w*\s+(?:me\s+)?(?:la|mi|my|the)\s+(?:semana|week)\b")),
@@ -204,7 +211,7 @@ _WORDS = (
                              r"|\b(?:that|it|one|eso|esa|es[oa]s|lo\s+de\s+\w+)\s+(?:was|should\s+be|era[n]?|fue(?:ron)?)\b[^\n?]{0,30}\b(?:not?|actually)\b"
                              r"|\bshould(?:['’]ve|\s+have)?\s+(?:been|say|be)\s+\d+\b"
                              r"|\b(?:last|latest)\s+(?:one|entry|log|session)\s+(?:was|is)\b"
-                             r"|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|^\W*(?:\w+\W+)?lo\s+de(?:l)?\s+(?:\w+\s+){1,3}(?:era[n]?|fue(?:ron)?)\s+(?:\d|un|media)|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
+                             r"|\b(?:pon\w{0,3}|put|poné)\s+\d+[^?]{0,12}\b(?:en\s+vez\s+de|en\s+lugar\s+de|instead\s+of)\s+\d+|\b[uú]ltim[ao]\s+(?:\w+\s+)?(?:era|fue)\b|^\W*(?:\w+\W+)?lo\s+de(?:l)?\s+(?:\w+\s+){1,3}(?:era[n]?|fue(?:ron)?)\s+(?:\d|un|media)|\b(?:ponle|d[eé]jalo\s+en)\s+\d+"
                              r"|\b(?:said|put|logged|typed|wrote|dije|puse|anot[eé]|escrib[ií])\s+\d+\b.{0,20}"
                              r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
@@ -222,12 +229,14 @@ _WORDS = (
     (Intent.JOKE, _JOKE),
     (Intent.MOOD, _MOOD),
     (Intent.CHART, _pattern(r"\b(?:charts?|graphs?|plot)\b|\bgr[aá]fic[oa]s?\b")),
-    (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:last|latest|recent|[uú]ltim[ao]s)\s+(?:\d+\s+|few\s+)?(?:sessions|entries|logs|sesiones"
+    (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:last|latest|recent|[uú]ltim[ao]s)\s+(?:\d+\s+"
+                              r"|few\s+)?(?:sessions|entries|logs|sesiones"
                               r"|entradas|registros|pr[aá]cticas)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
-    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\b(?:behind|ahead)\b[^\n]{0,20}\b(?:compared|than|of)\b|\bcompared\s+(?:to|with)\s+(?:last|my)\b|\bprogress\b|\bhow\s+am\s+i\b"
+    (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\b(?:behind|ahead)\b[^\n]{0,20}\b(?:compared"
+                            r"|than|of)\b|\bcompared\s+(?:to|with)\s+(?:last|my)\b|\bprogress\b|\bhow\s+am\s+i\b"
                             r"|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
                             r"|\bam\s+i\s+(?:really\s+)?(?:improving|getting\s+(?:any\s+)?better|doing|on\s+track|ahead)\b|\b(?:estoy|voy)\s+mejorando\b"
                             r"|\b(?:my|the)\s+(?:best|worst|busiest|strongest|weakest)\s+(?:week|month|day)\b|\b(?:mejor|peor)\s+(?:semana|mes|d[ií]a)\b"
@@ -236,7 +245,7 @@ _WORDS = (
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
                             r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you)\b)|\bmy\s+(?:hours|total)\b"
                             r"|\b(?:show|give|tell|what|dame|dime|muestra\w*|cu[aá]l)\b[^\n]{0,30}\btotals?\b"
-                            r"|^\W*total\b|\bhave\s+i\b[^\n]{0,40}\b(?:more|less|better)\b|\b(?:mi|mis)\s+avances?\b|\b(?:m[aá]s|menos)\b[^\n]{0,30}\bque\s+(?:el|la)\s+(?:mes|semana|pasad[oa])\b[^\n]{0,20}\?"
+                            r"|^\W*total\b|\b(?:report|reporte|informe)\b|\b(?:have|did)\s+i\b[^\n]{0,40}\b(?:more|less|better)\b|\b(?:mi|mis)\s+avances?\b|^\W*(?:[^\W\d]+\W+){0,3}(?:hours|horas)\b[^\n\d]{0,20}\b(?:this|last|est[ea])\s+(?:week|month|year|semana|mes|a[nñ]o)\b|\b(?:m[aá]s|menos)\b[^\n]{0,30}\bque\s+(?:el|la)\s+(?:mes|semana|pasad[oa])\b[^\n]{0,20}\?"
                             r"|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
@@ -249,7 +258,8 @@ _WORDS = (
                              r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
-                            r"|\bhow\s+(?:should|do|can|to)\b(?! (?:i )?(?:log|record|add|enter))[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bhow\s+(?:should|do|can|to)\b(?! (?:i )?(?:log|record|add|enter))[^\n]{0,80}\bpracti"
+                            r"|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\W+(?:me\b|please|pls|page|menu|i\b)"
                            r"|\b(?:need|want|get|some)\s+help\b"
@@ -266,11 +276,12 @@ _WORDS = (
                            r"|\bwhat\s+(?:\w+\s+)?can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
-                           r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
+                           r"|\bqu[eé]\s+(?:\w+\s+)?(?:puedes|sabes|pod[eé]s)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
-    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b|\bgracias+\b"
-                             r"|^\W{0,9}(?:cheers|ta|nice\s+one)\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
+    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b"
+                             r"|\bgracias+\b"
+                             r"|^\W{0,9}(?:ta|nice\s+one)\b|\bcheers\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
                              r"|\bdios\s+se\s+lo\s+pague\b|\byou[\'’]?(?:re|\s+are)\s+(?:the\s+best|great|awesome|amazing|a\s+star|so\s+helpful)\b"
                              r"|\beres\s+(?:el|la|lo|un|una)?\s?(?:mejor|m[aá]xim\w+|genial|crack|sol)\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),

@@ -22,7 +22,7 @@ from agent.coach.log_line import (
     find_skill,
     read_correction,
 )
-from agent.coach.numbers import Number, longest_text, one_number_text, reach_text, weekday_text
+from agent.coach.numbers import longest_text, one_number_text, reach_text, weekday_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
@@ -36,6 +36,7 @@ from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Number
 from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.coach.durations import find_duration
-from agent.coach.understanding.amounts import read_number
+from agent.coach.understanding.amounts import find_duration, read_number
 from agent.coach.understanding.words import Word, words_of
 
 _FROM = frozenset({"from", "between", "de", "desde", "entre"})

@@ -34,9 +34,10 @@ _ADDRESSED = frozenset([
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
 _HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
-_CLASSES = frozenset({"class", "lesson", "clase", "leccion"})
+_CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
+_THAT = frozenset({"que", "q"})
 _FORGOT = frozenset(["forgot", "se me paso", "se me olvido", "me olvide", "olvide"])
 _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
@@ -88,7 +89,9 @@ def _instead(chunks: list[Chunk]) -> None:
                 for place in range(at, at + 1 + other.end()):
                     chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
                 continue
-            if at == 0 and (first := re.match("T?S(?=,?[IvVH])", behind)):  # "instead of guitar I did 40 min of Spanish"
+            if at == 0 and (
+                first := re.match("T?S(?=,?[IvVH])", behind)
+            ):  # "instead of guitar I did 40 min of Spanish"
                 for place in range(first.end() + 1):
                     chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
                 continue
@@ -299,11 +302,18 @@ def _had_lesson(chunks: list[Chunk]) -> None:
             chunks[place] = replace(chunks[place], role=WordRole.PRACTICE, twist=None)
 
 
-def _forgotten(chunks: list[Chunk]) -> None:
+def _forgot_to_log(chunks: list[Chunk]) -> None:
     """As "log 20 min of Korean for yesterday, I forgot": to log it."""
     said = letters_of(chunks, 0, len(chunks))
     if re.match("O?,?L.*[Dda].*Y", said) and chunks[-1].plain in _FORGOT:
         chunks[-1] = replace(chunks[-1], role=WordRole.ADVERB, twist=None)
+
+
+def _ought_to(chunks: list[Chunk]) -> None:
+    """As "tendría que haber animado una hora": what is ought to be, not what only tells more."""
+    for at, chunk in enumerate(chunks[1:], 1):
+        if chunk.plain in _THAT and chunks[at - 1].twist is Twist.WISH:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)
 
 
 def _time_off(chunks: list[Chunk]) -> None:
@@ -331,8 +341,9 @@ def _requests(chunks: list[Chunk]) -> None:
 
 _READINGS = (
     _requests,
+    _ought_to,
     _time_off,
-    _forgotten,
+    _forgot_to_log,
     _had_lesson,
     _asides,
     _all_but,

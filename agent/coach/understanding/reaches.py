@@ -30,6 +30,7 @@ _TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total",
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
+_STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
 """A smaller number without a unit, behind an entry, counts something else: "and one song"."""
 
@@ -160,6 +161,8 @@ def _is_label(before: _Before) -> bool:
     """As "Anna: ...", "from Anna: ...": it may name whose the line is."""
     clause = before.clause
     names = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
+    if any(chunk.plain in _STRETCHES for chunk in names):
+        return False  # "A slow day: ten minutes of ukulele"
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
     short = (
@@ -186,8 +189,12 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
         and not _is_of_its_own(clauses, at, entry)
     ):
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
-        more = clause.mark is WordRole.AND and clause.has(WordRole.NUMBER)  # "... today, and I'll do another 30 tonight"
-        put_off = put_off and (more or any(chunk.plain in _TOMORROW for chunk in clause.chunks))  # "... today, more tomorrow"
+        more = clause.mark is WordRole.AND and clause.has(
+            WordRole.NUMBER
+        )  # "... today, and I'll do another 30 tonight"
+        put_off = put_off and (
+            more or any(chunk.plain in _TOMORROW for chunk in clause.chunks)
+        )  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
         if found is not None or _says_who(clause, entry):
             return found or Twist.OTHERS

@@ -191,14 +191,18 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
     verb = clause.verb
     starts = chunks.index(first[0])
     terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
-    short = clause.amounts[0].role is WordRole.AMOUNT_SHORT or _is_dated(message, clause) or chunks[starts - 1].role is WordRole.OF
+    short = (
+        clause.amounts[0].role is WordRole.AMOUNT_SHORT
+        or _is_dated(message, clause)
+        or chunks[starts - 1].role is WordRole.OF
+    )
     is_clear = verb < starts if verb is not None else terse and short
     return message.text[message.words[first[0].start].start : message.words[first[-1].end - 1].end], is_clear
 
 
 def _is_dated(message: _Message, clause: Clause) -> bool:
     """As "bachata 1 hora hoy": in figures, and a day that is past."""
-    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY)
+    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
 
 
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
@@ -262,7 +266,8 @@ def _is_session(clause: Clause) -> bool:
 _LEARNING = frozenset([
     "lesson", "lessons", "class", "classes", "course", "workshop", "tutorial", "podcast", "podcasts", "rehearsal",
     "homework", "read", "reading", "review", "reviews", "taught", "tuned", "theory", "band", "orchestra", "choir",
-    "audiobook", "polished", "clase", "clases", "leccion", "lecciones", "taller", "ensayo", "ensayos", "lei", "leyendo",
+    "audiobook", "ride", "polished", "clase", "clases", "leccion", "lecciones", "taller", "ensayo", "ensayos", "lei",
+    "leyendo",
     "deberes", "tarea", "tareas", "ensene", "afine", "banda", "orquesta", "coro", "curso", "total",
     "walk", "commute", "train", "bus", "tren", "paseo",
 ])  # fmt: skip
@@ -282,7 +287,9 @@ def _learning(message: _Message) -> Heard | None:
     turned = {chunk.plain for chunk in chunks if chunk.twist not in (None, Twist.SELF)}
     days = [chunk.role for chunk in chunks if chunk.role in (WordRole.DAY_EITHER, WordRole.DAY_UNREAD)]
     ahead = any(chunk.plain in _TONIGHT for chunk in chunks) and "had" not in {chunk.plain for chunk in chunks}
-    said = len(amounts) == len(skills) == 1 and turned and turned <= _LEARNING and turned - _WAYS and not (ahead and days)
+    said = (
+        len(amounts) == len(skills) == 1 and turned and turned <= _LEARNING and turned - _WAYS and not (ahead and days)
+    )
     said = said and not (turned & _GROUPS and any(chunk.role in VERBS for chunk in chunks))
     others = any(chunk.role in _NO_LEARNING or not _GIVEN.isdisjoint(chunk.plain.split()) for chunk in chunks)
     before = [chunk.plain for chunk in chunks if amounts and chunk.end == amounts[0].start]

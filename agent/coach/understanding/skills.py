@@ -13,6 +13,7 @@ _TABLES = (ENGLISH, SPANISH)
 MAX_SKILLS = 200
 MIN_NEAR_CHARS = 4
 MIN_STEM_CHARS = 3
+LEAST_SHORTENED = 6
 _NO_ACT = frozenset({"told", "taught", "drove", "driven", "cut", "held", "bound"})
 """Forms that mean a skill only where the person has it."""
 
@@ -203,8 +204,8 @@ def _is_near(word: str, name: str) -> bool:
     """Whether a word is a slip of this name, or a part of it."""
     if " " in name:
         return len(word) >= MIN_NEAR_CHARS and word in name.split()
-    if len(word) < MIN_NEAR_CHARS:
-        return name[:-1] == word
+    if len(word) < MIN_NEAR_CHARS or len(name) >= 2 * len(word):
+        return name[:-1] == word or (len(name) >= LEAST_SHORTENED and name.startswith(word))  # "sax"
     if (
         len(name) >= 5
         and len(word) >= 5

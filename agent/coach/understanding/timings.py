@@ -207,6 +207,20 @@ def _it_was(chunks: list[Chunk]) -> None:
                 chunks[at - 1] = replace(chunks[at - 1], role=WordRole.COMMA)
 
 
+def _took_so_long(chunks: list[Chunk]) -> None:
+    """As "did my French homework last night, took 50 minutes"."""
+    for at, chunk in enumerate(chunks[1:-1], 1):
+        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
+        before = letters_of(chunks, 0, at)
+        if (
+            chunk.plain in {"took", "took me"}
+            and ends
+            and re.search("[Vv].*S.*[,.]$", before)
+            and "d" not in before.lower()
+        ):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+
+
 def _after_it(chunks: list[Chunk]) -> None:
     """As "15 minutes before breakfast, 15 after": a time."""
     for at, chunk in enumerate(chunks[1:], 1):
@@ -336,5 +350,5 @@ NUMBERS_FIRST = (
     _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
-AMOUNTS_THEN = (_amounts_told_more, _time_that_is_there, _was_so_long)
+AMOUNTS_THEN = (_took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
 """In this order, words of other kinds between them: see `contexts`."""

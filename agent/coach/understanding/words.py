@@ -67,11 +67,11 @@ def _fold(said: str) -> str:
 
 def words_of(text: str) -> list[Word]:
     """The words of a text, in order; the text has been cleaned."""
-    return list(_cut(text))
+    return list(_cut_words(text))
 
 
 @lru_cache(maxsize=4)  # one message is read for several things
-def _cut(text: str) -> tuple[Word, ...]:
+def _cut_words(text: str) -> tuple[Word, ...]:
     found = []
     for match in _WORD.finditer(text):
         said = match[0]
