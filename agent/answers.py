@@ -4,7 +4,6 @@ They also read what its tools found or did, when the model can no longer say it:
 put its own results into words; what it has none for stands in a plain list.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from agent.transcript import (
     ToolReturned,
     UserItem,
 )
+from agent.wellformed import read_object
 
 _FAILURES = {
     FailureKind.AUTH: "answer.failed_auth",
@@ -126,7 +126,7 @@ def found_text(
     """What the calls since the turn's last answer came to, oldest first; "" where there is nothing to tell."""
     told: dict[str, None] = {}  # in order, each once
     for returned in _unsaid(events)[-MAX_RESULTS:]:
-        data = _data(returned.content)
+        data = (read_object(returned.content) or {}).get("data")
         words = None if tell is None else tell(returned.name, data, locale, today)
         told[_line(returned.name, data) if words is None else words] = None
     body = "\n\n".join(words for words in told if words.strip())
@@ -152,14 +152,6 @@ def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
             case _:
                 pass
     return found
-
-
-def _data(content: str) -> object:
-    try:
-        read = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return read.get("data") if isinstance(read, dict) else None
 
 
 def _line(tool: str, data: object) -> str:

@@ -1,9 +1,17 @@
-"""A person's own days and weeks. Instants become dates here, and only dates are counted: DST cannot matter."""
+"""A person's own days and weeks. Instants become dates here, and only dates are counted: DST cannot matter.
+
+`utc_now` is the clock of whoever is given none; the gateway gives its own (`channels.clocks`).
+"""
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from agent.ports import Principal, RequestContext
+
+
+def utc_now() -> datetime:
+    """The machine's clock, aware."""
+    return datetime.now(UTC)
 
 
 def zone_of(name: str) -> tzinfo:

@@ -1,4 +1,4 @@
-"""What a person is asked about: one call with exactly these arguments; and what they have said to it. Pure."""
+"""A person is asked about one call with exactly these arguments; here are it and their answer. Pure."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a model server is shown to be let in, as data. Where it is kept, and who renews it, is not known here."""
+"""A credential lets a model server know us; as data. Where it is kept, and who renews it, is not known here."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Asks the model for one whole response: what it is shown, what streams meanwhile, and what is mended to ask again.
 
-What a response means is the loop's matter, a response that is none the ladder's; waiting for a busy provider and
-trying again is the wire's wrapper. What a call did to recover is gathered meanwhile, and journaled once it is over.
+The loop decides what a response means, the ladder what follows from one that is none; the wire's wrapper waits for a
+busy provider and tries again. What a call did to recover is gathered meanwhile, and journaled once it is over.
 """
 
 import asyncio

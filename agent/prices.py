@@ -1,4 +1,4 @@
-"""What tokens cost, in whole millionths of a dollar: a price in USD per million tokens is one in microdollars a token.
+"""Counts cost in whole millionths of a dollar: a price in USD per million tokens is one in microdollars a token.
 
 Pure. What nobody knows the price of costs None, which is not 0.
 """

@@ -1,4 +1,4 @@
-"""What a turn journals of its recovery: each step down the ladder by name, and each response that was thrown away.
+"""A turn journals each step down the ladder of recovery by name, and each response that was thrown away.
 
 When a rung is taken is decided by `recovery` and `model_caller`; waiting is the wire's.
 """

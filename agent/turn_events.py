@@ -1,6 +1,6 @@
-"""What happens in a turn, as one typed stream: told to those who only note it, kept for those who read when they can.
+"""Streams what happens in a turn: told at once to those who only note it, kept for those who read when they can.
 
-What an event means stands in `ports`; what is made of it is the watcher's matter.
+What an event means stands in `ports`; the watcher decides what is made of it.
 """
 
 import asyncio

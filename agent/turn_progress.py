@@ -1,4 +1,4 @@
-"""What happens in a turn beside the model's response, as data; `agent.turn_events` streams it to whoever watches."""
+"""Types what happens in a turn beside the model's response; `agent.turn_events` streams it to whoever watches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,12 +1,12 @@
 """One turn in this process: its clock, its journal, its open calls, its end. The order of things is the loop's.
 
-How the model is asked is `model_caller`'s matter.
+`model_caller` asks the model.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, partial
 
 import structlog
@@ -15,7 +15,7 @@ from agent import answers
 from agent.answers import TellResult, found_text
 from agent.bounded import Deadline, Interrupted
 from agent.budgets import OverBudget
-from agent.calendar import context_of, today_of
+from agent.calendar import context_of, today_of, utc_now
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.consent import Parked
@@ -77,10 +77,6 @@ def _by_names(limits: AgentConfig) -> Permissions:
     return ChainPermissions(chain=PermissionChain(rules=name_rules(limits.allow_tools, limits.deny_tools)))
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Agent:
     """An agent as it is wired: a model, tools, a prompt, texts, and what bounds a turn. One for many turns at once."""
@@ -90,7 +86,7 @@ class Agent:
     texts: Catalogue
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
-    clock: Callable[[], datetime] = _utc_now
+    clock: Callable[[], datetime] = utc_now
     tell: TellResult | None = None
     """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
     hooks: TurnHooks = field(default_factory=NoHooks)

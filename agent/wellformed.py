@@ -1,5 +1,9 @@
-"""Text that every encoder and every database takes (F40), and that no function of a library takes long over; pure."""
+"""Text that every encoder and every database takes (F40), and that no function of a library takes long over; pure.
 
+Also text that came from elsewhere read as a JSON object, and text cut where it is too long to be shown.
+"""
+
+import json
 import re
 import unicodedata
 from typing import Literal
@@ -46,3 +50,17 @@ def clean(text: str) -> str:
     spaced = "".join(" " if character.isspace() else character for character in normalize("NFC", text))
     kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
     return " ".join("".join(kept).split())
+
+
+def read_object(text: str) -> dict[str, object] | None:
+    """The JSON object that a text is, whoever wrote it; None where it is none, or nested too deep to be read."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def cut_text(text: str, most_chars: int) -> str:
+    """The text in so many characters, the last of them a sign that it was longer."""
+    return text if len(text) <= most_chars else text[: most_chars - 1] + "…"

@@ -1,4 +1,4 @@
-"""What time it is, twice: as the machine's clock shows it, for dates that people read, and steadily, for everything
+"""Tells the time twice: as the machine's clock shows it, for dates that people read, and steadily, for everything
 that waits, expires or has an age.
 
 Whoever sets the machine's clock by hours must not end drains and retries, let codes run out or make messages look

@@ -1,7 +1,7 @@
-"""What a look at an account's credentials finds, and the few plain calls it takes. No SDK is imported, nothing runs on.
+"""Looks at an account's credentials by a few plain calls. No SDK is imported, and nothing runs on.
 
 Each platform has its own `probe`, found by its name among the entry points `tenk.probes`; what its answers mean is said
-there. Who mends anything is the caller's matter.
+there. Nothing is mended here.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -17,6 +17,7 @@ from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
+from channels.base import NamesCommands
 from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from gateway.access import codes
@@ -33,8 +34,9 @@ from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
@@ -63,21 +65,22 @@ from gateway.sessions.budgets import BudgetWatch
 from gateway.sessions.router import Router
 from gateway.spans import record_spans
 from gateway.store.agent_tables import AgentTables, bring_up
-from gateway.store.engine import Store
-from gateway.store.erasure import erase
+from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Erasure, Progress, erase
 from gateway.supervision import Faults, Run, Supervised
 from gateway.tenants import Desks, Entrance, Tenant, TenantDeps, Tenants
-from gateway.wiring import Runtime, RuntimeDeps, build
+from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
 log = structlog.get_logger()
 
+SERVER_S = 120.0
+"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
+FIRST_ASKED_S = 3.0
+"""So long an account that is slow to reach its platform keeps what waits here from being answered."""
+
 COMMAND_S = 5.0
 """A command that works on the home while no gateway runs is over by then: a start waits for it."""
-
-
-def utc_now() -> datetime:
-    """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
-    return steady_now()
 
 
 async def serve(
@@ -101,7 +104,7 @@ async def serve(
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home, wait_s=COMMAND_S):
-        store = await Store.open(settings.database_url)
+        store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
@@ -130,20 +133,21 @@ class Gateway:
         self._store = store
         self._snapshot = AccessSnapshot()
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        self._rests = ModelRests(store, utc_now)
+        self._rests = ModelRests(store, steady_now)
         self._servers = servers or KnownServers()
-        self._watch = ModelWatch(utc_now)
+        self._watch = ModelWatch(steady_now)
         models = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        parts = TenantDeps(store, self._snapshot, self._rotation.vault, models, utc_now, extra_tools)
+        parts = TenantDeps(store, self._snapshot, self._rotation.vault, models, steady_now, extra_tools)
         self._own = Tenant(DEFAULT_TENANT, settings, parts)
-        self._settings, self._product, self._budgets = self._own.settings, self._own.product, self._own.budgets
         self._tenants = Tenants(settings, parts, self._own)
         self._stop = asyncio.Event()
         self._faults = Faults()
-        self._started_at = utc_now()
-        self._api_channel = ApiChannel(clock=utc_now)
+        self._started_at = steady_now()
+        self._api_channel = ApiChannel(clock=steady_now)
+        self._api: ApiServer | None = None
+        self._scheduled: set[str] = set()  # the agents whose schedules are looked at
         self.http: HttpServer | None = None
         """Where it is reached; None before it serves."""
         self._manager: ChannelManager | None = None
@@ -157,10 +161,10 @@ class Gateway:
             loop.add_signal_handler(signum, self._stop.set)
         for name, tables in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=tables))
-        await self._tenants.warn_of_unused(self._settings)
+        await self._tenants.warn_of_unused(self._own.settings)
         await self._rests.load()
-        key = codes.load_key(self._settings.home)
-        presence = await open_presence(self._settings, self._store, key, self._rotation.vault.mark)
+        key = codes.load_key(self._own.settings.home)
+        presence = await open_presence(self._own.settings, self._store, key, self._rotation.vault.mark)
         try:
             async with Supervised(self._faults) as tasks:
                 await self._serve(tasks, key, presence)
@@ -172,8 +176,7 @@ class Gateway:
         finally:
             if self._manager is not None:
                 await self._manager.aclose()
-            for tenant in self._tenants:
-                await tenant.aclose()
+            await self._tenants.aclose()
 
     def _tables(self) -> dict[str, AgentTables]:
         """Those of each agent."""
@@ -182,14 +185,14 @@ class Gateway:
 
     async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
         manager = ChannelManager(
-            self._accounts(key), self._store, utc_now, tasks, self._own.table.menus(), ownership=presence.ownership
+            self._accounts(key), self._store, steady_now, tasks, self._own.table.menus(), ownership=presence.ownership
         )
-        if await presence.join(manager, tasks, utc_now()):
-            await self._budgets.begin()
+        if await presence.join(manager, tasks, steady_now()):
+            await self._own.budgets.begin()
         return manager
 
     async def _serve(self, tasks: Supervised, key: bytes, presence: Presence) -> None:
-        settings, store, product = self._settings, self._store, self._product
+        settings, store, product = self._own.settings, self._store, self._own.product
         keys = AccessKeys.derive_from(key)
         manager = self._manager = await self._join(tasks, key, presence)
         await load_people(self._snapshot, store, keys.forgotten)
@@ -201,55 +204,71 @@ class Gateway:
 
         shared = partial(
             RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks,
-            ownership=presence.ownership, clock=utc_now, dates=wall_now, context_of=self._snapshot.context_of,
+            ownership=presence.ownership, clock=steady_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
         )  # fmt: skip
 
-        entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, utc_now)
+        entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, steady_now)
         manager.personas = self._personas()
         runtime = build(entrance.deps_of(self._own), self._own.table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
-        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
+        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, steady_now, doorway)
         entrance.equip(runtime, self._own)
-        self._tenants.serve(partial(entrance.take_in, runtime, intake))
+        self._serve_tenants(tasks, entrance, runtime, intake)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
-        await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._budgets.news), tasks)
+        await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._own.budgets.news), tasks)
         standing = self._standing(manager, router, intake, presence)
         desks = Desks(self._tenants, entrance, runtime, store, rotation, standing)
         self.http = http = self._make_http(key, standing, manager, desks)
         calls = calls_by_tenant(partial(desks.control_calls, InviteLinks(manager, http)))
         tasks.keep("http", http.run)
         house = self._keep_house(tasks, presence)
-        reloader = self._keep_reloader(tasks, key, manager, LiveParts(intake, runtime, house, self._budgets, standing))
+        schedules = partial(self._keep_schedules, tasks, runtime, manager, presence)
+        live = LiveParts(intake, runtime, house, self._own.budgets, standing, schedules)
+        reloader = self._keep_reloader(tasks, key, manager, live)
         self._keep_control(tasks, {**calls, "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             page = self._tenants.get(settings.channels.web.tenant)
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
+        schedules()
         self._keep_chores(tasks, runtime, manager, presence)
-        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, utc_now).run)
-        routing = tasks.keep_task("routing", router.run)
-        gc.collect()
-        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, steady_now).run)
+        routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, runtime, presence)
 
+    def _serve_tenants(self, tasks: Supervised, entrance: Entrance, runtime: Runtime, intake: Intake) -> None:
+        runtime.router.answers = self._tenants.has
+        leaving = partial(entrance.let_go, runtime, intake, self._tenants)
+        self._tenants.serve(
+            partial(entrance.take_in, runtime, intake), lambda tenant: tasks.create_task(leaving(tenant))
+        )
+
+    async def _route(self, manager: ChannelManager, router: Router) -> None:
+        """Route, once every account has asked its platform for what is new: that is waited for outside."""
+        await manager.until_begun(FIRST_ASKED_S)
+        gc.collect()
+        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+        gc.enable()
+        await router.run()
+
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
-        server = ControlServer(self._settings.control_path, calls, Mounts(manager, private=True))
+        server = ControlServer(self._own.settings.control_path, calls, Mounts(manager, private=True))
         tasks.keep("control", server.run)
 
     def _keep_house(self, tasks: Supervised, presence: Presence) -> Housekeeper:
-        house = Housekeeper(self._store, self._settings.retention, utc_now)
+        house = Housekeeper(self._store, self._own.settings.retention, steady_now)
         tasks.keep("retention", presence.alone(house.run, tasks))
         return house
 
     def _keep_reloader(self, tasks: Supervised, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
         reloader = Reloader(
-            self._settings,
-            lambda: in_force(self._read_again(), self._product),
+            self._own.settings,
+            lambda: in_force(self._read_again(), self._own.product),
             partial(self._apply, key, manager, parts),
-            OwnerWords(self._store, manager, parts.runtime.delivery, utc_now),
+            OwnerWords(self._store, manager, parts.runtime.delivery, steady_now),
         )
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
@@ -262,8 +281,8 @@ class Gateway:
         tried = self._tenants.try_settings(settings)
         for name, made in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
+        gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
-        self._settings = settings
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
         parts.standing.know_model(self._own.model.name)
@@ -271,27 +290,31 @@ class Gateway:
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
+        self._tenants.part_with(gone)
+        parts.begin_schedules()
+        if self._api is not None:
+            self._api.forget_tenants()
 
     def _personas(self) -> dict[str, str]:
         """Of each account as its tenant says."""
-        settings = self._settings
+        settings = self._own.settings
         whose = {f"{channel}:{own.name}": whose_account(own) for channel, own in settings.channels.accounts()}
         named = {name: self._tenants.get(tenant).settings.agent.personas.get(name) for name, tenant in whose.items()}
         return {**self._own.settings.agent.personas, **{name: words or "" for name, words in named.items()}}
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
-        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._budgets.standing)
+        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._own.budgets.standing)
         standing = GatewayStatus(
             self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
         )
-        standing.cluster = presence
+        standing.cluster, standing.models_of = presence, self._tenants.models
         return standing
 
     def _make_http(self, key: bytes, standing: GatewayStatus, manager: ChannelManager, desks: Desks) -> HttpServer:
-        settings, api_of = self._settings, partial(desks.api, self._api_channel)
-        api = ApiServer(api_of(DEFAULT_TENANT), api_of) if settings.channels.api.enabled else None
-        title = self._product.title
-        console = make_console(self._store, key, desks.console_calls, lambda: self._settings, title)
+        settings, api_of = self._own.settings, partial(desks.api, self._api_channel)
+        self._api = api = ApiServer(api_of(DEFAULT_TENANT), api_of) if settings.channels.api.enabled else None
+        title = self._own.product.title
+        console = make_console(self._store, key, desks.console_calls, lambda: self._own.settings, title)
         playground, routes = not any(settings.channels.accounts()), console.routes()
         http = HttpServer(settings.http, standing, Mounts(manager), api, playground=playground, routes=routes)
         self._tenants.know_links(InviteLinks(manager, http).ways, lambda by: console.link(http.public_url, by))
@@ -301,20 +324,29 @@ class Gateway:
         def keep_alone(name: str, run: Run) -> None:
             tasks.keep(name, presence.alone(run, tasks))
 
-        clocks = (utc_now, wall_now, manager.is_configured)
-        for schedule in {tenant.product.name: tenant.product.schedule for tenant in self._tenants}.values():
-            if schedule is not None:
-                keep_alone("schedule", Scheduler(self._store, schedule, runtime.bus, *clocks).run)
-        keep_alone("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
+        keep_alone("budgets", BudgetWatch(self._own.budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         keep_alone("requests", partial(keep_house, self._store))
         tasks.keep("parked turns", runtime.parking.run)
-        tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
-        does = partial(erase, own_tables=tables, is_configured=manager.is_configured)
-        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
+
+        def does(connection: Connection, wanted: Erasure, now: datetime) -> Progress:
+            tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
+            return erase(connection, wanted, now, own_tables=tables, is_configured=manager.is_configured)
+
+        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, steady_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
+
+    def _keep_schedules(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:
+        """Look at those of each agent, once; a reload may bring one."""
+        for product in [tenant.product for tenant in self._tenants]:
+            if product.schedule is not None and product.name not in self._scheduled:
+                self._scheduled.add(product.name)
+                looks = Scheduler(
+                    self._store, product.schedule, runtime.bus, steady_now, wall_now, manager.is_configured
+                )
+                tasks.keep("schedule", presence.alone(looks.run, tasks))
 
     async def _look_at_model(self) -> None:
         """The first look at a model's facts reads a large table: beside the loop, before somebody waits for it."""
@@ -326,7 +358,7 @@ class Gateway:
         """Read nothing more, let what runs come to its end, leave the rest to the next start."""
         failpoint("shutdown_begun")
         router, delivery = runtime.router, runtime.delivery
-        log.info("gateway_stopping", running=router.running, drain_s=self._settings.sessions.drain_s)
+        log.info("gateway_stopping", running=router.running, drain_s=self._own.settings.sessions.drain_s)
         reading.cancel()
         routing.cancel()
         router.close()
@@ -334,8 +366,8 @@ class Gateway:
             await presence.begin_leaving()
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
-            utc_now,
-            timedelta(seconds=self._settings.sessions.drain_s),
+            steady_now,
+            timedelta(seconds=self._own.settings.sessions.drain_s),
         )
         with suppress(StoreUnavailable):  # then others wait for it to run out
             await presence.leave()
@@ -343,11 +375,16 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self, key: bytes) -> list[ChannelAccount]:
-        whose = self._tenants.get(self._settings.channels.web.tenant)
-        records = StoredRecords(whose.store, whose.product.name, utc_now, whose.name)
+        whose = self._tenants.get(self._own.settings.channels.web.tenant)
+        records = StoredRecords(whose.store, whose.product.name, steady_now, whose.name)
         texts = whose.product.catalogue
-        web = partial(make_web, lambda: self._settings, texts, self._snapshot, key, records)
-        return accounts_of(self._settings.channels, web, lambda: self._api_channel)
+        web = partial(make_web, lambda: self._own.settings, texts, self._snapshot, key, records)
+
+        def name_commands(channel: NamesCommands, tenant: str) -> None:
+            whose = self._tenants.get(tenant)
+            channel.name_commands(describe_slack_app(whose.product).commands, whose.table.specs())
+
+        return accounts_of(self._own.settings.channels, web, lambda: self._api_channel, name_commands)
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -1,4 +1,4 @@
-"""How `tenk` is called from where the reader stands: as the process that tells of it was. Nothing is run here."""
+"""Says how the reader calls `tenk` from where they stand: as the process that tells of it was. Nothing is run here."""
 
 import os
 import shlex

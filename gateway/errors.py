@@ -1,4 +1,4 @@
-"""What can go wrong in the gateway, by name. Nothing is handled here."""
+"""Each thing that can go wrong in the gateway has a name; nothing is handled here."""
 
 
 class GatewayError(Exception):
@@ -20,6 +20,10 @@ class AlreadyRunning(GatewayError):
 
 class StoreUnavailable(GatewayError):
     """The store did not take a job: disk full, read-only, I/O error, connection lost. What of it holds is unknown."""
+
+
+class ServerAway(StoreUnavailable):
+    """The database's server does not answer, or takes nobody in yet; it may later."""
 
 
 class SchemaTooNew(GatewayError):

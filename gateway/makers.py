@@ -11,33 +11,37 @@ from agent.errors import FailureKind
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
-from channels.base import Channel
-from channels.registry import load_channel
+from channels.base import Channel, NamesCommands
+from channels.registry import AccountConfig, load_channel
 from channels.web.config import Guests
 from gateway.access.config import Policy
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.access.roles import Role
 from gateway.config.settings import ChannelsConfig, Settings, whose_account
 from gateway.errors import SettingsError
-from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.web_records import StoredRecords
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.product import AgentProduct
 
 
 def accounts_of(
-    channels: ChannelsConfig, make_web: Callable[[], Channel], make_api: Callable[[], Channel]
+    channels: ChannelsConfig,
+    make_web: Callable[[], Channel],
+    make_api: Callable[[], Channel],
+    name_commands: Callable[[NamesCommands, str], None],
 ) -> list[ChannelAccount]:
-    """Every account that is configured, and how its channel is made."""
+    """Every account that is configured, and how its channel is made; `name_commands` tells it those of a tenant."""
     accounts = [
         ChannelAccount(
             channel,
             config.name,
-            partial(_make_channel, channel, config),
+            partial(_make_named, name_commands, channel, config),
             config.pacing == "strict",
             whose_account(config),
             config,
-            getattr(config, "mode", "") in {"webhook", "http"},
+            everywhere=getattr(config, "mode", "") in {"webhook", "http"},
+            sharded=hasattr(config, "shards"),
         )
         for channel, config in channels.accounts()
     ]
@@ -74,6 +78,14 @@ def make_web(
         settings().channels.web, texts=texts, guests=guests, records=records,
         key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
     )  # fmt: skip
+    return channel
+
+
+def _make_named(name_commands: Callable[[NamesCommands, str], None], name: str, config: AccountConfig) -> Channel:
+    """As `_make_channel`; it knows the commands where it is to say how they are typed."""
+    channel = _make_channel(name, config)
+    if isinstance(channel, NamesCommands):
+        name_commands(channel, whose_account(config))
     return channel
 
 

@@ -1,6 +1,6 @@
 """This process over its store: alone, or as one of several that share a PostgreSQL; what it takes up and lets go.
 
-Who owns what is `gateway.cluster`'s matter, what is done with it that of each room; this ties the two.
+`gateway.cluster` decides who owns what, each room what is done with it; this ties the two.
 """
 
 import asyncio

@@ -3,6 +3,7 @@
 Whatever answers its people is made of this. What tenants share (channels, the bus, deliveries) is wired elsewhere.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -59,6 +60,8 @@ from gateway.store.engine import Store
 from gateway.wiring import Runtime, RuntimeDeps, command_table
 
 log = structlog.get_logger()
+
+LOOK_S = 1.0
 
 ConsoleLink = Callable[[str], tuple[str, str]]
 """For an actor: the address that opens the console once, and its secret's ref."""
@@ -157,16 +160,28 @@ class Tenants:
         self._deps = deps
         self._own = own
         self._held = {name: self._make(name, settings) for name in settings.tenants}
+        self._gone: list[Tenant] = []  # taken out of the configuration, and perhaps at work still
         self._take_in: Callable[[Tenant], None] = lambda _tenant: None
+        self._let_go: Callable[[Tenant], object] = lambda _tenant: None
         self._links: tuple[Callable[..., Awaitable[list[JsonValue]]], ConsoleLink] | None = None
 
     def __iter__(self) -> Iterator[Tenant]:
         """The installation's own first."""
         return iter((self._own, *self._held.values()))
 
+    def models(self) -> Mapping[str, frozenset[str]]:
+        """Every tenant beside the installation's own, with the models that only it asks."""
+        ours = {link.name for link in self._own.settings.model.links()}
+        links = {name: tenant.settings.model.links() for name, tenant in self._held.items()}
+        return {name: frozenset({link.name for link in of_it} - ours) for name, of_it in links.items()}
+
     def get(self, name: str) -> Tenant:
         """The tenant of this name; the installation's own where there is none."""
         return self._held.get(name, self._own)
+
+    def has(self, name: str) -> bool:
+        """Whether there is one of this name."""
+        return name == self._own.name or name in self._held
 
     def find(self, name: str) -> Tenant:
         """The tenant of this name.
@@ -174,7 +189,7 @@ class Tenants:
         Raises:
             GatewayError: there is none; the message has the nearest name.
         """
-        if name == self._own.name or name in self._held:
+        if self.has(name):
             return self.get(name)
         raise GatewayError(unknown_tenant(name, [tenant.name for tenant in self]))
 
@@ -185,9 +200,9 @@ class Tenants:
             mend = f'give an account tenant = "{name}", or make a key: tenk --tenant {name} keys create NAME'
             log.warning("tenant_unused", tenant=name, mend=mend)
 
-    def serve(self, take_in: Callable[[Tenant], None]) -> None:
-        """From now on each is served; those that a reload brings, too."""
-        self._take_in = take_in
+    def serve(self, take_in: Callable[[Tenant], None], let_go: Callable[[Tenant], object]) -> None:
+        """From now on each is served; those that a reload brings, too. One that a reload takes away is let go."""
+        self._take_in, self._let_go = take_in, let_go
         for tenant in self._held.values():
             take_in(tenant)
 
@@ -206,20 +221,42 @@ class Tenants:
         before = {tenant: tenant.settings.budgets for tenant in self}
         try:
             made = {name: self._make(name, settings) for name in settings.tenants if name not in self._held}
-            return TriedSettings({tenant: tenant.try_settings(settings) for tenant in self}, made)
+            staying = [tenant for tenant in self if tenant is self._own or tenant.name in settings.tenants]
+            return TriedSettings({tenant: tenant.try_settings(settings) for tenant in staying}, made)
         except BaseException:
             for tenant, budgets in before.items():
                 tenant.budgets.reconfigure(budgets)
             raise
 
     def take(self, settings: Settings, tried: "TriedSettings") -> None:
-        """Put them in force. A tenant that is in them no more has the installation's."""
+        """Put them in force. A tenant that is in them no more is to be dismissed first."""
         for tenant, model in tried.models.items():
             tenant.take(settings, model)
         self._held |= tried.tenants
         for tenant in tried.tenants.values():
             self._take_in(tenant)
             self._tell_links(tenant)
+
+    def dismiss(self, settings: Settings) -> Sequence[Tenant]:
+        """Those that are not in these settings: nobody finds them any more; see `part_with`."""
+        gone = [self._held.pop(name) for name in list(self._held) if name not in settings.tenants]
+        self._gone += gone
+        return gone
+
+    def part_with(self, gone: Sequence[Tenant]) -> None:
+        """Let go of those that were dismissed, each as soon as nothing of it runs."""
+        for tenant in gone:
+            self._let_go(tenant)
+
+    async def close(self, tenant: Tenant) -> None:
+        """One that was dismissed, now that nothing of it runs."""
+        await tenant.aclose()
+        self._gone.remove(tenant)
+
+    async def aclose(self) -> None:
+        """Close them all; nothing runs any more."""
+        for tenant in (*self, *self._gone):
+            await tenant.aclose()
 
     def _tell_links(self, tenant: Tenant) -> None:
         if self._links is not None:
@@ -260,12 +297,10 @@ class Entrance:
             decisions=lambda *ends: {**access_decisions(self.access(tenant, *ends)), **tenant.desk.decisions()},
         )  # fmt: skip
 
-    def access(self, tenant: Tenant, delivery: Delivery, bus: Bus) -> AccessOperations:
-        """What its operators do about its people."""
-        agent = tenant.product.name
-        return access_operations(
-            tenant.store, self.key, self.manager, delivery, bus, self.snapshot, agent, tenant.product.move
-        )
+    def access(self, tenant: Tenant, delivery: Delivery, bus: Bus, store: Store | None = None) -> AccessOperations:
+        """What its operators do about its people; with the whole `store` about everybody."""
+        agent, part = tenant.product.name, store or tenant.store
+        return access_operations(part, self.key, self.manager, delivery, bus, self.snapshot, agent, tenant.product.move)
 
     def equip(self, runtime: Runtime, tenant: Tenant) -> None:
         """Its operators' commands reach its people alone."""
@@ -289,6 +324,17 @@ class Entrance:
         own.language = tenant.language
         self.manager.menus_of[tenant.name] = tenant.table.menus()
 
+    async def let_go(self, runtime: Runtime, intake: Intake, tenants: Tenants, tenant: Tenant) -> None:
+        """Answer its people no more, once what runs of it has come to its end; then it is closed."""
+        while runtime.router.works_for(tenant.name):
+            await asyncio.sleep(LOOK_S)
+        if not tenants.has(tenant.name):  # else a later reload brought it back, with all that
+            runtime.let_go(tenant.name)
+            intake.of_tenants.pop(tenant.name, None)
+            self.manager.menus_of.pop(tenant.name, None)
+        await tenants.close(tenant)
+        log.info("tenant_let_go", tenant=tenant.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Desks:
@@ -304,11 +350,8 @@ class Desks:
 
     def operations(self, name: str | None) -> AccessOperations:
         """What is done about people."""
-        own, ends = self.tenants.find(name or DEFAULT_TENANT), self.entrance
-        return access_operations(
-            self.store.of(name), ends.key, ends.manager, self.runtime.delivery, self.runtime.bus, ends.snapshot,
-            own.product.name, own.product.move,
-        )  # fmt: skip
+        own = self.tenants.find(name or DEFAULT_TENANT)
+        return self.entrance.access(own, self.runtime.delivery, self.runtime.bus, self.store.of(name))
 
     def letters(self, name: str | None) -> DeadLetters:
         """What is done about what could not be delivered."""

@@ -146,9 +146,16 @@ class Runtime:
         kinds = RowClassifier(table, deps.product.kind_of_words)
         scrubber = Scrubber(deps.settings.secret_values())
         sessions = _session_deps(deps, self.delivery, kinds, deps.clean or scrubber.last_look, self.parts.sessions)
+        sessions.trials.set_bound(deps.tenant, deps.settings.sessions.max_turns)
         self.parts.urgent[deps.tenant] = kinds.is_urgent
         self.reconfigure[deps.tenant] = partial(_reconfigure, deps, sessions, scrubber)
         self.router.answer_for(deps.tenant, sessions, _commands(deps, table, sessions, self.bus))
+
+    def let_go(self, tenant: str) -> None:
+        """Nobody of this tenant is answered any more; nothing of it runs."""
+        self.parts.urgent.pop(tenant, None)
+        self.reconfigure.pop(tenant, None)
+        self.router.let_go(tenant)
 
 
 def command_table(
@@ -310,7 +317,7 @@ def _permissions(deps: RuntimeDeps) -> ChainPermissions:
     by_names = name_rules(limits.allow_tools, limits.deny_tools)
     rules = (*config.all_rules(), *by_names, *deps.product.permissions.rules(Source.PROJECT))
     return ChainPermissions(
-        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm),
+        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm, domains=config.domains),
         can_use_tool=deps.product.can_use_tool,
         judge=Judge(deps.judge or deps.model, config.auto) if config.mode is Mode.AUTO else None,
     )

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from agent.coach.chart import ChartPlotted, PlotChart, chart_text
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of
-from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession
+from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession, level_of
 from agent.coach.reminder_changes import (
     CancelReminders,
     RemindersCancelled,

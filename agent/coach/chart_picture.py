@@ -28,6 +28,7 @@ from agent.coach.chart import (
 )
 from agent.coach.durations import spell_minutes
 from agent.coach.texts import say
+from agent.wellformed import cut_text
 
 log = structlog.get_logger()
 
@@ -94,10 +95,8 @@ async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> P
     """The chart as a picture and in words; without a picture where there is nothing to see, or it cannot be drawn."""
     png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
     words = chart_text(language, chart).replace("*", "").replace("\\", "")
-    if len(words) > MAX_DESCRIPTION_CHARS:
-        words = words[: MAX_DESCRIPTION_CHARS - 1] + "…"
     name = f"practice-{chart.weeks[-1].week.isoformat()}.png"
-    return PlotChart(chart, png, name, words)
+    return PlotChart(chart, png, name, cut_text(words, MAX_DESCRIPTION_CHARS))
 
 
 async def draw_chart(

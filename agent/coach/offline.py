@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from agent.coach.acts import Act, Task
 from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
@@ -23,22 +24,29 @@ from agent.coach.log_line import (
     read_correction,
 )
 from agent.coach.numbers import longest_text, one_number_text, reach_text, weekday_text
+from agent.coach.offline_wishes import (
+    ask_goal,
+    ask_merge,
+    cancel_reminders,
+    edit_skill,
+    list_reminders,
+    merge_skills,
+    set_goal,
+    set_reminder,
+)
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
-from agent.coach.plan_data import Prefetched, frame_of
-from agent.coach.plan_wish import day_asked, wants_next_week
+from agent.coach.plan_data import Prefetched, day_asked, frame_of, wants_next_week
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
-from agent.coach.reminders import MAX_ABOUT_CHARS
 from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, has_pictures_alone, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
-from agent.coach.tasks import Act, Task, asks
+from agent.coach.tasks import asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Number
 from agent.coach.understanding.tables import Twist
-from agent.coach.understanding.wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
@@ -252,7 +260,7 @@ def _plan(work: Work, task: Task) -> str:
 
 def _number(work: Work, task: Task) -> str:
     """One question gets one number."""
-    lookup = lookup_of(task)
+    lookup = work.known_lookup(task)
     if lookup.number in (Number.WEEKDAY, Number.LONGEST):
         patterns = work.read(PatternsReport)
         if patterns is None:
@@ -306,46 +314,6 @@ def _change_entry(work: Work, task: Task) -> str:
     return work.change_and_tell("edit_session", session_id=row.id, minutes=lookup.minutes, date=day)
 
 
-def _remind(work: Work, task: Task) -> str:
-    """A reminder, as it was wished for."""
-    wish = task.reminder
-    assert wish is not None, "an act of reminding comes with what is wished"
-    return work.change_and_tell(
-        "set_reminder",
-        time=f"{wish.at:%H:%M}",
-        weekdays=list(wish.weekdays),
-        date=None if wish.day is None else wish.day.isoformat(),
-        about=wish.about[:MAX_ABOUT_CHARS],
-    )
-
-
-def _skill_wish(task: Task) -> WishedSkill:
-    assert task.wished is not None, "acts about a skill come with what is wished of it"
-    return task.wished
-
-
-def _edit_skill(work: Work, task: Task) -> str:
-    """A skill put away, brought back, renamed or recoloured: all of that can be said again."""
-    wished = _skill_wish(task)
-    change: dict[SkillVerb, dict[str, JsonValue]] = {
-        SkillVerb.RENAME: {"name": wished.value},
-        SkillVerb.COLOUR: {"colour": wished.value},
-    }
-    values = change.get(wished.verb, {"archived": wished.verb is SkillVerb.ARCHIVE})
-    return work.change_skill(wished, "edit_skill", **values)
-
-
-def _ask_merge(work: Work, task: Task) -> str:
-    """Asks, for two that are one cannot be parted again."""
-    wished = _skill_wish(task)
-    return say(work.language, Act.ASK_MERGE, skill=escape(wished.skill), into=escape(wished.value))
-
-
-def _merge(work: Work, task: Task) -> str:
-    wished = _skill_wish(task)
-    return work.change_skill(wished, "merge_skills", into=wished.value)
-
-
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -363,10 +331,12 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_EDIT: _ask_change,
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
-    Act.REMIND: _remind,
-    Act.EDIT_SKILL: _edit_skill,
-    Act.ASK_MERGE: _ask_merge,
-    Act.MERGE: _merge,
+    Act.REMIND: set_reminder,
+    Act.REMINDERS: list_reminders,
+    Act.CANCEL_REMINDERS: cancel_reminders,
+    Act.EDIT_SKILL: edit_skill,
+    Act.ASK_MERGE: ask_merge,
+    Act.MERGE: merge_skills,
     Act.TWISTED: _say_instead,
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
@@ -374,8 +344,9 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_UNDO: _words("ask.undo"),
     Act.CREATE: _create,
     Act.ASK_CREATE: lambda work, task: say(work.language, "ask.create", skill=escape(task.name)),
-    Act.ASK_GOAL: lambda work, task: say(work.language, Act.ASK_GOAL, what=spell_minutes(task.meant_minutes)),
-    Act.GOAL: lambda work, task: work.change_and_tell("set_weekly_goal", minutes=task.meant_minutes),
+    Act.ASK_GOAL: ask_goal,
+    Act.ASK_SKILL_GOAL: ask_goal,
+    Act.GOAL: set_goal,
     Act.PLAN: _plan,
     Act.DECLINED: _words("offline.declined"),
     Act.NOT_SURE: _words("offline.not_sure"),
@@ -392,6 +363,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.JOKE: _words("offline.joke"),
     Intent.SMALL_TALK: _words("offline.small_talk"),
     Intent.THANKS: _words("offline.thanks"),
+    Intent.YES: _words("offline.nothing_open"),
     Intent.GREETING: _words("offline.greeting"),
     Intent.UNKNOWN: _words("offline.unknown"),
 }

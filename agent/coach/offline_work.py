@@ -9,11 +9,20 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from agent.coach.acts import Task
 from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.reports import (
+    EntriesReport,
+    JourneyReport,
+    PatternsReport,
+    PlanReport,
+    RemindersReport,
+    SessionsReport,
+    SkillsReport,
+)
 from agent.coach.request_view import RequestView, Returned
-from agent.coach.tasks import Task, needs_names, tasks_of
+from agent.coach.tasks import needs_names, tasks_of
 from agent.coach.texts import say, say_date
 from agent.coach.understanding.lookups import Lookup
 from agent.coach.understanding.wishes import WishedSkill
@@ -29,6 +38,7 @@ TOOLS: dict[type[BaseModel], str] = {
     PatternsReport: "analyze_practice_patterns",
     PlanReport: "show_plan",
     EntriesReport: "get_entries",
+    RemindersReport: "list_reminders",
 }
 """Which tool answers with which report."""
 
@@ -141,13 +151,24 @@ class Work:
 
     def entries_of(self, task: Task, *, old: bool = False) -> EntriesReport:
         """The entries that a message is about; `old` takes them as they were before one of them was deleted."""
-        lookup, report = lookup_of(task), self.read(EntriesReport, old=old)
+        lookup, report = self.known_lookup(task), self.read(EntriesReport, old=old)
         if report is None:
             since, until = (None if day is None else day.isoformat() for day in (lookup.since, lookup.until))
             wanted = {"since": since, "until": until, "skill": lookup.skill, "text": lookup.text or None}
             said: dict[str, JsonValue] = {key: value for key, value in wanted.items() if value is not None}
             raise self.needs(RuleCall(TOOLS[EntriesReport], said))
         return report
+
+    def known_lookup(self, task: Task) -> Lookup:
+        """What is wanted of what is logged.
+
+        Raises:
+            CannotTell: it is of a skill that they do not have.
+        """
+        lookup = lookup_of(task)
+        if lookup.unknown:
+            raise CannotTell(say(self.language, "problem.unknown_skill", detail=escape(lookup.unknown)))
+        return lookup
 
     def describe(self, minutes: int | None, skill: str | None, day: date | None) -> str:
         """What would be written: "45 min of guitar, yesterday"."""
@@ -156,7 +177,7 @@ class Work:
         if len(parts) > 1:
             parts = [say(self.language, "amount.of", minutes=parts[0], skill=parts[1])]
         named = [] if day is None or day == self.today else [say_date(self.language, day, self.today)]
-        return ", ".join([" ".join(parts), *named])
+        return ", ".join([*([" ".join(parts)] if parts else []), *named])
 
     def needs(self, *calls: RuleCall) -> NeedsTools:
         """To be raised: these calls have to come back first.

@@ -6,7 +6,6 @@ that came in meanwhile, a stop.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import insight_rows, insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
-from agent.coach.plan_data import PlanFrame, Prefetched, plan_week, prefetch
-from agent.coach.plan_wish import PlanWish, read_wish
+from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import PracticeReader
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
@@ -52,6 +50,7 @@ from agent.transcript import (
     UserItem,
 )
 from agent.turn_run import Agent
+from agent.wellformed import read_object
 
 log = structlog.get_logger()
 
@@ -253,8 +252,7 @@ def _as_response(text: str) -> ModelResponded:
 
 
 def _data(saved: ToolReturned) -> dict[str, object]:
-    read = json.loads(saved.content)
-    data = read.get("data") if isinstance(read, dict) else None
+    data = (read_object(saved.content) or {}).get("data")
     return data if isinstance(data, dict) else {}
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent.coach.plan_data import PlanFrame
 from agent.coach.practice import Insight, InsightType, PlannedSession, name_key
 from agent.coach.reports import SkillReport
-from agent.wellformed import clean
+from agent.wellformed import clean, read_object
 
 FENCE = "```plan"
 MAX_INSIGHTS = 6
@@ -60,7 +60,7 @@ def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> Pla
     if found is None:
         return PlanAnswer(text.strip())
     words = (text[: found.start()] + text[found.end() :]).strip()
-    block = _object(found["json"])
+    block = read_object(found["json"]) or {}
     insights = [_insight(finding, skills) for finding in _valid(_Finding, block.get("insights"))]
     sessions = [session for session in _valid(_Session, block.get("sessions")) if session.date in frame.days]
     planned = (PlannedSession(session.date, session.skill, session.minutes) for session in sessions)
@@ -123,14 +123,6 @@ class PlanStream:
         ends = next((n for n in range(len(FENCE) - 1, 0, -1) if self._held.endswith(FENCE[:n])), 0)
         before = self._held[: len(self._held) - ends]
         return ends + len(before) - len(before.rstrip())
-
-
-def _object(text: str) -> dict[str, object]:
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 def _valid(model: type[Model], rows: object) -> list[Model]:

@@ -1,5 +1,6 @@
-"""What is practised, as plain data, the port it is read through, the rules of one entry, and how a new skill looks.
+"""Holds what is practised as plain data, the port it is read through, the rules of one entry, and a new skill's looks.
 
+How far a skill has come is a level by its minutes, computed and never stored.
 No analysis and no storage live here.
 """
 
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from agent.coach.reminders import Reminder
 from agent.ports import Principal
-from agent.wellformed import clean, normalize
+from agent.wellformed import clean, cut_text, normalize
 
 GOAL_MINUTES = 600_000
 """10,000 hours: the goal of a skill unless the person chose another."""
@@ -164,8 +165,7 @@ def clean_name(name: str) -> str:
 
 def clean_notes(notes: str) -> str:
     """Notes as they are kept: cleaned, cut at 1,000 characters with a sign that they were."""
-    cleaned = clean(notes)
-    return cleaned if len(cleaned) <= MAX_NOTES_CHARS else cleaned[: MAX_NOTES_CHARS - 1] + "…"
+    return cut_text(clean(notes), MAX_NOTES_CHARS)
 
 
 def name_key(name: str) -> str:
@@ -269,3 +269,33 @@ KINDS_OF_PRACTICE = (*_KINDS, "general")
 def colour_for(position: int) -> str:
     """The colour of a person's n-th skill."""
     return COLOURS[position % len(COLOURS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of mastery."""
+
+    key: str  # its name in the texts
+    name: str  # in English
+    emoji: str
+    from_minutes: int  # inclusive
+
+
+LEVELS = (
+    Level("seed", "Seed", "🌱", 0),
+    Level("apprentice", "Apprentice", "📘", 100 * 60),
+    Level("intermediate", "Intermediate", "⚡", 500 * 60),
+    Level("advanced", "Advanced", "🔥", 2_000 * 60),
+    Level("master", "Master", "👑", 5_000 * 60),
+)
+"""Ascending; the last has no upper bound."""
+
+
+def level_of(minutes: int) -> Level:
+    """The level of this many minutes; its lower bound belongs to it."""
+    return max((level for level in LEVELS if level.from_minutes <= max(minutes, 0)), key=lambda at: at.from_minutes)
+
+
+def next_level(minutes: int) -> Level | None:
+    """The level after the present one; None for a master."""
+    return next((level for level in LEVELS if level.from_minutes > minutes), None)

@@ -1,10 +1,17 @@
-"""Reports as Markdown a person reads: what /stats, /skills and the offline coach say. Pure; words come from texts."""
+"""Reports as Markdown a person reads: what /stats, /skills and the offline coach say. Pure; words come from texts.
 
-from collections.abc import Sequence
+A tool's result is put into the same words, for turns whose model cannot say it any more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 
+from pydantic import BaseModel, ValidationError
+
+from agent.coach.changes import PlanSaved, change_text, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
+from agent.coach.kept_plan import kept_plan_text
+from agent.coach.practice import level_of, next_level
 from agent.coach.reports import (
     Consistency,
     EntriesReport,
@@ -12,13 +19,14 @@ from agent.coach.reports import (
     JourneyNumbers,
     JourneyReport,
     PatternsReport,
+    PlanReport,
     SessionsReport,
     SkillJourney,
     SkillsReport,
     Trend,
 )
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level, say_on
-from agent.language import escape
+from agent.language import escape, language_of
 
 
 def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport | None = None) -> str:
@@ -254,3 +262,29 @@ def _bullets(lines: Sequence[str]) -> str:
 
 def _percent(language: str, percent: float) -> str:
     return f"{percent:g} %".replace(".", say(language, "units.decimal_mark"))
+
+
+_REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
+    "get_user_skills": (SkillsReport, lambda language, report, _today: skills_text(language, report)),
+    "get_journey_stats": (JourneyReport, lambda language, report, _today: stats_text(language, report)),
+    "get_practice_sessions": (SessionsReport, lambda language, report, today: history_text(language, [report], today)),
+    "get_entries": (EntriesReport, entries_text),
+    "show_plan": (PlanReport, lambda language, report, _today: kept_plan_text(language, report)),
+}
+
+
+def tell_result(tool: str, data: object, locale: str | None, today: date) -> str | None:
+    """What this result says to the person; None where the rules have no words for it."""
+    if not isinstance(data, Mapping):
+        return None
+    language = language_of(locale)
+    if tool in _REPORTS:
+        report, words = _REPORTS[tool]
+        try:
+            return words(language, report.model_validate(data), today)
+        except ValidationError:  # a shortened result
+            return None
+    change = read_change(data)
+    if isinstance(change, PlanSaved):
+        return change.content
+    return (change_text(language, change, today) or None) if change is not None else None

@@ -1,4 +1,4 @@
-"""What the coach's tools answer, as models: the JSON a model reads, and what the templates are filled from. Pure.
+"""Types the answers of the coach's tools: the JSON a model reads, and what the templates are filled from. Pure.
 
 Every number a model may say is here already worked out, so that it has none to invent. Times are whole minutes beside
 the same as words ("12 h 15 min"). `journey` and `patterns` count what is more than a sum.
@@ -11,8 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
-from agent.coach.practice import PracticeSession, Skill, name_key
+from agent.coach.practice import PracticeSession, Skill, level_of, name_key, next_level
 
 MAX_SESSIONS_SHOWN = 200
 
@@ -110,6 +109,22 @@ class EntriesReport(_Report):
     days: int  # with entries
     total_minutes: int
     entries: tuple[EntryRow, ...]  # the newest first, the newest 200
+
+
+class ReminderRow(_Report):
+    """One reminder."""
+
+    id: str
+    time: str  # "19:00", on the person's wall
+    weekdays: tuple[int, ...]  # Monday 0; () where it is for one day
+    date: str | None  # ISO; the one day
+    about: str
+
+
+class RemindersReport(_Report):
+    """`list_reminders`."""
+
+    reminders: tuple[ReminderRow, ...]
 
 
 class BestReport(_Report):

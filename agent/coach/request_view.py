@@ -1,19 +1,22 @@
 """A transcript as the rules see it: what the person said that is not answered yet, and which calls came back. Pure."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TypeGuard
 
-from agent.coach.texts import detect
+from agent.coach.texts import detect, in_any_language
 from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
 from agent.tools.toolbox import names_offered
 from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
+from agent.wellformed import read_object
 
 CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill", "delete_session"})
 """Calls after which what was read before is old."""
+
+LATELY_SAID = 6
+"""Messages back whose language still counts, where the last ones could be in either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Exchange:
     said: str
     answer: str
     now: datetime  # when it was said, on the person's own clock
+    before: tuple[str, ...] = ()  # what they had said just before, oldest first, and what is answered too
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,12 @@ def listen(request: ModelRequest) -> RequestView:
     pending = tuple(_without_quotes(item.text) for item in items[start:] if _is_own(item)) or ("",)
     context = request.context
     now = datetime.max.replace(tzinfo=UTC) if context is None else context.now
+    earlier = _exchanges(items[:start], now)
     return RequestView(
         pending=pending,
-        earlier=_exchanges(items[:start], now),
+        earlier=earlier,
         returned=_results_of(items[start:]),
-        language=_language(pending, DEFAULT if context is None else language_of(context.locale)),
+        language=_language(pending, earlier, DEFAULT if context is None else language_of(context.locale)),
         now=now,
         tools=names_offered(request.tools),
     )
@@ -84,14 +89,18 @@ def has_pictures_alone(request: ModelRequest, view: RequestView) -> bool:
 def _exchanges(items: Sequence[Item], now: datetime) -> tuple[Exchange, ...]:
     """What the person said and was answered; what others in a group said and were answered is left out."""
     found: list[Exchange] = []
-    said, said_at, to_own = "", now, True
+    said: list[str] = []
+    said_at, to_own = now, True
     for item in items:
         if isinstance(item, UserItem):
             to_own = item.own
             if item.own:
-                said, said_at = _without_quotes(item.text), _instant(item.at, now)
+                said.append(_without_quotes(item.text))
+                said_at = _instant(item.at, now)
         elif isinstance(item, AssistantItem) and not item.tool_calls and to_own:
-            found.append(Exchange(said, item.text, said_at))
+            *before, last = said or [""]
+            found.append(Exchange(last, item.text, said_at, tuple(before)))
+            said = []
     return tuple(found)
 
 
@@ -128,9 +137,21 @@ def _ends_turn(item: Item) -> bool:
     return (isinstance(item, AssistantItem) and not item.tool_calls) or (isinstance(item, NoteItem) and item.ends_turn)
 
 
-def _language(pending: Sequence[str], persons: str) -> str:
-    """That of the last words which tell one, else the person's."""
-    return next((told for text in reversed(pending) if (told := detect(text)) is not None), persons)
+def _language(pending: Sequence[str], earlier: Sequence[Exchange], persons: str) -> str:
+    """That of the newest words which surely tell one; else what the last ones hint at, else the person's."""
+    said = [*(exchange.said for exchange in earlier[-LATELY_SAID:]), *pending]
+    sure = next((told for text in reversed(said) if (told := detect(text, surely=True)) is not None), None)
+    return sure or next((told for text in reversed(pending) if (told := detect(text)) is not None), persons)
+
+
+def says(answer: str, keys: Iterable[str]) -> bool:
+    """Whether an answer says one of these texts, in any language: known by what stands before its first field."""
+    return any(opening in answer for key in keys for opening in in_any_language(key))
+
+
+def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
+    """Whether the last answer says one of these texts."""
+    return bool(earlier) and says(earlier[-1].answer, keys)
 
 
 def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
@@ -138,17 +159,9 @@ def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
 
 
 def _read(item: ToolItem) -> Returned:
-    content = _object(item.content)
+    content = read_object(item.content) or {}
     data = content.get("data")
     data = data if isinstance(data, dict) else {}
     error = str(content.get("error") or data.get("message") or "")
     success = bool(content.get("success")) and not data.get("refused")
     return Returned(item.name, success, data, error, SKIPPED in item.content)
-
-
-def _object(text: str) -> Mapping[str, object]:
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return read if isinstance(read, dict) else {}

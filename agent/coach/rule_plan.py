@@ -1,11 +1,10 @@
-"""What the numbers say of a week, by rules: the offline coach's plan, and the findings kept with any plan. Pure."""
+"""Plans a week by rules from the numbers: the offline coach's plan, and the findings kept with any plan. Pure."""
 
 from collections.abc import Sequence
 
 from agent.coach.durations import spell_minutes
-from agent.coach.mastery import level_of, next_level
 from agent.coach.plan_data import PlanFrame
-from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice
+from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice, level_of, next_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney, Trend
 from agent.coach.texts import COACH_TEXTS, say, say_day, say_days, say_level
 from agent.language import escape

@@ -32,7 +32,7 @@ _LISTS = {
     "t": "it that",
     "b": "was eran fueron fue",
     "m": "meant decir",
-    "k": "make change quise quería queria cambia cámbialo cambialo corrige",
+    "k": "make change pon ponlo ponle quise quería queria cambia cámbialo cambialo corrige",
     "r": "instead rather vez",
     ",": ", : ; ( ) - – — | . !",
     '"': '" “ ” « »',

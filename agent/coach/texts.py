@@ -5,12 +5,12 @@ What a model is told, its prompt and its tools' errors, is in English and stands
 
 import re
 from datetime import date, timedelta
+from operator import itemgetter
 from pathlib import Path
 
 from agent.catalogue import Catalogue
 from agent.coach.log_line import LogLineError, LogProblem
-from agent.coach.mastery import Level
-from agent.coach.practice import PracticeRefused
+from agent.coach.practice import Level, PracticeRefused
 from agent.language import NAMES, escape
 
 COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
@@ -18,24 +18,29 @@ COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
 
 _ENGLISH = """
 the is are was were of my i you how what and do did does it hello hi hey thanks please practice practiced practised
-yesterday today minutes hours show me give help undo actually log with for skills week guide
+yesterday today minutes hours show me give help undo actually log with for skills week guide this that not but so am
+have had to in on at
 """
 _SPANISH = """
 el la los las es son fue fueron de mi yo tu cómo como qué que y hola gracias por favor práctica practica practiqué
 practicar ayer hoy minutos horas muestra dame ayuda deshacer en realidad anota con para habilidades semana guía guia
-voy una un estadísticas estadisticas guitarra media historial
+voy una un estadísticas estadisticas guitarra media historial se le lo del al muy más pero si sí estoy nada todo esta
+este tengo quiero cuando porque
 """
 _MARKS = {"en": frozenset(_ENGLISH.split()), "es": frozenset(_SPANISH.split())}
 _ACCENTS = re.compile(r"[¿¡ñáéíóú]")
+FEW_WORDS = 3
+"""So short a message is in the language of its one word that tells; in a longer one, one word may be a name."""
 
 
-def detect(text: str) -> str | None:
-    """The language a text is probably in; None where nothing tells. Counts a few common words, no more."""
+def detect(text: str, *, surely: bool = False) -> str | None:
+    """The language a text is probably in, or `surely`; None where nothing tells. Counts a few common words, no more."""
     words = re.findall(r"\w+", text[:500].lower())
     score = {language: sum(word in marks for word in words) for language, marks in _MARKS.items()}
     score["es"] += len(_ACCENTS.findall(text[:500].lower()))
-    best = max(score, key=lambda language: score[language])
-    return best if list(score.values()).count(score[best]) == 1 else None
+    (_, second), (best, first) = sorted(score.items(), key=itemgetter(1))
+    lead = first - second
+    return best if lead > 1 or (lead and (not surely or len(words) <= FEW_WORDS)) else None
 
 
 say = COACH_TEXTS.text

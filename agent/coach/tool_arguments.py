@@ -1,4 +1,4 @@
-"""What the coach's tools take, as models: the schema that a model is shown, and the bounds of each value.
+"""Types what the coach's tools take: the schema that a model is shown, and the bounds of each value.
 
 None names a person: whose data it is comes from the call's context alone.
 """

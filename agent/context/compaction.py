@@ -1,7 +1,7 @@
 """The older part of a conversation is condensed into notes by a model that is given no tools; the rest stays as it is.
 
 It is cut between turns, or between the steps of the turn under way, never between a call and its result. What no model
-condenses is left out, and counted: nothing drops off in silence. Who is told, and where it is kept, is others' matter.
+condenses is left out, and counted: nothing drops off in silence. Who is told is decided elsewhere.
 """
 
 from collections.abc import Iterator, Sequence

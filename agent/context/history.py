@@ -1,4 +1,4 @@
-"""What stands in a prompt of earlier turns: all of the person's own, of others' what all could read; pure."""
+"""Shows a prompt its earlier turns: all of the person's own, of others' what everybody could read; pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

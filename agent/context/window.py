@@ -1,7 +1,6 @@
 """What a turn shows the model is kept inside its window: layer by layer, and where those do not do, by a summary.
 
-How notes are made is `compaction`'s matter, how they are kept the gateway's, what follows from a provider's "too long"
-the ladder's.
+`compaction` makes notes, the gateway keeps them, and the ladder of recovery answers a provider's "too long".
 """
 
 from collections.abc import Awaitable, Callable, Sequence

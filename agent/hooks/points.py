@@ -1,6 +1,6 @@
 """A hook is somebody else's word at one of eight points of a turn: what it is given, what it may say, how it is set.
 
-How hooks are run, in which order and within which bounds, is `chain`'s matter.
+`chain` says how hooks are run, in which order and within which bounds.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -9,13 +9,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from agent.calendar import utc_now
 from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential, CredentialKind
 from agent.models.anthropic_answer import MessageAssembly
 from agent.models.anthropic_format import WIRE, request_body
 from agent.models.credentials import access_of, lead_with
 from agent.models.facts import facts_of
-from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded

@@ -1,4 +1,4 @@
-"""What Anthropic's Messages API answers, streamed or whole, put together as one response; pure.
+"""Puts what Anthropic's Messages API answers, streamed or whole, together as one response; pure.
 
 Source: Anthropic API reference, Messages and streaming, read 2026-11. What is asked is `anthropic_format`'s.
 """
@@ -16,6 +16,7 @@ from agent.models.json_bodies import decode
 from agent.models.openai_format import CALL_CHARS, MAX_NAME_CHARS, MAX_TEXT_CHARS, token_count
 from agent.ports import ALIVE, PINGED, CallStreamed, OnModelEvent, TextDelta, ThinkingDelta
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
+from agent.wellformed import read_object
 
 _STOPS = {
     "end_turn": StopReason.END,
@@ -192,7 +193,7 @@ class MessageAssembly:
     def _tell_ended_calls(self) -> None:
         """In order. A response that is cut ends its last block too: what may be half a call waits for the end."""
         while not self._waits and self._told < len(self._calls) and self._calls[self._told].ended:
-            self._waits = not _is_object("".join(self._calls[self._told].pieces) or "{}")
+            self._waits = read_object("".join(self._calls[self._told].pieces) or "{}") is None
             if not self._waits:
                 self._tell_call()
 
@@ -218,13 +219,6 @@ class MessageAssembly:
             usage=_usage(self._usage),
             model=self._model,
         )
-
-
-def _is_object(arguments: str) -> bool:
-    try:
-        return isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _unreadable(problem: Exception) -> Exception:

@@ -1,6 +1,6 @@
 """A wire that is not asked before what the call may cost is set aside; each of its tries is a call of its own.
 
-What caps there are, and what is left of them, is the budget's matter.
+The budget decides what caps there are, and what is left of them.
 """
 
 from agent.budgets import Budget, Spending, most_of, spent_of

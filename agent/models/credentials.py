@@ -1,4 +1,4 @@
-"""Whose credential a model is asked with: each source in turn, the person's own first; one that is refused rests.
+"""A model is asked with the first credential that is not refused: the person's own first; one that is refused rests.
 
 Sources are the gateway's (`gateway.credentials`). A credential is shown to a server by the profile of its kind, or as
 the provider documents it.

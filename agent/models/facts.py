@@ -1,4 +1,4 @@
-"""What a model takes, gives and costs: as the operator's config says, else as a kept table knows, else with care.
+"""Knows what a model takes, gives and costs: from the operator's config, else from a kept table, else with care.
 
 The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, no word on pictures, read
 2026-11). It is read when it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the
@@ -6,10 +6,10 @@ model is built.
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from agent.calendar import utc_now
 from agent.config import LinkConfig
 from agent.models.served import ServedModel
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
@@ -76,7 +76,7 @@ def prices_of(wire: str, model: str, config: LinkConfig) -> TokenPrices | None:
     known = _find(wire, model, config.base_url)
     if known is None or config.service_tier not in STANDARD_TIERS:
         return None
-    listed = known.get_prices(datetime.now(UTC))
+    listed = known.get_prices(utc_now())
     given, written = _price(listed.input_mtok), _price(listed.output_mtok)
     if given is None or written is None or listed.requests_kcount is not None:
         return None

@@ -1,4 +1,4 @@
-"""Which models rest, why, and until when: one board for all links of a chain, which operators see and restarts keep.
+"""One board knows which models rest, why, and until when: for all links of a chain; operators see it, restarts keep it.
 
 A model rests when its key or credit is refused (`Cooling`: asking again helps nobody), and for half a minute when it
 fails again and again (`Circuit`). Where the board is kept is its `keep`'s matter.
@@ -6,10 +6,11 @@ fails again and again (`Circuit`). Where the board is kept is its `keep`'s matte
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 
+from agent.calendar import utc_now
 from agent.config import KEY_NAMES
 from agent.errors import FailureKind
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
@@ -39,14 +40,10 @@ Keep = Callable[[str, Gate, Rest | None], None]
 """Told of each change: the model, the gate, and how it stands now; None: open. Never blocks, never fails."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class HealthBoard:
     """The rests of all models of one agent."""
 
-    def __init__(self, clock: Callable[[], datetime] = _utc_now, keep: Keep = lambda *_: None) -> None:
+    def __init__(self, clock: Callable[[], datetime] = utc_now, keep: Keep = lambda *_: None) -> None:
         """Every model is well until `load`."""
         self._clock = clock
         self._keep = keep

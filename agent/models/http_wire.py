@@ -7,7 +7,7 @@ is `resilience`'s. One connection pool a model, opened with the first call.
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
 import aiohttp
@@ -72,11 +72,6 @@ class Assembly(Protocol):
     def response(self) -> ModelResponded:
         """The response, whole."""
         ...
-
-
-def utc_now() -> datetime:
-    """The wall clock: `Retry-After` may be a date."""
-    return datetime.now(UTC)
 
 
 class HttpWire:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 import aiohttp
 import structlog
 
+from agent.calendar import utc_now
 from agent.config import KEY_NAMES, LinkConfig
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
-from agent.models.http_wire import read_body, trouble_words, usable_key, utc_now
+from agent.models.http_wire import read_body, trouble_words, usable_key
 from agent.models.json_bodies import decode
 from agent.models.served import (
     LLAMA_CPP,

@@ -1,7 +1,7 @@
 """A model that is none: rules answer, through the same loop and tools, and say so. The rules come from outside.
 
-No network, no key, no clock: the same request gets the same response. What to say is `OfflineRules`' work; here it is
-spoken, word by word where a pace is set.
+No network, no key, no clock: the same request gets the same response. `OfflineRules` decides what to say; here it
+is spoken, word by word where a pace is set.
 """
 
 import asyncio

@@ -11,13 +11,14 @@ from typing import Any
 
 import structlog
 
+from agent.calendar import utc_now
 from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.credentials import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.failures import refused_field
-from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown

@@ -24,6 +24,7 @@ from agent.transcript import (
     Usage,
     UserItem,
 )
+from agent.wellformed import read_object
 
 WIRE = "openai"
 """Marks a thinking block in a transcript as this wire's: no other is sent it."""
@@ -141,11 +142,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def readable_arguments(arguments: str) -> str:
     """Arguments that are no JSON object are quoted in one: servers read them when they are sent back, and fail."""
-    try:
-        if isinstance(json.loads(arguments), dict):
-            return arguments
-    except (ValueError, RecursionError):
-        pass
+    if read_object(arguments) is not None:
+        return arguments
     return json.dumps({"unreadable": arguments[:1000]}) if arguments.strip() else "{}"
 
 

@@ -1,4 +1,4 @@
-"""What a model sees of the pictures in a conversation: all that a request may hold, or words in their place.
+"""Shows a model the pictures of a conversation: all that a request may hold, or words in their place.
 
 The journal and the conversation keep every picture; a model that sees none, or a full request, leaves nothing behind.
 """

@@ -10,7 +10,7 @@ from agent.config import LinkConfig, ModelConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
-from agent.models.chain import Chain, StandIn
+from agent.models.chain import Chain, ModelRoute, RoutedModel, StandIn, needs_eyes, needs_tools
 from agent.models.credentials import Credentialed, CredentialSource
 from agent.models.facts import PricedModel
 from agent.models.failures import RETRYABLE
@@ -19,7 +19,6 @@ from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import HURRY_S, Resilient
-from agent.models.routing import ModelRoute, RoutedModel, needs_eyes, needs_tools
 from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
 

@@ -1,4 +1,4 @@
-"""What a server of models says of itself and of them, read out of its answers; pure. `known_servers` asks.
+"""Reads what a server of models says of itself and of them out of its answers; pure. `known_servers` asks.
 
 Sources, read 2026-11: Ollama API (`/api/show`, `/api/ps`) and its FAQ on context length; llama.cpp's server README
 (`/props`); vLLM's OpenAI-compatible server (`max_model_len`); LM Studio REST API v0; OpenRouter's models API.

@@ -7,10 +7,11 @@ Asking a person, or a small model in mode `auto`, is what an `ASK` or a `judged`
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verdict, parse_rule, ruling_of
+from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verdict, host_outside, parse_rule, ruling_of
 
 
 class Mode(StrEnum):
@@ -69,13 +70,21 @@ class PermissionChain:
     rules: Sequence[PermissionRule] = ()
     mode: Mode = Mode.DEFAULT
     confirm: Confirm = Confirm.NEVER
+    domains: Sequence[str] | None = None  # None: addresses in arguments are not looked at
 
     def decide(self, call: CallFacts) -> Ruling:
         """What becomes of a call."""
+        if (host := self._foreign_host(call)) is not None:
+            return Ruling(Verdict.DENY, f"{call.tool} may not reach {host}, which is in none of its domains")
         ruling = self._by_word(call)
         if self.mode is Mode.PLAN and not call.read_only and ruling.verdict is not Verdict.DENY:
             return Ruling(Verdict.DENY, f"in plan mode nothing is changed, and {call.tool} would")
         return self._tighten(call, ruling)
+
+    def _foreign_host(self, call: CallFacts) -> str | None:
+        """A note may hold any link: nothing goes there."""
+        keeps = call.contained and not call.read_only
+        return None if self.domains is None or keeps else host_outside(call.given, self.domains)
 
     def _by_word(self, call: CallFacts) -> Ruling:
         """What was said of it: by a hook, a rule, the tool; else what the mode makes of it."""
@@ -167,6 +176,10 @@ class AutoConfig(BaseModel):
     """Seconds it may take; then a person is asked."""
 
 
+Domain = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$|^\[[0-9a-fA-F:.]+\]$")]
+"""A domain's name, or a machine's address."""
+
+
 class PermissionsConfig(RulesConfig):
     """Which calls run, which are asked for, and which never run. The rules here are of the source `local`."""
 
@@ -174,6 +187,10 @@ class PermissionsConfig(RulesConfig):
     """What becomes of a call that no rule is about: default | plan | bypass | auto."""
     confirm: Confirm = Confirm.NEVER
     """Whether an allowed call is asked for all the same: never | risky | always."""
+    domains: (
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$|^\[[0-9a-fA-F:.]+\]$")], ...] | None
+    ) = None
+    """Domains, with all below them, that addresses in a tool call's arguments may name; None: any."""
     expires_s: float = Field(default=600.0, gt=0, le=86_400)
     """Seconds a question holds; then it is denied."""
     sources: Mapping[Source, RulesConfig] = Field(default_factory=dict)

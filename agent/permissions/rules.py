@@ -5,10 +5,11 @@ so nobody below can open what somebody above has closed, and nobody above is nee
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import islice
 
 
 class Verdict(StrEnum):
@@ -68,6 +69,43 @@ class PermissionRule:
         if not fnmatchcase(tool, self.tool):
             return False
         return self.argument is None or fnmatchcase(str(given.get(self.argument, "")), self.value)
+
+
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{0,20}:)?[/\\]{2,}([^\s\"'<>]{1,512})", re.IGNORECASE | re.ASCII)
+_NAMED = re.compile(r"(?:.*_)?(?:url|uri|href|link|host|hostname|domain|site)", re.IGNORECASE | re.ASCII)
+_HOST = re.compile(r"(?:[^/?#@\\]*@)?(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL)
+MOST_ADDRESSES = 200
+PUNCTUATION = ".,;:!?)}"
+"""What ends a sentence, or a bracket around an address, is none of it."""
+
+
+def host_outside(given: object, domains: Sequence[str], name: str = "") -> str | None:
+    """The first host that arguments name in an address and that is in none of these domains; None: there is none.
+
+    What stands behind two slashes is an address, and so is all that an argument called url, host or the like says. One
+    whose host cannot be made out is outside of every domain.
+    """
+    if isinstance(given, Mapping):
+        inner = [(value, str(key)) for key, value in given.items()]
+    elif isinstance(given, list | tuple | set):
+        inner = [(value, name) for value in given]
+    else:
+        return _outside_of_text(given, domains, name) if isinstance(given, str) else None
+    return next((host for value, key in inner if (host := host_outside(value, domains, key)) is not None), None)
+
+
+def _outside_of_text(text: str, domains: Sequence[str], name: str) -> str | None:
+    found = [match[1].rstrip(PUNCTUATION) for match in islice(_ADDRESS.finditer(text), MOST_ADDRESSES)]
+    if len(found) == MOST_ADDRESSES:
+        return "more addresses than are looked at"
+    if not found and text.strip() and _NAMED.fullmatch(name):
+        found = [text.strip()]
+    for address in found:
+        read = _HOST.fullmatch(address)
+        host = address[:80] if read is None else read[1].lower().rstrip(".")
+        if read is None or not any(host == each or host.endswith(f".{each}") for each in map(str.lower, domains)):
+            return host
+    return None
 
 
 def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:

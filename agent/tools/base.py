@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
@@ -240,6 +241,7 @@ _UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "
 _EMPTY: tuple[object, ...] = (None, "", False, [])
 
 
+@lru_cache(256)  # models of arguments are made once, and asked for wherever an agent is put together
 def short_schema(arguments: type[BaseModel], *, scores_risk: bool = False) -> dict[str, Any]:
     """The schema of these arguments, as short as it can be said: a small model pays for every word before it speaks.
 

@@ -1,4 +1,4 @@
-"""One call on its way, and what becomes of it; what it goes through is the pipeline's matter, when the executor's."""
+"""One call on its way, and what becomes of it; the pipeline decides what it goes through, the executor when."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""Who has a say in a tool call beside the model: hooks before and after it, and the permission to run it.
+"""Hooks before and after it, and the permission to run it, have a say in a tool call beside the model.
 
-Here stand the two seams, what a gateway without either does, and the permissions that `agent.permissions` decides. In
-which order they are asked is the pipeline's matter.
+Here stand the two seams, what a gateway without either does, and the permissions that `agent.permissions` decides. The
+pipeline decides in which order they are asked.
 """
 
 import json

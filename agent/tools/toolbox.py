@@ -18,6 +18,7 @@ from agent.ports import ToolSpec
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.results import HANDLE_MARK, fit_result
 from agent.transcript import Item, ToolItem
+from agent.wellformed import read_object
 
 READ_RESULT = "read_result"
 
@@ -196,8 +197,6 @@ def _likeness(tool: Tool, words: set[str]) -> int:
 
 def _names_in(content: str) -> list[str]:
     """The names that a search has loaded; none where it failed, or is left out by now."""
-    try:
-        found = json.loads(content)["data"]["loaded"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return []
+    data = (read_object(content) or {}).get("data")
+    found = data.get("loaded") if isinstance(data, dict) else None
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

@@ -1,6 +1,6 @@
 """The terminal's side of its WebSocket says lines, confirms what was shown, knows when an answer is complete.
 
-What is drawn, and where lines come from, is the caller's matter.
+The caller decides what is drawn, and where lines come from.
 """
 
 import asyncio

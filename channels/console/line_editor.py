@@ -1,4 +1,4 @@
-"""The line that a person types: what each key does to it. Pure; what stands on the screen is `drawing`'s matter."""
+"""The line that a person types: what each key does to it. Pure; `drawing` decides what stands on the screen."""
 
 import codecs
 import re

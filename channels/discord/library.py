@@ -2,7 +2,7 @@
 
 A 5xx is not blindly sent again (it would repeat what has no nonce); it ends the call. The library waits for whatever
 it is told, in seconds it does not look at: a NaN among the loop's timers upsets all of them, and a header that is no
-number ends a call whose message was sent. What a call means is `wire`'s matter.
+number ends a call whose message was sent. `wire` decides what a call means.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """An interaction's answer finds its way by the route of its event, which is written and read here. Pure.
 
-What is done with it is `interaction_replies`' matter, and `ephemeral_replies`' for what one person alone may see.
+`interaction_replies` answers by it, and `ephemeral_replies` what one person alone may see.
 """
 
 from dataclasses import dataclass

@@ -9,13 +9,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from channels.base import ChannelState, Connections, HttpRoute, Renderer, Sign, Sink
+from channels.base import ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now, steady_s
+from channels.connections import Connections
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
+from channels.slack.command_names import CommandNames
 from channels.slack.config import SlackAccount
 from channels.slack.cursor import ResumePoint
 from channels.slack.ephemeral_replies import ROUTED, EphemeralReplies
@@ -29,6 +31,7 @@ from channels.slack.error_mapping import (
 from channels.slack.files import FILE_ID, fetch_file, send_files
 from channels.slack.identity import BotIdentity, identify
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
+from channels.slack.manifest import reachable
 from channels.slack.names import NameDirectory
 from channels.slack.payloads import to_message, without_buttons
 from channels.slack.raw import ts_of
@@ -123,6 +126,12 @@ class SlackChannel:
 
     def __repr__(self) -> str:
         return f"SlackChannel({self.account!r})"
+
+    def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
+        """As the port says."""
+        own = {spec.name for spec in reachable(shown)}
+        talk = next(spec.name for spec in shown if spec.talks)
+        self.renderer = SlackRenderer(self._config.text_format, CommandNames(talk, own, commands))
 
     # ------------------------------------------------------------ receiving
 

@@ -1,4 +1,4 @@
-"""What one person alone may see: said by the response URL of their command, and when that is over or used up, in their
+"""Shows one person alone what only they may see: by the response URL of their command; when that is used up, in their
 direct messages with us; where those are closed, to them alone in the chat. It never goes to the chat for all to see.
 
 A direct message carries its key and can be found again; what the other two show stands in no history.

@@ -1,4 +1,4 @@
-"""Which bot an account is, by auth.test, and whether its token may do what the channel needs."""
+"""Asks Slack which bot an account is, by auth.test, and whether its token may do what the channel needs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -60,7 +60,7 @@ def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": app.name[:MAX_NAME_CHARS], "always_online": True},
-            "slash_commands": [_slash_command(spec) | to_us for spec in _reachable(app)],
+            "slash_commands": [_slash_command(spec) | to_us for spec in reachable(app.commands)],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
@@ -80,8 +80,9 @@ def declared_commands(manifest: Mapping[str, JsonValue]) -> list[str]:
     return [str(slash["command"]) for slash in listed if isinstance(slash, dict)] if isinstance(listed, list) else []
 
 
-def _reachable(app: AppDescription) -> Sequence[CommandSpec]:
-    return [spec for spec in app.commands if spec.name not in SLACKS_OWN][:MAX_COMMANDS]
+def reachable(commands: Sequence[CommandSpec]) -> Sequence[CommandSpec]:
+    """Those that Slack lets an app have."""
+    return [spec for spec in commands if spec.name not in SLACKS_OWN][:MAX_COMMANDS]
 
 
 def _slash_command(spec: CommandSpec) -> dict[str, JsonValue]:

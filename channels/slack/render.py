@@ -27,6 +27,7 @@ from channels.markdown.tree import (
     clean,
 )
 from channels.messages import Rendered
+from channels.slack.command_names import CommandNames
 from channels.slack.mrkdwn import WORD_JOINER, defuse, escape
 
 MARKDOWN = "markdown"
@@ -256,15 +257,16 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {MARKDOWN: Markdown, MRKDWN: Mrkdwn
 class SlackRenderer:
     """The Renderer of `channels.base` for Slack, in one of its two dialects. Has no state."""
 
-    def __init__(self, dialect: str = MARKDOWN) -> None:
-        """`dialect` is MARKDOWN or MRKDWN."""
+    def __init__(self, dialect: str = MARKDOWN, names: CommandNames | None = None) -> None:
+        """`dialect` is MARKDOWN or MRKDWN; `names` says how commands are typed, by default each by its own."""
         self._dialect = dialect
         self._writer = DIALECTS[dialect]()
+        self._names = names or CommandNames()
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """The blocks as one text in the dialect."""
-        return Rendered(self._writer.blocks(blocks).strip("\n"), self._dialect)
+        return Rendered(self._writer.blocks(self._names.in_blocks(blocks)).strip("\n"), self._dialect)
 
     def plain(self, text: str) -> Rendered:
         """The text as it is; it is escaped when it is sent."""
-        return Rendered(clean(text).strip())
+        return Rendered(self._names.in_text(clean(text).strip()))

@@ -1,4 +1,4 @@
-"""Which bot an account is, by getMe."""
+"""Asks Telegram which bot an account is, by getMe."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -42,7 +42,7 @@ def translate_updates(
 
 
 class CallbackAnswerer:
-    """Answers callback queries, so that a pressed button stops turning; what a press means is the gateway's matter."""
+    """Answers callback queries, so that a pressed button stops turning; the gateway decides what a press means."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of every call."""

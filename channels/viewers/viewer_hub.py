@@ -1,6 +1,6 @@
 """Open views of chats, browser pages and terminals: a message counts as sent when one of them confirmed it.
 
-What a frame says and how it travels is the channel's matter. Nothing is kept here: a chat that nobody looks at is told
+The channel decides what a frame says and how it travels. Nothing is kept here: a chat that nobody looks at is told
 nothing, and who sends learns that.
 """
 
@@ -165,7 +165,7 @@ class ViewerHub:
 
         Raises:
             Retryable: nobody looks right now.
-            Permanent: BLOCKED, nobody has looked for a while; see `is_owed`.
+            Permanent: BLOCKED, nobody has looked for a while; see `may_have_parked`.
             Unknown: it was not confirmed in time, or the view went away.
         """
         held = self._chats.get(chat)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import HttpRoute, Menus, NotPersisted, Renderer, Sign
+from channels.base import HttpRoute, Limits, Menus, NotPersisted, Renderer, Sign, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -17,16 +17,25 @@ from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
-from channels.web.device_door import DeviceDoor
-from channels.web.devices import DeviceLinks
+from channels.web.device_door import DeviceDoor, DeviceLinks
 from channels.web.file_door import FileDoor
-from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.page_files import PageTexts
 from channels.web.recollection import NoRecords, Recollection, Records
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
+
+WEB_LIMITS = Limits(
+    max_text=16_000,
+    unit=TextUnit.CHARS,
+    edit_interval_s=0.4,
+    typing_every_s=4.5,  # the page shows it for 6 s
+    hints="Markdown is shown in full here: headings, lists, tables, code.",
+    answers_edits=True,
+    idempotent_sends=True,  # a message is its key: the page shows a repeated one once
+)
+
 
 KEY_OF_PROCESS = secrets.token_bytes(32)
 """For cookies that need not outlive the process."""
@@ -66,12 +75,22 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
-        identities = Identities(key, guests.is_known)
+        self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and number
+        identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
         self._records = records or NoRecords()
         recollection = Recollection(self, self._records, self._pages.history)
-        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, guests.is_known, texts)
+        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
         door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
         self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
+
+    async def run(self, sink: Sink) -> None:
+        """As `ViewerChannel.run`; whoever was signed out is known before anybody is heard.
+
+        Raises:
+            NotPersisted: that cannot be known just now.
+        """
+        self._out.update(await self._records.signed_out())
+        await super().run(sink)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""

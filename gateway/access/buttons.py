@@ -1,4 +1,4 @@
-"""What stands in a button: what it means, until when, and a seal for the one person and account it was made for.
+"""Seals what a button means, and until when, for the one person and account that it was made for.
 
 Button data comes back from whoever sends a press, so nothing in it is believed without its seal. Pure; what a button's
 word does is decided elsewhere, and whether it was done already is a matter of the row it is about: a subject has to

@@ -1,11 +1,12 @@
-"""How the operator says who may talk to the bot. What follows from it for an event is `gateway.access.policy`."""
+"""Operators say here who may talk to the bot; `gateway.access.policy` decides by it about each event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 EVERYONE = "*"
 
@@ -96,8 +97,6 @@ class AccessConfig(BaseModel):
     accounts: Mapping[str, AccountAccess] = Field(default_factory=dict, description='by "telegram:main"')
     limits: LimitsConfig = LimitsConfig()
     strangers: StrangersConfig = StrangersConfig()
-    _rules: dict[str, Rules] = PrivateAttr()
-    _default: Rules = PrivateAttr()
 
     @model_validator(mode="after")
     def _lists_mean_what_they_say(self) -> Self:
@@ -120,12 +119,14 @@ class AccessConfig(BaseModel):
 
     def rules_of(self, channel: str, account: str) -> Rules:
         """What holds for one account, nothing left open."""
-        return self._rules.get(f"{channel}:{account}", self._default)
+        rules, default = self._filled_in
+        return rules.get(f"{channel}:{account}", default)
 
-    def model_post_init(self, context: object, /) -> None:
-        """Work the rules out once; they are asked for with every event."""
-        self._rules = {name: self._fill_in(account) for name, account in self.accounts.items()}
-        self._default = self._fill_in(AccountAccess())
+    @cached_property
+    def _filled_in(self) -> tuple[Mapping[str, Rules], Rules]:
+        """The rules, worked out once: they are asked for with every event."""
+        rules = {name: self._fill_in(account) for name, account in self.accounts.items()}
+        return rules, self._fill_in(AccountAccess())
 
     def _fill_in(self, own: AccountAccess) -> Rules:
         return Rules(

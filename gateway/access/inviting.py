@@ -1,4 +1,4 @@
-"""What an operator does about invitations: make, list and take back, each with its audit row.
+"""Operators make invitations, list them and take them back, each with its audit row.
 
 A code is part of one answer, that of making it, and of nothing that is kept or logged.
 """

@@ -1,4 +1,4 @@
-"""What a stranger said last, as their request keeps it, to be answered once they are let in. Pure.
+"""A stranger's request keeps what they said last, to be answered once they are let in. Pure.
 
 One message, bounded; without a way of its own to be answered, which is over by then, and a secret.
 """

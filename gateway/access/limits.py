@@ -1,4 +1,4 @@
-"""How much one person may ask for: a token bucket each and a bound on what waits, in memory, with the clock given.
+"""Bounds how much one person may ask for: a token bucket each, and a bound on what waits; in memory, the clock given.
 
 A refusal is told at most once a minute; telling is the caller's work. Nothing here waits or knows a message.
 That strangers come in numbers is noticed, too, for the operator to be told: nobody is refused for it.

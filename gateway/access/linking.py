@@ -1,5 +1,5 @@
 """Linking: when two users are one person, what that takes of both, and how it is undone. Plain functions over a
-connection; what moves is `gateway.store.links`'s matter.
+connection; `gateway.store.links` decides what moves.
 
 One side offers a code, the other gives it and says that it is them, then the first one says so: nobody is linked by a
 code alone. Of two roles the lesser stands, unless who confirms last is an owner, whose word that is.

@@ -1,4 +1,4 @@
-"""Who may be answered, decided from memory: pure, without a query, so that admission costs nothing.
+"""Decides from memory who may be answered: pure, without a query, so that admission costs nothing.
 
 The snapshot is what the store holds about people; it is loaded once and told of each change after its commit. What a
 person may do once inside is a matter of roles and commands.
@@ -27,6 +27,7 @@ from gateway.store.groups import MOST_CONTEXT, Group
 from gateway.store.people import BY_POLICY, Newcomer, Person
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_NOTHING_SET = AccessConfig()
 
 
 class AccessSnapshot:
@@ -136,7 +137,7 @@ class AccessSnapshot:
     def _takes_by_policy(self, person: Person, account: str) -> bool:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
         channel, _, name = account.partition(":")
-        rules = self.rules.get(person.tenant, AccessConfig()).rules_of(channel, name)
+        rules = self.rules.get(person.tenant, _NOTHING_SET).rules_of(channel, name)
         listed = any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
         return listed or Policy.OPEN in (rules.direct, rules.groups)
 

@@ -1,4 +1,4 @@
-"""What people may be, in one order. Who is what is decided elsewhere in this room."""
+"""Roles stand in one order, each allowed what those below it are. Who has which is decided elsewhere in this room."""
 
 from enum import StrEnum
 

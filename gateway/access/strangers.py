@@ -1,4 +1,4 @@
-"""How much of what nobody is let in for is written down: what a stranger, or a group that no list names, may cost.
+"""Bounds what is written down for whoever is not let in: a stranger, or a group that no list names.
 
 Asked before a row is made, in memory, with the clock given. What is over a bound is acknowledged and leaves nothing;
 people who are let in never are. The first message of somebody new has a bound of its own, so that a few who hammer

@@ -1,4 +1,4 @@
-"""What access says to people and to operators, from the harness's own texts. When it is said is decided elsewhere.
+"""Words what access says to people and to operators, from the harness's own texts. When it is said is not known here.
 
 No agent's texts go before these: `tenk pairing approve` says them without any agent.
 """

@@ -1,5 +1,6 @@
 """The command table: names and summaries only, so that `--help` imports click and nothing else."""
 
+import gc
 from importlib import import_module
 from pathlib import Path
 
@@ -54,7 +55,11 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), name or "command")
+        gc.disable()  # of what is imported nothing is garbage
+        try:
+            command = getattr(import_module(module), name or "command")
+        finally:
+            gc.enable()
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command

@@ -1,6 +1,7 @@
 """`tenk run`: the gateway in the foreground."""
 
 import asyncio
+import gc
 import os
 import sys
 import time
@@ -32,6 +33,7 @@ LOOKS = 20
 @config_option
 def command(config_path: Path | None, role: str | None) -> None:
     """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
+    gc.disable()  # until the gateway routes: before that little is garbage
     if role is not None:
         os.environ["TENK_ROLE"] = role  # so that a reload has it, too
     settings = prepare(config_path, level=None)

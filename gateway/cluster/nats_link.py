@@ -1,6 +1,6 @@
 """NATS core as what carries the words between processes. It may lose any of them: whoever waits looks by itself, too.
 
-What is said is `wakeups`' matter. While there is no connection, or no right, `publish` says so.
+`wakeups` decides what is said. While there is no connection, or no right, `publish` says so.
 """
 
 import asyncio

@@ -5,9 +5,9 @@ from functools import partial
 
 from agent.coach.changes import change_content
 from agent.coach.plan import run_plan_turn
-from agent.coach.plan_wish import asks_for_plan
+from agent.coach.plan_data import asks_for_plan
 from agent.coach.prompt import coach_prompt
-from agent.coach.result_words import tell_result
+from agent.coach.prose import tell_result
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig

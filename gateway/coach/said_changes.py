@@ -1,4 +1,4 @@
-"""What a command of the coach's says of the one change that it made."""
+"""Words the one change that a command of the coach's made."""
 
 from agent.calendar import today_of
 from agent.coach.changes import ChangeResult, change_text

@@ -1,4 +1,4 @@
-"""What people practise: skills, sessions in whole minutes on a local date, and one plan a week."""
+"""Tables for what people practise: skills, sessions in whole minutes on a local date, and one plan a week."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What a command is: a pure plan of what to change and what to say, carried out by the router in one commit."""
+"""A command answers with a plan of what to change and what to say; `CommandRunner` carries it out in one commit."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

@@ -1,12 +1,12 @@
 """`/connect`: people let the bot use accounts of their own at models' providers, in direct messages alone.
 
 What they paste comes in sealed (`gateway.access.pasted`), is opened here, checked with one cheap call and sealed again
-as theirs; it is in no text that is said. How it is used is `gateway.credentials`' matter.
+as theirs; it is in no text that is said. `gateway.credentials` says how it is used.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 import structlog
@@ -20,6 +20,7 @@ from agent.models.credentials import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure
 from channels.base import CommandOption
+from channels.clocks import wall_now
 from gateway.access.pasted import CONNECT, secret_of
 from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results, SetModel
 from gateway.credentials.config import ConnectConfig, OAuthConfig
@@ -62,7 +63,7 @@ class Connecting:
     vault: Vault = field(default_factory=Vault.fresh)
     providers: Mapping[str, Provider] = field(default_factory=dict)
     check: Check = check_credential
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    clock: Callable[[], datetime] = wall_now
     models: Sequence[str] = ()  # names of those that people choose from, the first first
 
 

@@ -1,6 +1,6 @@
-"""What the buttons under messages stand for: what operators decide, and what people say. `/permissions` shows it.
+"""Buttons under messages stand for what operators decide and what people say. `/permissions` lists what was said.
 
-The decisions themselves are `gateway.access`'s; how a session takes what was said is `gateway.sessions`' matter.
+The decisions themselves are `gateway.access`'s; `gateway.sessions` says how a session takes what was said.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

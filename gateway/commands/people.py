@@ -1,4 +1,4 @@
-"""What operators do about people from a chat of their own: `/users /requests /approve /deny /block /role /invite`.
+"""Operators decide about people from a chat of their own: `/users /requests /approve /deny /block /role /invite`.
 
 What an operation means, and who may, is `gateway.access`'s: each asks it again in its commit. Nothing of it is said
 where others read along.

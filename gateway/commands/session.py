@@ -8,7 +8,7 @@ from zoneinfo import available_timezones
 from agent.calendar import is_zone, zone_of
 from agent.catalogue import Catalogue
 from agent.language import NAMES, escape
-from agent.wellformed import clean
+from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
 from gateway.commands.base import (
     MODES,
@@ -193,7 +193,7 @@ def cleared_text(catalogue: Catalogue, locale: str | None, results: Results) -> 
 
 def _quote(text: str) -> str:
     text = clean(text)
-    return f"“{escape(text if len(text) <= SHOWN_TEXT_CHARS else text[: SHOWN_TEXT_CHARS - 1] + '…')}”"
+    return f"“{escape(cut_text(text, SHOWN_TEXT_CHARS))}”"
 
 
 @cache

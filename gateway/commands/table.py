@@ -74,6 +74,10 @@ class CommandTable:
         """The command that answers an event of the gateway's own; None where this version has none of the name."""
         return self._system.get(name)
 
+    def specs(self) -> list[CommandSpec]:
+        """All of them as menus would show them, but in no language."""
+        return [CommandSpec(each.name, each.summary, each.options, each.shared) for each in self._commands.values()]
+
     def menus(self) -> Menus:
         """What members can choose from, by language; what carries a message stands first."""
         shown = [command for command in self._commands.values() if Role.MEMBER.allows(command.least_role)]

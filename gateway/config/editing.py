@@ -1,6 +1,6 @@
 """Changes keys of the configuration where they stand: comments stay, what does not load is never written.
 
-Which keys there are is the settings' matter, asking for values the command line's.
+The settings say which keys there are, the command line asks for values.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The whole configuration, composed of each room's own model. How files and variables are read is `sources`' matter."""
+"""The whole configuration, composed of each room's own model. `sources` says how files and variables are read."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path

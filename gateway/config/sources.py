@@ -1,4 +1,4 @@
-"""Where configuration comes from: TOML files and the environment, merged, each value traceable to its line.
+"""Merges TOML files and the environment into one configuration, each value traceable to its line.
 
 Knows nothing of which keys there are; `gateway.config.settings` does.
 """

@@ -1,4 +1,4 @@
-"""What each page of the console shows: the answers of the control socket's calls, put as its template wants them.
+"""Puts the answers of the control socket's calls as the template of each page of the console wants them.
 
 Pure but for those calls. How it is drawn is `gateway.console.drawing`'s, who may look `gateway.console.doors`'.
 """

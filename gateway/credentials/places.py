@@ -1,4 +1,4 @@
-"""Where credentials are kept: the database for people, the system's keyring and a JSON file for everybody.
+"""Keeps credentials in the database for people, in the system's keyring or a JSON file for everybody.
 
 Each reads one and writes a renewed one back to where it came from. When that is due is a matter of
 `gateway.credentials.levels`.

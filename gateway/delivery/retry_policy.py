@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable
 from channels.foreign import LONGEST_WAIT_S
 from channels.messages import Rendered
+from channels.retrying import Backoff
 from gateway.store.outbox import Action, OutboxRow, PartState
 
-BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))
 """Waits between attempts where the platform named none; the last one repeats."""
 
 
@@ -75,10 +76,10 @@ def _retry_later(
         )
     if row.part.action is Action.PLACEHOLDER:  # by the time it could go, the answer may be there
         return AttemptOutcome(replace(row, state=PartState.UNKNOWN), error)
-    wait_s = BACKOFF_S[min(max(row.attempts, 1), len(BACKOFF_S)) - 1]
+    wait_s = BACKOFF.wait_s(max(row.attempts, 1))
     if retry_after_s is not None:
         # Whoever refuses again and again, and each time names next to no time, is not asked in a tight loop.
-        wait_s = retry_after_s if row.attempts <= PROMPT_TRIES else max(retry_after_s, BACKOFF_S[0])
+        wait_s = retry_after_s if row.attempts <= PROMPT_TRIES else max(retry_after_s, BACKOFF.steps_s[0])
     return AttemptOutcome(replace(row, state=PartState.READY, not_before=now + timedelta(seconds=wait_s)), error)
 
 

@@ -1,4 +1,4 @@
-"""What the story comes to, counted from the chats as people saw them: lost, doubled, pinged, how soon. Pure."""
+"""Counts what the story comes to from the chats as people saw them: lost, doubled, pinged, how soon. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What happened on the stage, as entries that a screen prints and a picture draws. Pure; nothing is printed here."""
+"""Writes what happened on the stage as entries that a screen prints and a picture draws. Pure; prints nothing."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What an operator can set about the gateway's own HTTP server."""
+"""Operators set the gateway's own HTTP server here."""
 
 import ipaddress
 import re

@@ -1,7 +1,7 @@
-"""What owners are shown of a request, wherever each of them can be reached, and the verdict that takes its place.
+"""Shows owners a request wherever each of them can be reached, and then the verdict in its place.
 
-Plain work over a connection, in the writer's transaction. Who asks is `gateway.inbound.reception`'s matter, what a
-button does `gateway.commands.decisions`'.
+Plain work over a connection, in the writer's transaction. `gateway.inbound.reception` says who asks,
+`gateway.commands.decisions` what a button does.
 """
 
 import hashlib

@@ -1,4 +1,5 @@
 """Tells owners in their own chats what needs them: a channel that is down, a model that fails, answers nobody got.
+A tenant's troubles are its owners' matter; where it has none yet, the installation's hear of them.
 
 Each trouble is told once, and once that it is over; one that comes and goes is told once an hour at most. What was told
 is kept, so that a restart repeats nothing. What is wrong is looked up by `status`; budgets have a watch of their own.
@@ -21,7 +22,7 @@ from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_words import OwnerWords, owner_chats
 from gateway.errors import StoreUnavailable
-from gateway.ops.status import Trouble
+from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
 from gateway.store.alerts import Alert, keep_alerts, known_alerts
 from gateway.store.engine import Connection, Store
@@ -115,17 +116,31 @@ class OwnerAlerts:
         """Tell of what is new, and of what is over; in one commit with what is kept of it."""
         found, known = await self._look(), await self._store.read(known_alerts, lasting=True)
         result = review(found, known, now := self._clock())
-        if result.tellings and not await self._store.read(partial(owner_chats, tenant=DEFAULT_TENANT)):
-            return  # there is nobody to be told yet: it is new to whoever comes
-        parts = [part for telling in result.tellings for part in await self._parts(telling, now)]
-        if result.kept or result.gone:
-            await self._store.write(partial(_keep, result=result, parts=parts, now=now), then=self._delivery.publish)
+        told_to = {
+            each: await self._audience(each) for each in {tenant_of(telling.alert.key) for telling in result.tellings}
+        }
+        unheard = {telling.alert.key for telling in result.tellings if not told_to[tenant_of(telling.alert.key)]}
+        kept = [alert for alert in result.kept if alert.key not in unheard]  # the rest is new to whoever comes
+        said: dict[str, list[OutboxPart]] = {}
+        for telling in result.tellings:
+            if audience := told_to[tenant_of(telling.alert.key)]:
+                said.setdefault(audience, []).extend(await self._parts(telling, audience, now))
+        if kept or result.gone:
+            keep = partial(_keep, kept=kept, gone=result.gone, said=said, now=now)
+            await self._store.write(keep, then=self._delivery.publish)
 
-    async def _parts(self, telling: Telling, now: datetime) -> list[OutboxPart]:
+    async def _audience(self, tenant: str) -> str:
+        """Whose owners hear of this tenant's troubles: its own, else the installation's; "" where there is nobody."""
+        for whose in (tenant, DEFAULT_TENANT):
+            if await self._store.read(partial(owner_chats, tenant=whose)):
+                return whose
+        return ""
+
+    async def _parts(self, telling: Telling, audience: str, now: datetime) -> list[OutboxPart]:
         """What each owner is told, in the chat they were heard in last; not through what is down itself."""
         alert, trouble = telling.alert, telling.trouble
         log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.words)
-        kind, _, name = alert.key.partition(" ")
+        kind, _, name = alert.key.partition(OF_TENANT)[0].partition(" ")
         down = name if kind == "channel" and trouble is not None else ""
         place = hashlib.blake2s(f"{alert.key} {now.isoformat()}".encode(), digest_size=8).hexdigest()
         values: dict[str, object] = {
@@ -135,11 +150,12 @@ class OwnerAlerts:
         }  # fmt: skip
         said = f"alerts.{kind}" + ("" if trouble else "_over")
         cause = f"alert:{place}"
-        return await self._words.parts(
-            DEFAULT_TENANT, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down
-        )
+        return await self._words.parts(audience, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down)
 
 
-def _keep(connection: Connection, result: Review, parts: Sequence[OutboxPart], now: datetime) -> list[OutboxRow]:
-    keep_alerts(connection, result.kept, result.gone)
-    return outbox.put(connection, DEFAULT_TENANT, parts, now)
+def _keep(
+    connection: Connection, kept: Sequence[Alert], gone: Sequence[str], said: Mapping[str, Sequence[OutboxPart]],
+    now: datetime,
+) -> list[OutboxRow]:  # fmt: skip
+    keep_alerts(connection, kept, gone)
+    return [row for tenant, parts in said.items() for row in outbox.put(connection, tenant, parts, now)]

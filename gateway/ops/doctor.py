@@ -1,4 +1,4 @@
-"""What `tenk doctor` finds of models: each is asked a short question from outside, which costs some sixty tokens. And
+"""Looks at models for `tenk doctor`: each is asked a short question from outside, which costs some sixty tokens. And
 whether this gateway is reached where its links lead, and the servers beside it.
 
 This machine is `home_check`'s to look at, and an account on a platform its channel's `probe`'s.
@@ -54,7 +54,7 @@ async def check_nats(url: str, home: Path) -> Finding:
     key = home / KEY
     link = NatsLink(url, subject := subject_of(key.read_bytes() if key.exists() else b""), lambda _words: None)
     await link.attempt()
-    to_do = f"let the user of NATS_URL publish and subscribe to {subject}, start that server, or unset NATS_URL"
+    to_do = f"name a server that runs and a user of it who may publish and subscribe to {subject}, or unset NATS_URL"
     return Finding("nats", link.standing, to_do if link.trouble else "", ("gateway", "nats_url"))
 
 

@@ -1,6 +1,6 @@
 """The eraser carries out what people asked to have forgotten, batch by batch, and makes the file forget it too.
 
-What goes is `gateway.store.erasure`'s matter. A wish outlives the process: it is looked for every few seconds.
+`gateway.store.erasure` decides what goes. A wish outlives the process: it is looked for every few seconds.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The housekeeper takes away in small batches what was settled longer ago than it is kept.
 
-What goes and how is `gateway.store.retention`'s matter; pairing requests end by `gateway.access.pairing`.
+`gateway.store.retention` decides what goes and how; pairing requests end by `gateway.access.pairing`.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""What the agent does, in figures: wrappers and listeners around its model and its tools. Nothing is decided here."""
+"""Measures what the agent does, by wrappers and listeners around its model and its tools. Nothing is decided here."""
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import structlog
 
@@ -13,6 +13,7 @@ from agent.journal import rung_of
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
 from agent.turn_progress import ToolEnded
+from channels.clocks import wall_now
 from gateway.spans import Attributes, note_past, span
 from gateway.telemetry import (
     ESTIMATE_RATIO,
@@ -59,7 +60,7 @@ class Failing:
 class ModelWatch:
     """Which models answer and which fail, by what they did when they were asked last. Nothing is kept of it."""
 
-    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(self, clock: Callable[[], datetime] = wall_now) -> None:
         self._clock = clock
         self.failing: dict[str, Failing] = {}
         self.answered: set[str] = set()

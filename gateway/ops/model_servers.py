@@ -1,4 +1,4 @@
-"""What the servers of the configured models say, in words for an operator; and a model that nobody named is named."""
+"""Words what the servers of the configured models say, for an operator; and names the model that nobody named."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What an operator does with a person's data at their wish: has it forgotten, or gives it out. Either is recorded.
+"""Has a person's data forgotten, or gives it out, at their wish. Either is recorded.
 
 What goes, and how, is `gateway.store.erasure`'s, the same as for `/forget`.
 """

@@ -1,4 +1,4 @@
-"""How long settled things are kept, by kind. Imports nothing heavy: every command of the terminal reads it."""
+"""Operators set how long settled things are kept, by kind. Imports nothing heavy: every command reads it."""
 
 from typing import Annotated
 

@@ -1,15 +1,18 @@
-"""How the gateway is doing, for health checks and for `tenk status`. It only reads; nothing is mended here."""
+"""Tells health checks and `tenk status` how the gateway is doing. It only reads; nothing is mended here."""
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, CountsConnections
+from channels.base import ChannelState
+from channels.connections import CountsConnections
+from channels.messages import DEFAULT_TENANT
 from gateway.access.calls import list_calls
 from gateway.access.listing import AccessLists
 from gateway.access.policy import AccessSnapshot
@@ -59,6 +62,15 @@ class ModelStanding:
         return words
 
 
+OF_TENANT = " @"
+"""Before the tenant in a trouble's key; the installation's own has none."""
+
+
+def tenant_of(key: str) -> str:
+    """Whose trouble this is."""
+    return key.rpartition(OF_TENANT)[2] if OF_TENANT in key else DEFAULT_TENANT
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Something that needs an operator."""
@@ -69,11 +81,13 @@ class Trouble:
     at_once: bool = False  # it does not go away by itself
     level: int = 0  # grows with more of it
     counts: Mapping[str, int] = field(default_factory=dict)  # how much of what there is, where it is counted
+    tenant: str = DEFAULT_TENANT  # whose owners are told
 
     @property
     def key(self) -> str:
-        """What it is known by."""
-        return f"{self.kind} {self.name}".strip()
+        """What it is known by; `tenant_of` finds the tenant in it again."""
+        own = "" if self.tenant == DEFAULT_TENANT else f"{OF_TENANT}{self.tenant}"
+        return f"{self.kind} {self.name}".strip() + own
 
     @property
     def words(self) -> str:
@@ -120,6 +134,8 @@ class GatewayStatus:
         """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
         self.cluster: Cluster | None = None
         """What stands beside this process; None: nothing does."""
+        self.models_of: Callable[[], Mapping[str, Collection[str]]] = dict
+        """Every tenant beside the installation's own, with the models that only it asks."""
         self._store = store
         self._faults = faults
         self._manager = manager
@@ -169,24 +185,40 @@ class GatewayStatus:
 
     async def troubles(self) -> dict[str, Trouble | None]:
         """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
-        found: dict[str, Trouble | None] = {}
-        for name, (state, detail) in self._manager.reports(self._store.tenant).items():
-            down = Trouble("channel", name, detail or state.value, at_once=state is ChannelState.FAILED)
-            if state is not ChannelState.STARTING:
-                found[down.key] = None if state is ChannelState.READY else down
+        others = {} if self._store.tenant is not None else self.models_of()
+        found = self._channel_troubles(others)
         if self.cluster is not None and not self.cluster.does_chores:
             return found  # whoever does tells of the rest, or two would contradict each other
         if self.cluster is not None:
             differing = await self.cluster.differing_versions()
             found["versions"] = Trouble("versions", "", differing) if differing else None
+        whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
-            found |= {f"key {model}": None, f"model {model}": None}
-        found |= {trouble.key: trouble for trouble in self._model.troubles()}
-        failed = await self._store.read(failed_letters)
-        counts = {"dead": failed.dead, "unknown": failed.unknown}
-        letters = Trouble("letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts)
-        found[letters.key] = letters if any(counts.values()) else None
+            tenant = whose.get(model, DEFAULT_TENANT)
+            found |= {Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model")}
+        failing = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in self._model.troubles()]
+        found |= {trouble.key: trouble for trouble in failing}
+        for tenant in (DEFAULT_TENANT, *others):
+            found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
+
+    def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:
+        whose = {name: tenant for tenant in tenants for name in self._manager.reports(tenant)}
+        found: dict[str, Trouble | None] = {}
+        for name, (state, detail) in self._manager.reports(self._store.tenant).items():
+            at_once, tenant = state is ChannelState.FAILED, whose.get(name, DEFAULT_TENANT)
+            down = Trouble("channel", name, detail or state.value, at_once=at_once, tenant=tenant)
+            if state is not ChannelState.STARTING:
+                found[down.key] = None if state is ChannelState.READY else down
+        return found
+
+    async def _letters(self, tenant: str, store: Store) -> dict[str, Trouble | None]:
+        failed = await store.read(failed_letters)
+        counts = {"dead": failed.dead, "unknown": failed.unknown}
+        letters = Trouble(
+            "letters", "", failed.newest_error, at_once=True, level=failed.newest_id, counts=counts, tenant=tenant
+        )
+        return {letters.key: letters if any(counts.values()) else None}
 
     def know_model(self, name: str) -> None:
         """Another model answers from now on."""
@@ -244,7 +276,7 @@ def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, Js
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
         own = [shard for shard, owner in look.shards.items() if owner == id_]
-        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_]
+        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_ and "@" not in name]
         members[f"{each.member.host}/{id_}"] = {
             "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
             "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
@@ -270,17 +302,29 @@ def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
     """Who reads and who sends for each, and what is unsent."""
     hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
     owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
-    named = {name.partition(" ")[2] for name in owners if " " in name}
+    named = {re.split("[/@]", name.partition(" ")[2])[0] for name in owners if " " in name}
     accounts: dict[str, JsonValue] = {}
     for account in sorted(named | {f"{channel}:{name}" for channel, name in look.unsent}):
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
         accounts[account] = {
-            "read_by": owners.get(in_name(channel, name), "nobody, or each by webhook"),
+            "read_by": _readers(in_name(channel, name), owners) or "nobody, or each by webhook",
             "sent_by": owners.get(out_name(channel, name), "nobody"),
             "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
         }  # fmt: skip
     return accounts
+
+
+def _readers(name: str, owners: Mapping[str, str]) -> str:
+    """Who holds the leases of reading for an account; of several connections each its own."""
+    parts = {lease: owner for lease, owner in owners.items() if lease == name or lease.startswith(f"{name}/")}
+    if len(parts) < 2:
+        return "".join(parts.values())
+    numbers = {
+        owner: sorted(int(lease.partition("/")[2] or 0) for lease in parts if parts[lease] == owner)
+        for owner in parts.values()
+    }
+    return ", ".join(f"{owner} ({', '.join(map(str, numbers[owner]))})" for owner in sorted(numbers))
 
 
 def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:

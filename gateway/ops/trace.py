@@ -1,4 +1,4 @@
-"""What became of somebody's messages, in words and hop by hop: "mine of yesterday at ten was not answered".
+"""Traces what became of somebody's messages, in words and hop by hop: "mine of yesterday at ten was not answered".
 
 Hops are `gateway.store.timeline`'s, rows `gateway.store.reports`'; what each means is said here. Nothing is changed.
 """

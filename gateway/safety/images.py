@@ -1,4 +1,4 @@
-"""What a picture is, by its bytes: its type and size in pixels. Pure; nothing is decoded, no name or label is believed.
+"""Tells a picture's type and size in pixels by its bytes. Pure; nothing is decoded, no name or label is believed.
 
 Sources: w3.org/TR/png, gif89a, RFC 9649 (WebP), ITU T.81 (JPEG), read 2026-11.
 """

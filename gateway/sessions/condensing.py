@@ -1,6 +1,6 @@
 """A conversation that has grown long is condensed between its turns, beside whatever comes next; its person is told.
 
-What is condensed and how is `agent.context`'s matter. A message that comes meanwhile is answered with all that was
+`agent.context` decides what is condensed and how. A message that comes meanwhile is answered with all that was
 said; the summary holds from the turn on that begins after it. A failure leaves everything as it was, for another try.
 """
 

@@ -1,7 +1,6 @@
 """Carries out what a running turn wants of the world: the agent's `TurnPort` over journal, mailbox and delivery.
 
-It composes commits; what each of them writes is `commits`' matter. What the agent decides is the agent's, when the
-answer is sent the lane's.
+It composes commits; `commits` says what each of them writes. The agent decides what is said, the lane when it is sent.
 """
 
 import asyncio
@@ -68,6 +67,10 @@ class _Said:
 
     buttons: tuple[Button, ...]
     files: tuple[MediaRef, ...]
+
+
+STOPPED_SIGN = "⏹"
+"""What stands for an answer of which nothing was said yet; that it was stopped the command says."""
 
 
 class JournaledTurn:
@@ -294,7 +297,8 @@ class JournaledTurn:
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
-            text = "" if quiet else text or "⏹"
+            wordless = text in {"", self._deps.texts.text(locale, "answer.alone_stopped")}
+            text = "" if quiet else STOPPED_SIGN if wordless else text
         else:
             text = text or nothing_left
         if not text:

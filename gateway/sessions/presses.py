@@ -17,6 +17,7 @@ from agent.consent import Consent
 from agent.journal import suggested_replies
 from agent.ports import Principal
 from agent.transcript import JournalEvent
+from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
@@ -58,7 +59,7 @@ class SuggestedReplies:
             if label and reply.words.strip():
                 subject = f"{short_id(turn.id)}.{index}"
                 data = self.seals.seal(SAY, subject, turn.user_id, account, until)
-                buttons.append(Button(label if len(label) <= LABEL_CHARS else f"{label[: LABEL_CHARS - 1]}…", data))
+                buttons.append(Button(cut_text(label, LABEL_CHARS), data))
         return tuple(buttons)
 
 

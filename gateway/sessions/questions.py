@@ -1,4 +1,4 @@
-"""What a person is asked before a tool runs: the words, with exactly what it would do, and the ways to answer. Pure.
+"""Words what a person is asked before a tool runs: with exactly what it would do, and the ways to answer. Pure.
 
 Where a channel has no buttons the answers are numbered, and typed. What an answer does is a commit of the press's.
 """

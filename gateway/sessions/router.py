@@ -4,7 +4,7 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -49,11 +49,24 @@ class Router:
         self._sessions: dict[tuple[str, str], Session] = {}
         self._used_at: dict[tuple[str, str], datetime] = {}
         self._sweeps = False
+        self.answers: Callable[[str], bool] = lambda _tenant: True
+        """Whether a tenant is one of the configuration: what waits of another waits until it is."""
         deps.turns.parking.bind(self.take_up)
 
     def answer_for(self, tenant: str, deps: SessionDeps, commands: CommandRunner) -> None:
         """Answer this tenant's people so, from the next session on."""
         self._of_tenants[tenant] = (deps, commands)
+
+    def works_for(self, tenant: str) -> bool:
+        """Whether anything of a tenant runs."""
+        busy = any(held.busy or held.running for where, held in self._sessions.items() if where[0] == tenant)
+        return busy or any(queue[0] == tenant for queue in self._part(tenant)[1].queues)
+
+    def let_go(self, tenant: str) -> None:
+        """Answer its people no more, and remember nothing of them."""
+        self._of_tenants.pop(tenant, None)
+        for where in [where for where in self._sessions if where[0] == tenant]:
+            del self._sessions[where], self._used_at[where]
 
     def _part(self, tenant: str) -> tuple[SessionDeps, CommandRunner]:
         return self._of_tenants.get(tenant, (self._deps, self._commands))
@@ -123,8 +136,8 @@ class Router:
 
     def take_up(self, open_turn: OpenTurn) -> None:
         """Go on with a turn that a process, or its person's silence, left open."""
-        if not self._deps.channels.is_configured(open_turn.turn.address):
-            return  # its account was taken out of the configuration: it waits until that is back
+        if not (self._deps.channels.is_configured(open_turn.turn.address) and self.answers(open_turn.turn.tenant)):
+            return  # its account, or its tenant, was taken out of the configuration: it waits until that is back
         session = self.session(open_turn.turn.tenant, open_turn.session_key)
         log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
         self._tasks.create_task(session.resume(open_turn))
@@ -182,6 +195,9 @@ class Router:
     async def route(self, row: InboxRow) -> None:
         """Give one row to where it belongs."""
         failpoint("routed")
+        if not self.answers(row.tenant):
+            log.warning("row_of_no_tenant", inbox_id=row.id, tenant=row.tenant)
+            return
         event = row.event
         session = self.session(row.tenant, row.session_key)
         deps, commands = self._part(row.tenant)

@@ -8,7 +8,7 @@ is given up, and its person is told. Nobody waits for ever: others wait until a 
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from enum import Enum
 from functools import partial
 
@@ -77,6 +77,7 @@ class Trials:
         self._store = store
         self._sleep = sleep
         self._slots = asyncio.Semaphore(most_turns)
+        self._slots_of: dict[str, asyncio.Semaphore] = {}
         self._tasks = tasks
         self._begun_s = asyncio.get_running_loop().time()
         self._records: dict[str, Record] = {}
@@ -87,6 +88,16 @@ class Trials:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._suspects = asyncio.Lock()
+
+    def set_bound(self, tenant: str, most_turns: int) -> None:
+        """No more turns of this tenant at once than so many, within those of all."""
+        self._slots_of[tenant] = asyncio.Semaphore(most_turns)
+
+    @asynccontextmanager
+    async def _slot(self, tenant: str) -> AsyncIterator[None]:
+        """The tenant's own first: what waits for that keeps nobody else waiting."""
+        async with self._slots_of.get(tenant) or nullcontext(), self._slots:
+            yield
 
     async def look_back(self) -> None:
         """Learn what earlier processes died with; before anything is begun."""
@@ -100,7 +111,7 @@ class Trials:
     @asynccontextmanager
     async def turn(self, turn: TurnRow) -> AsyncIterator[Admitted]:
         """Take up a turn of an earlier process within this."""
-        async with self._enter([turn_work(turn.id)], turn.tenant) as admitted, self._slots:
+        async with self._enter([turn_work(turn.id)], turn.tenant) as admitted, self._slot(turn.tenant):
             await self._mark([turn_work(turn.id)], turn.tenant, admitted)
             yield admitted
 
@@ -108,7 +119,7 @@ class Trials:
     async def rows(self, rows: Sequence[InboxRow]) -> AsyncIterator[Admitted]:
         """Begin a turn within this."""
         works = self._old(rows)
-        async with self._enter(works, rows[0].tenant) as admitted, self._slots:
+        async with self._enter(works, rows[0].tenant) as admitted, self._slot(rows[0].tenant):
             await self._mark(works, rows[0].tenant, admitted)
             yield admitted
 

@@ -6,7 +6,7 @@
       │                 │  └──────────────── retry ────────────────┤
       └────── end ──────┴────────────── end ────────────────────────┘
 
-What is written where is `commits`' matter, what the agent may do meanwhile `journaled_turn`'s.
+`commits` says what is written where, `journaled_turn` what the agent may do meanwhile.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Runs one turn of a session to its end: attempted, read anew from its journal where it broke, apologised for at last.
 
-What the turn may touch is `journaled_turn`'s matter, what it does the agent's; which message comes next the session's.
+`journaled_turn` decides what the turn may touch, the agent what it does, and the session which message comes next.
 """
 
 import asyncio

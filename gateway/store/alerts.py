@@ -1,4 +1,4 @@
-"""What owners were told of troubles, so that a restart repeats nothing. What is told is `gateway.ops.alerts`' job."""
+"""Remembers what owners were told of troubles, so that a restart repeats nothing; `gateway.ops.alerts` tells them."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -1,6 +1,6 @@
 """API keys as the store knows them: a digest and what it opens, never the key.
 
-Plain functions over a connection. How a key is made and compared is `gateway.access.api_keys`' matter.
+Plain functions over a connection. `gateway.access.api_keys` says how a key is made and compared.
 """
 
 from dataclasses import dataclass

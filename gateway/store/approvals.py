@@ -1,4 +1,4 @@
-"""What people were asked before a tool ran, what they said, and what of it they want remembered.
+"""Keeps what people were asked before a tool ran, what they said, and what of it they want remembered.
 
 Plain functions over a connection. A question is answered once: whatever ends it first holds, and takes its turn out of
 waiting in the same commit. Who may answer, and how they are asked, is decided elsewhere.

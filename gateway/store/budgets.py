@@ -1,4 +1,4 @@
-"""What is used of each cap, and what is set aside for calls under way. What the caps are is the caller's to say.
+"""Counts what is used of each cap, and what is set aside for calls under way. The caller says what the caps are.
 
 Plain functions over a connection. What is set aside counts as used at once, and is put right when its call is over: of
 a process that died nothing has to be found out, its calls count in full.

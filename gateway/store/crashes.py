@@ -1,4 +1,4 @@
-"""What was at work when a process died: how often each turn or waiting message saw that, and how often quite alone.
+"""Counts how often each turn or waiting message was at work when a process died, and how often quite alone.
 
 Rows are made at the start after a death and go when their turn has ended or their message has its outcome. What they
 lead to is `gateway.sessions.trials`' matter.

@@ -1,6 +1,6 @@
-"""What people connected to providers, one a provider, and links at which they may agree: sealed in a vault.
+"""Keeps what people connected to providers, one a provider, and links at which they may agree: sealed in a vault.
 
-Plain functions over a connection. What is in it, and when it is renewed, is `gateway.credentials`' matter.
+Plain functions over a connection. `gateway.credentials` decides what is in it, and when it is renewed.
 """
 
 import hashlib

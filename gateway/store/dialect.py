@@ -3,7 +3,7 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -68,6 +68,9 @@ Driven = tuple[str, Callable[[Values], tuple[object, ...]]]
 Rows = Sequence[Sequence[Any]]
 Given = tuple[Values, Callable[[Rows], None] | None]
 """What a statement is run with, and who takes the rows that it returns."""
+
+DRIVER = "driver"
+"""What is noted in `Connection.info`: what runs hot statements in this transaction; None: SQLAlchemy does."""
 
 SPOILED = "spoiled"
 """What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
@@ -158,14 +161,14 @@ class HotStatement:
         driver = _driver_of(connection)
         if driver is None:
             return connection.execute(self._spell(connection.dialect.name), values).rowcount
-        return int(self._drive(connection, driver.count, values))
+        return int(self._drive(connection, driver, driver.count, values))
 
     def rows(self, connection: sa.Connection, values: Values) -> Rows:
         """Run it; what it found or returns."""
         driver = _driver_of(connection)
         if driver is None:
             return connection.execute(self._spell(connection.dialect.name), values).all()
-        found: Rows = self._drive(connection, driver.rows, values)
+        found: Rows = self._drive(connection, driver, driver.rows, values)
         return found
 
     def write_all(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
@@ -181,43 +184,57 @@ class HotStatement:
 
         `then` takes the rows that it returns (of a statement with a `key`); without it nobody asks what came of it.
         """
-        if _driver_of(connection) is not None and put_off(connection, self._write_many, (values, then)):
+        driver = _driver_of(connection)
+        if isinstance(driver, _Asyncpg) and put_off(connection, self._write_many, (values, then)):
             return
-        if then is None:
-            self.count(connection, values)
+        if driver is None:
+            self.count(connection, values) if then is None else then(self.rows(connection, values))
+        elif then is None:
+            self._drive(connection, driver, driver.count, values)
         else:
-            then(self.rows(connection, values))
+            then(self._drive(connection, driver, driver.rows, values))
 
     def _write_many(self, connection: sa.Connection, given: list[Given]) -> None:
         text, bind = self._driven_on(connection, given[0][0])
         driver = _driver_of(connection)
         assert isinstance(driver, _Asyncpg), "nothing is put off elsewhere"
-        rows = [bind(values) for values, _ in given]
+
+        def rows() -> list[tuple[object, ...]]:
+            return [bind(values) for values, _ in given]
+
         if not self._key:
-            self._run(connection, text, partial(driver.write_many, text, rows))
+            self._run(connection, driver, driver.write_many, text, rows)
             return
         found: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
-        for row in self._run(connection, text, partial(driver.rows_of_many, text, rows)):
+        for row in self._run(connection, driver, driver.rows_of_many, text, rows):
             found[tuple(row[: len(self._key)])].append(row)
         for values, then in given:  # the first of two alike has the row: that one wrote it
             own = found.pop(tuple([values[name] for name in self._key]), ())
             if then is not None:
                 then(own)
 
-    def _drive(self, connection: sa.Connection, run: Callable[[str, tuple[object, ...]], Any], values: Values) -> Any:
+    def _drive(
+        self, connection: sa.Connection, driver: "_Sqlite | _Asyncpg", run: Callable[[str, Any], Any], values: Values
+    ) -> Any:
         """What the driver makes of it; an error is SQLAlchemy's, and noted."""
         if self._after_all:
             do_put_off(connection)
         text, bind = self._driven_on(connection, values)
-        return self._run(connection, text, lambda: run(text, bind(values)))
+        return self._run(connection, driver, run, text, lambda: bind(values))
 
-    def _run(self, connection: sa.Connection, text: str, run: Callable[[], Any]) -> Any:
-        errors = driver_errors(connection)
+    def _run(
+        self,
+        connection: sa.Connection,
+        driver: "_Sqlite | _Asyncpg",
+        run: Callable[[str, Any], Any],
+        text: str,
+        bound: Callable[[], object],
+    ) -> Any:
         try:
-            if self._walled and connection.dialect.name == "postgresql":
+            if self._walled and isinstance(driver, _Asyncpg):
                 let_see(connection)
-            return run()
-        except errors as error:
+            return run(text, bound())
+        except driver.errors as error:
             connection.info[SPOILED] = True
             if (told := _as_sqlalchemys(error, text, connection)) is None:
                 raise
@@ -252,8 +269,13 @@ class HotStatement:
         return compiled.string, bind
 
 
+_VALUE_ERRORS = (TypeError, ValueError, OverflowError)
+
+
 class _Sqlite:
     """Statements over sqlite3's own connection."""
+
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, *_VALUE_ERRORS)
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
@@ -272,9 +294,10 @@ class _Sqlite:
 class _Asyncpg:
     """The same over asyncpg's, in the greenlet that SQLAlchemy runs a job in, and in its transaction."""
 
-    def __init__(self, adapter: Any) -> None:
+    def __init__(self, adapter: Any, errors: tuple[type[Exception], ...]) -> None:
         self._adapter = adapter
         self._driver = adapter.driver_connection
+        self.errors = errors
 
     def count(self, text: str, values: tuple[object, ...]) -> int:
         """How many rows it wrote: asyncpg tells the server's words, such as INSERT 0 1."""
@@ -305,20 +328,22 @@ class _Asyncpg:
 
 def _driver_of(connection: sa.Connection) -> _Sqlite | _Asyncpg | None:
     """The driver's own connection, within a transaction that nobody listens to; else None."""
-    if connection.dispatch.before_cursor_execute or not connection.in_transaction():
+    if not connection.in_transaction():
         return None
+    noted = connection.info
+    if DRIVER not in noted:
+        noted[DRIVER] = None if connection.dispatch.before_cursor_execute else _find_driver(connection)
+    found: _Sqlite | _Asyncpg | None = noted[DRIVER]
+    return found
+
+
+def _find_driver(connection: sa.Connection) -> _Sqlite | _Asyncpg:
     driver: Any = connection.connection.dbapi_connection
-    return _Sqlite(driver) if connection.dialect.name == "sqlite" else _Asyncpg(driver)
+    return _Sqlite(driver) if connection.dialect.name == "sqlite" else _Asyncpg(driver, asyncpg_errors(connection))
 
 
-_VALUE_ERRORS = (TypeError, ValueError, OverflowError)
-_SQLITE_ERRORS = (sqlite3.Error, *_VALUE_ERRORS)
-
-
-def driver_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
-    """What the driver raises of itself."""
-    if connection.dialect.name == "sqlite":
-        return _SQLITE_ERRORS
+def asyncpg_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
+    """What asyncpg raises of itself."""
     driver: Any = connection.dialect.loaded_dbapi
     return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)
 

@@ -1,4 +1,4 @@
-"""Groups as their operators set them, as rows. Who may set what is decided in `gateway.access.groups`."""
+"""Groups as their operators set them, as rows. Who may set what is decided in `gateway.commands.groups`."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta

@@ -1,6 +1,6 @@
 """Conversations as lists show them: who was in each last, when, how many turns it took and what they cost.
 
-What a conversation holds is `gateway.store.conversations`' matter; nothing that reads it is loaded here.
+`gateway.store.conversations` decides what a conversation holds; nothing that reads it is loaded here.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The durable inbox: what came in, whether a turn claimed it, and the one outcome of each row.
 
-Plain functions over a connection, the same on every engine; when they run is the writer's matter.
+Plain functions over a connection, the same on every engine; the writer decides when they run.
 """
 
 import contextlib

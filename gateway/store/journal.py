@@ -135,15 +135,15 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     rows = _newest_events(connection, found.id, limit)
     next_seq = rows[-1].seq + 1 if rows else 0
     past = _whole_turns(connection, rows, cut=len(rows) == limit)
-    room: int = limit - len(rows)
     later: Any = found
-    while room > 0 and later is not None and later.continues_id is not None:
+    room, seen = limit - len(rows), {None, found.id}
+    while room > 0 and later is not None and later.continues_id not in seen:
+        seen.add(later.continues_id)
         there = _newest_events(connection, later.continues_id, room, later.created_at)
         ended = _whole_turns(connection, there, cut=len(there) == room, until=later.created_at)
         past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
         room, later = room - len(there), connection.execute(_by_id, {"b_id": later.continues_id}).first()
-    continues = found.continues_id is not None
-    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), continues)
+    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), found.continues_id is not None)
 
 
 _by_id = sa.select(sessions.c.continues_id, sessions.c.created_at).where(sessions.c.id == sa.bindparam("b_id"))

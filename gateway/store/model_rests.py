@@ -1,4 +1,4 @@
-"""Which models are left alone, and until when, as rows; why they are is `agent.models`' matter."""
+"""Keeps which models are left alone, and until when, as rows; `agent.models` decides why."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Where something was asked for, found by the key of the change that asked: for what is to be said there later.
+"""Finds where something was asked for by the key of the change that asked: for what is to be said there later.
 
 A key is `inbox:ROW/index` of a command's change, or `turn/step/index` of a tool's call.
 """

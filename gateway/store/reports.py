@@ -1,4 +1,4 @@
-"""What operators read of the store, as typed rows: what came in, what goes out. Never what somebody said.
+"""Reads the store for operators, as typed rows: what came in, what goes out. Never what somebody said.
 
 Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
 """

@@ -13,7 +13,7 @@ from gateway.store.tenancy import raise_wall
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
-HEAD = "0050"
+HEAD = "0055"
 """The newest revision in `migrations/versions`: known here because importing alembic takes 0.7 s."""
 
 
@@ -64,6 +64,17 @@ def current(connection: Connection) -> str | None:
     if not sa.inspect(connection).has_table(version.name):
         return None
     return connection.execute(sa.select(version.c.version_num)).scalar_one_or_none()
+
+
+def is_older(connection: Connection) -> bool:
+    """Whether `ensure` would migrate it.
+
+    Raises:
+        StoreMoved: as `ensure`.
+    """
+    with connection.begin():
+        refuse_moved(connection)
+        return current(connection) in known_revisions() - {HEAD}
 
 
 def ensure(connection: Connection) -> str | None:

@@ -1,6 +1,6 @@
 """The sign that a person's message carries, or is owed, is kept with its row: a start after a death puts it right.
 
-Plain functions over a connection. What is shown when is `gateway.sessions.signs`' matter.
+Plain functions over a connection. `gateway.sessions.signs` decides what is shown when.
 """
 
 import asyncio

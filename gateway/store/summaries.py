@@ -1,6 +1,6 @@
 """What stands for the older part of a conversation in one person's prompts: a row a session and person, replaced whole.
 
-Plain functions over a connection. How a summary is made is `agent.context`'s matter.
+Plain functions over a connection. `agent.context` makes summaries.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """What a group said to each other is read back: the last of it, as it reads by now, since the bot last had its turn.
 
-Of what was taken back since, or said in another thread, nothing is found. Who may be read is the caller's matter.
+Of what was taken back since, or said in another thread, nothing is found. The caller decides who may be read.
 """
 
 from collections.abc import Sequence

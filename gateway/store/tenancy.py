@@ -4,7 +4,7 @@ In a tenant's name no statement reaches the database without the filter: it is p
 once for each and not with every run. On PostgreSQL the rows' own policies stand behind it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -28,7 +28,35 @@ _ACTING: ContextVar[str | None] = ContextVar("acting_tenant", default=None)
 OWNER = "acting_tenant"
 """The parameter that names whose rows a statement is to see."""
 _IS_ACTING = sa.bindparam(OWNER, callable_=_ACTING.get, type_=sa.String(64))
-_COMPILED: dict[bool, LRUCache[Any, Any]] = {named: LRUCache(COMPILED_STATEMENTS) for named in (False, True)}
+
+
+class _Compiled(MutableMapping[Any, Any]):
+    """Statements as they were compiled, those with the filter apart from those without."""
+
+    def __init__(self) -> None:
+        self._caches = {named: LRUCache[Any, Any](COMPILED_STATEMENTS) for named in (False, True)}
+
+    @property
+    def _now(self) -> LRUCache[Any, Any]:
+        return self._caches[_ACTING.get() is not None]
+
+    def __getitem__(self, key: object) -> Any:
+        return self._now[key]
+
+    def __setitem__(self, key: object, compiled: object) -> None:
+        self._now[key] = compiled
+
+    def __delitem__(self, key: object) -> None:
+        del self._now[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._now)
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+
+_COMPILED = _Compiled()
 
 
 def acting_tenant() -> str | None:
@@ -43,16 +71,13 @@ def whose_rows() -> str:
 
 def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa.Connection) -> T:
     """Run a job or a query that sees this tenant's rows alone; None: everybody's."""
-    compiled = _COMPILED[tenant is not None]
-    before = connection.get_execution_options().get("compiled_cache")
-    with acting_for(tenant):
-        if before is compiled:
-            return job(connection)
-        connection.execution_options(compiled_cache=compiled)
-        try:
-            return job(connection)
-        finally:  # it may be within another's, for what was put off
-            connection.execution_options(compiled_cache=before)
+    if connection.get_execution_options().get("compiled_cache") is not _COMPILED:
+        connection.execution_options(compiled_cache=_COMPILED)
+    token = _ACTING.set(tenant)
+    try:
+        return job(connection)
+    finally:
+        _ACTING.reset(token)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""One writer takes jobs in order and commits them in groups. How a group reaches a disk is the engine's matter."""
+"""One writer takes jobs in order and commits them in groups. The engine brings a group to the disk."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
-from gateway.store.dialect import HELD, PUT_OFF, SPOILED, do_put_off
+from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
@@ -96,6 +96,7 @@ def mark_errors(engine: Engine) -> None:
 
     def begin(connection: Connection) -> None:
         connection.info[SPOILED] = False
+        connection.info.pop(DRIVER, None)
         _forget_outcomes(connection)
         forget_setting(connection)
 

@@ -10,8 +10,8 @@ from agent import answers, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.coach.prose import tell_result
 from agent.coach.request_view import listen
-from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes, weight
 from agent.encoded_pieces import EncodedPieces
@@ -29,7 +29,7 @@ from agent.models import (
 )
 from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
-from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
+from agent.permissions.rules import Source, Verdict, host_outside, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, results, toolbox
 from agent.tools.base import Tool
@@ -301,9 +301,9 @@ RULES = [
 
 
 def ruled(text: str) -> None:
-    """A call whose argument says this, and one of a tool that is called so."""
-    ruling_of(RULES, "pay", {"to": text})
-    ruling_of(RULES, text, {})
+    """A call whose argument says this, perhaps as an address, and one of a tool that is called so."""
+    host_outside({"url": [text, f"//{text}", f"https://a.example {text} //b.example/{text}"]}, ["example"])
+    ruling_of(RULES, "pay" if len(text) % 2 else text, {"to": text})
 
 
 def told_results(given: str) -> None:
@@ -382,7 +382,7 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
-    "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
+    "agent.coach.request_view:says": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",

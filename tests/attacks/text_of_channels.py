@@ -6,7 +6,7 @@ from functools import partial
 
 import orjson
 
-from channels.base import Renderer
+from channels.base import CommandSpec, Renderer
 from channels.console import drawing
 from channels.discord import payloads as discord_payloads
 from channels.discord import translate as discord
@@ -35,6 +35,7 @@ from channels.slack import mrkdwn, names, streams
 from channels.slack import payloads as slack_payloads
 from channels.slack import translate as slack
 from channels.slack import translate_interaction as slack_interaction
+from channels.slack.command_names import CommandNames
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from channels.telegram import payloads as telegram_payloads
 from channels.telegram import translate as telegram
@@ -222,11 +223,13 @@ def shown_on_the_page(rendered: Rendered) -> None:
         web.message_frame(part_of(Rendered(text, rendered.markup)), "1", (), NOW)
 
 
+COMMANDS = CommandNames("coach", (), [CommandSpec("a", "")])
+
 RENDERED: dict[str, tuple[Renderer, Callable[[Rendered], object]]] = {
     "channels.telegram": (TelegramRenderer(), telegram_call),
     "channels.telegram rich": (RichTelegramRenderer(), telegram_call),
     "channels.discord": (DiscordRenderer(), lambda rendered: discord_payloads.message_of(part_of(rendered))),
-    "channels.slack markdown": (SlackRenderer(MARKDOWN), slack_call),
+    "channels.slack markdown": (SlackRenderer(MARKDOWN, COMMANDS), slack_call),
     "channels.slack mrkdwn": (SlackRenderer(MRKDWN), slack_call),
     "channels.web": (WebRenderer(), shown_on_the_page),
     "channels.console": (PlainRenderer(), lambda _: None),
@@ -270,6 +273,7 @@ EXCUSED: dict[str, str] = {
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.discord.consumer": "loops over attempts of a call or a commit of ours",
+    "channels.discord.sharding:lay_out": "loops over the resume points of an account, which are ours",
     "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
     "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
     "channels.telegram.adapter:_path": "a file's path as Telegram names it, and bounded by it",
@@ -293,7 +297,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
-    "channels.web.devices": "loops over the links there are, a thousand at most, and compares their fixed lengths",
+    "channels.web.device_door": "loops over the links there are, a thousand at most, and compares their fixed lengths",
     "channels.web.file_door": "a query, which the server bounds",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
     "channels.web.recollection": "loops over messages that are kept of one chat, of a bounded number of turns",

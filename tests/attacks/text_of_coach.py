@@ -3,11 +3,12 @@
 from datetime import UTC, date, datetime
 
 from agent.coach import (
+    amendments,
     chart,
     chart_picture,
     entry_words,
     plan_answer,
-    plan_wish,
+    plan_data,
     practice,
     practice_file,
     reminders,
@@ -49,6 +50,8 @@ def remind_words(text: str) -> None:
     """A wish to be reminded."""
     for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
         wishes.read_remind_wish(said[: wishes.MAX_CHARS], NOW)
+        wishes.asks_for_reminders(said[: wishes.MAX_CHARS])
+        wishes.asks_to_cancel_reminders(said[: wishes.MAX_CHARS])
 
 
 def timed_log(text: str) -> None:
@@ -73,6 +76,13 @@ def drawn(text: str) -> None:
     chart.chart_text("en", report)
 
 
+def amended(text: str) -> None:
+    """A question about an entry, answered by this; behind words that correct, and as the name of another skill."""
+    asked = (Practised(20, "cello", TODAY, is_new=True),)
+    for said in (text, f"no, it was {text}", f"not {text}, viola", f"yes, but {text}"):
+        amendments.amend(said[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
+
+
 def skill_wish(text: str) -> None:
     """A wish about a skill."""
     for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge {text} into piano"):
@@ -91,8 +101,8 @@ def completed(text: str) -> None:
 def plan_words(text: str) -> None:
     """Behind the command, and a wish in words."""
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
-    plan_wish.read_wish(f"/plan {text}", known)
-    plan_wish.read_wish(text, known)
+    plan_data.read_wish(f"/plan {text}", known)
+    plan_data.read_wish(text, known)
 
 
 def entry_arguments(text: str) -> None:
@@ -143,6 +153,7 @@ def imported(text: str) -> None:
 ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.amendments:amend": Entry(amended, amendments.MAX_CHARS),
     "agent.coach.understanding.wishes:read_remind_wish": Entry(remind_words, wishes.MAX_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
@@ -151,10 +162,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
-    "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
-    "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
-    "agent.coach.plan_wish:wants_next_week": Entry(plan_wish.wants_next_week, plan_wish.MAX_CHARS),
-    "agent.coach.plan_wish:day_asked": Entry(plan_wish.day_asked, plan_wish.MAX_CHARS),
+    "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
+    "agent.coach.plan_data:asks_for_plan": Entry(plan_data.asks_for_plan, 2000),
+    "agent.coach.plan_data:wants_next_week": Entry(plan_data.wants_next_week, plan_data.MAX_CHARS),
+    "agent.coach.plan_data:day_asked": Entry(plan_data.day_asked, plan_data.MAX_CHARS),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
     "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
     "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),
@@ -172,6 +183,8 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
+    "agent.coach.listener:Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.offline_wishes:cancel_reminders": "looks for a few words in one message that is a wish by then",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
     "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",

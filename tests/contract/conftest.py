@@ -28,16 +28,20 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def case(request: pytest.FixtureRequest, tmp_path: Path) -> StoreCase:
+async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoreCase]:
     """A fresh database on each engine in turn: empty, or where the test takes a `store` with our tables, copied."""
     migrated = "store" in request.fixturenames
     if request.param == "sqlite":
         path = tmp_path / "home" / "tenk.db"
         if migrated:
             await copy_fresh(path)
-        return SqliteCase(path)
+        yield SqliteCase(path)
+        return
     server: PostgresServer = request.getfixturevalue("postgres")
-    return PostgresCase(server, await (server.create_migrated() if migrated else server.create()))
+    url = await (server.create_migrated() if migrated else server.create())
+    yield PostgresCase(server, url)
+    if migrated:
+        await server.give_back(url)
 
 
 @pytest.fixture

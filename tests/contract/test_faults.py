@@ -16,7 +16,7 @@ EACH = [f"{fault} {wire}" for fault in FAULTS for wire in WIRES]
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("which", sampled(EACH, every=7))
+@pytest.mark.parametrize("which", sampled(EACH, every=13))
 def test_a_fault_ends_in_its_time_with_one_outcome_and_the_next_message_works(tmp_path: Path, which: str) -> None:
     """Each variant of the fault, one after the other."""
     fault, wire = which.split()

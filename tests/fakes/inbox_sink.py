@@ -7,9 +7,9 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from channels.base import ChannelState, KnownChat, NotPersisted
+from channels.base import ChannelState, KnownChat, LayOut, NotPersisted, RunConnection
 from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
-from gateway.store import inbox
+from gateway.store import chats, inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow
 from gateway.store.tables.traffic import inbox as inbox_table
@@ -31,6 +31,19 @@ class InboxSink:
         self.states: list[ChannelState] = []
         self.committed: str | None = None  # the cursor
         self._changed = asyncio.Event()
+
+    async def share(self, count: int, run: RunConnection) -> None:
+        """As the port says: there is one connection."""
+        assert 1 == count
+        await run(0, self)
+
+    async def lay_out(self, plan: LayOut) -> None:
+        """As the port says: nothing changes."""
+        assert not plan({} if self.committed is None else {0: self.committed})
+
+    async def take_turn(self, name: str, every_s: float) -> float:
+        """As the port says: within one process it is always ours."""
+        return 0.0
 
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
@@ -57,11 +70,11 @@ class InboxSink:
         for one in rejected:
             inbox.quarantine(connection, "default", self._channel, self._account, one, now)
         if cursor is not None:
-            inbox.move_cursor(connection, "default", self._channel, self._account, cursor, now)
+            chats.move_cursor(connection, "default", self._channel, self._account, cursor, now)
 
     async def cursor(self) -> str | None:
         """As the port says."""
-        return await self._store.read(partial(inbox.cursor_of, channel=self._channel, account=self._account))
+        return await self._store.read(partial(chats.cursor_of, channel=self._channel, account=self._account))
 
     async def chats(self) -> Sequence[KnownChat]:
         """As the port says: nobody is let in here."""

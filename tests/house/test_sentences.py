@@ -24,7 +24,7 @@ FOR_THE_MODEL = {
     "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
     "channels/api/adapter.py",
-    "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",
+    "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/adapter.py",
     "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
 }  # fmt: skip
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""

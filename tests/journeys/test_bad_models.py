@@ -37,19 +37,27 @@ PLACES: list[dict[str, object]] = [
 ]
 
 
+GATE = pytest.mark.gate
+
+
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
         pytest.param([PAGE] * 6, "can't reach my model", id="F17 a page of HTML"),
-        pytest.param([Fault(body=b"")] * 6, "can't reach my model", id="F18 an empty body"),
+        pytest.param([Fault(body=b"")] * 6, "can't reach my model", id="F18 an empty body", marks=GATE),
         pytest.param([Reply("")] * 6, "no answer", id="F31 nothing said"),
         pytest.param([Fault(hang=True)] * 6, "", id="F21 never a byte"),
-        pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls"),
+        pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls", marks=GATE),
         pytest.param([Reply(calls=(Call("log_practice", '{"minutes": '),))] * 8, "", id="F34 malformed arguments"),
-        pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool"),
+        pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool", marks=GATE),
         pytest.param([stream(*PLACES)] * 6, "can't reach my model", id="calls at places that cannot be ordered"),
         pytest.param([stream({"refusal": {"a": 1}})] * 6, "can't answer that", id="a refusal that is no text"),
-        pytest.param([stream({"refusal": ["a"]})] * 6, "can't answer that", id="a refusal in parts that are none"),
+        pytest.param(
+            [stream({"refusal": ["a"]})] * 6,
+            "can't answer that",
+            id="a refusal in parts that are none",
+            marks=GATE,
+        ),
     ],
 )
 async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(

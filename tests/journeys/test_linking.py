@@ -2,17 +2,33 @@
 
 import asyncio
 import re
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.journeys.house import WAIT_S, house
+from tests.journeys.house import WAIT_S, House, house
 from tests.journeys.streets import DiscordStreet, Seen, Street, TelegramStreet
 from tests.journeys.test_forgetting import bytes_left
 
 WHO = 777_005
 CODE = re.compile(r"/link ([2-9A-HJ-NP-Z]{8})")
+
+
+@asynccontextmanager
+async def on_two_platforms(directory: Path, member: int) -> AsyncIterator[tuple[Street, Street, House]]:
+    """Telegram with the owner, who is 1, and a member, and Discord with a member, who is 2; and the gateway."""
+    here, there = TelegramStreet(), DiscordStreet()
+    async with AsyncExitStack() as stack:
+        await there.open(stack)
+        running = house(directory, access="pairing", model=None, environ=there.environ())
+        here.here = there.here = await stack.enter_async_context(running)
+        await there.ready(stack, 1)
+        await here.let_in(1)
+        await here.let_in(member)
+        await there.let_in(2)
+        yield here, there, here.here
 
 
 async def press(here: Street, person: int, words: str, label: str, times: int = 1) -> None:
@@ -62,15 +78,7 @@ async def linked(here: Street, stays: int, there: Street, joins: int, times: int
 @pytest.mark.timeout(120)
 async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
     """Their practice, also what lay unseen while they were one; then who they are, on both platforms."""
-    here, there = TelegramStreet(), DiscordStreet()
-    async with AsyncExitStack() as stack:
-        await there.open(stack)
-        running = house(tmp_path, access="pairing", model=None, environ=there.environ())
-        here.here = there.here = home = await stack.enter_async_context(running)
-        await there.ready(stack, 1)
-        await here.let_in(1)  # the owner
-        await here.let_in(WHO)
-        await there.let_in(2)
+    async with on_two_platforms(tmp_path, WHO) as (here, there, home):
         for where, person, logged in ((here, WHO, "Logged 45 min"), (there, 2, "Logged **45 min**")):
             await asks(where, person, "/log 45m Zanzibar", logged)
             await asks(where, person, "/goal 5h", "5 h")
@@ -95,15 +103,7 @@ async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
 @pytest.mark.timeout(90)
 async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path) -> None:
     """Confirmed on both sides; one log, one role, one language; after /unlink each has what was theirs."""
-    here, there = TelegramStreet(), DiscordStreet()
-    async with AsyncExitStack() as stack:
-        await there.open(stack)
-        running = house(tmp_path, access="pairing", model=None, environ=there.environ())
-        here.here = there.here = home = await stack.enter_async_context(running)
-        await there.ready(stack, 1)
-        await here.let_in(1)  # the owner
-        await here.let_in(5)
-        await there.let_in(2)
+    async with on_two_platforms(tmp_path, 5) as (here, there, home):
         await asks(here, 1, "/log 45m guitar", "Logged 45 min")
         await asks(there, 2, "/log 30m guitar", "Logged **30 min**")
         await here.say(1, "/link")

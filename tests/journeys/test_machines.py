@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from channels.clocks import steady_now
 from channels.simulators.telegram.state import ShownMessage
-from gateway.app import utc_now
 from gateway.store import leases
 from gateway.store.leases import Member
 from tests.fakes.model_server import Call, Fault, Reply
@@ -123,7 +123,7 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
         await here.told(2, "Here.")
         assert reader != await reads(all_, 1 - dead)
         old = Member("0ld:1", "old", "worker", "0.0.1, schema 0001", "key")
-        await here.store.write(partial(leases.join, me=old, now=utc_now(), lease_s=600.0))
+        await here.store.write(partial(leases.join, me=old, now=steady_now(), lease_s=600.0))
         differ = (await all_.until(1 - dead, lambda said: "versions_differ" in said))["versions_differ"]
         assert differ.startswith("old/0ld:1 runs 0.0.1, schema 0001; ")
 

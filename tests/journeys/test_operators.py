@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,26 @@ async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_n
             (turn,) = await here.rows("SELECT end_reason FROM turns")
             assert "stopped" == turn["end_reason"]
             assert not here.model.requests
+
+
+@pytest.mark.gate
+async def test_whatever_help_names_on_slack_can_be_typed_there(tmp_path: Path) -> None:
+    """To an owner, in a direct message: what has no name of its own is answered behind the one that talks."""
+    async with street(SlackStreet, tmp_path, people=1, model=None) as here:
+        assert isinstance(here, SlackStreet)
+        await here.let_in(1)
+        chat = here.side.direct(1)
+        here.side.command(chat, "coach", "help")
+        (listed,) = re.findall(r"(?s)- /log.*", (await here.reads(1, "/log"))[1])
+        names = re.findall(r"(?m)^- /(\S+(?: /?\w+)?): ", listed)
+        behind = [name.removeprefix("coach ") for name in names if name.startswith("coach ")]
+        assert {"help", "usage", "/name", "/role"} <= set(behind) and {"log", "sessions"} <= set(names)
+        for name in behind:
+            before = len(here.side.messages(chat, 1))
+            here.side.command(chat, "coach", name)
+            await here.here.until(partial(_has_more, here, chat, before), f"an answer to /coach {name}")
+        assert not [text for _, text, _ in here.seen(1) if "I don't know /" in text]
+
+
+def _has_more(here: SlackStreet, chat: str, before: int) -> bool:
+    return len(here.side.messages(chat, 1)) > before

@@ -34,13 +34,13 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             if killed:
                 await stage.kill()
                 await stage.start(words_per_s=200)
-            await room.until_answered(asked, by="/help lists")
+            await room.until_answered(asked, by="/coach help lists")
             for task in watching:
                 task.cancel()
         (answer,) = slack.answers("C7")
         used = [call.method for call in slack.history("C7") if call.message_id == answer.ts and call.applied]
     assert (begun.ts, False, False) == (answer.ts, answer.streaming, answer.broken)
-    assert 1 == answer.text.count("Correct it") == answer.text.count("/help lists")
+    assert 1 == answer.text.count("Correct it") == answer.text.count("/coach help lists")
     assert 1 == used.count("chat.startStream") == used.count("chat.stopStream")
     assert killed == ("chat.update" in used)
     assert answer.metadata is not None

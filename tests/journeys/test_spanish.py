@@ -10,6 +10,7 @@ from channels.simulators.telegram.faults import Fault
 from tests.fakes.model_server import Fault as ModelFault
 from tests.fakes.model_server import Reply
 from tests.journeys.house import House, house
+from tests.torture.sampling import sampled
 
 ANA = 1
 
@@ -81,7 +82,7 @@ WAYS: dict[str, tuple[Callable[[House], Awaitable[None]], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", sampled(WAYS, every=3))
 async def test_whatever_breaks_is_said_in_spanish(tmp_path: Path, way: str) -> None:
     """And nothing of it in English."""
     breaks, words = WAYS[way]

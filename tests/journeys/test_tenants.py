@@ -7,11 +7,12 @@ from typing import Any
 
 import aiohttp
 import pytest
+import structlog
 
 from gateway.config.settings import load
 from gateway.errors import GatewayError, SettingsError
 from tests.fakes.model_server import ModelServer, Reply
-from tests.journeys.house import CONFIG, House, house
+from tests.journeys.house import CONFIG, House, house, slow
 
 BELL = "4712:BELL-made-up-token-of-another"
 ACME_SECRET, BELL_SECRET = "acme-canary-7731", "bell-canary-9925"
@@ -207,9 +208,35 @@ async def test_a_tenants_invitation_names_no_bot_of_anothers(tmp_path: Path) -> 
 
 
 async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
-    """The page is Bell's: the link that the terminal shows makes its visitor Bell's owner."""
+    """The page is Bell's: the terminal's link makes its visitor Bell's owner. Whom nobody reaches is told."""
     shown: list[str] = []
-    page = '[channels.web]\ntenant = "bell"\n'
-    async with two(tmp_path, page, "pairing", access="pairing", show=shown.append) as (here, _):
-        await here.until(lambda: any("invite=" in line for line in shown), "the link")
-        assert ["bell"] == [row["tenant_id"] for row in await here.rows("SELECT tenant_id FROM invites")]
+    page = '[channels.web]\ntenant = "bell"\n[tenants.cole]\n'
+    with structlog.testing.capture_logs() as logged:
+        async with two(tmp_path, page, "pairing", access="pairing", show=shown.append) as (here, _):
+            await here.until(lambda: any("invite=" in line for line in shown), "the link")
+            assert ["bell"] == [row["tenant_id"] for row in await here.rows("SELECT tenant_id FROM invites")]
+    (unused,) = [line for line in logged if line["event"] == "tenant_unused"]
+    assert ("cole", True) == (unused["tenant"], "tenk --tenant cole keys create" in unused["mend"])
+
+
+async def test_a_tenant_that_is_taken_out_is_let_go_and_comes_back(tmp_path: Path) -> None:
+    """Its key opens nothing, nothing of it is answered by the installation's agent, and what ran comes to its end."""
+    async with two(tmp_path) as (here, bells):
+        bells.script(slow("Bell's last word.", 0.5), Reply("Bell is back."))
+        made = await here.operator("keys.create", {"name": "k", "scopes": "chat read", "who": "", "tenant": "bell"})
+        here.sim.say(1, "hello", bot=BELL)
+        await here.until(lambda: len(bells.requests) == 1, "Bell's model to be asked")
+        file, secrets = tmp_path / "gateway.toml", tmp_path / "secrets.toml"
+        whole, known = file.read_text(), secrets.read_text()
+        file.write_text(CONFIG)
+        secrets.write_text("")
+        await here.operator("reload")
+        status, refused = await ask(here, str(made["key"]), "/v1/chat", said="hello?")
+        assert (403, "no_tenant") == (status, refused["error"]["code"])
+        await here.until(lambda: any("last word" in text for text in bells_texts(here, 1)), "the end of what ran")
+        assert [] == list(here.model.requests)
+        file.write_text(whole)
+        secrets.write_text(known)
+        await here.operator("reload")
+        status, answer = await ask(here, str(made["key"]), "/v1/chat", said="hello?")
+        assert (200, "Bell is back.") == (status, answer["answer"])

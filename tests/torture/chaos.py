@@ -1,7 +1,7 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
 By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line; with `turns`
-among the words, FAULTS are so many turns while the server dies every 5 to 40 s (FAULTS R8).
+among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8).
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import KINDS
 from tests.torture.cluster import ClusterWorld
-from tests.torture.invariants import Verdict, examine
+from tests.torture.invariants import Verdict
 from tests.torture.world import NotSettled
 
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
 RESTS_S = 120.0
 RESTART_S = (5.0, 40.0)
-"""How long the server lives between two deaths (FAULTS R8)."""
+"""How long the server lives between two deaths (R8)."""
 
 Fault = Callable[["Chaos"], Coroutine[Any, Any, None]]
 
@@ -181,12 +181,7 @@ async def campaign(world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = 
             await world.settle(timeout_s=RESTS_S)
         except NotSettled as flaw:
             unsettled = str(flaw)
-        for machine in world.machines:
-            await machine.kill()
-        world.export()
-        chaos.verdict = verdict = examine(world)
-        secrets = {**world.platform.secrets}
-        verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in world.tails()]
+        chaos.verdict = verdict = await world.end()
     if unsettled is not None:
         verdict.wrong.append(f"I12: {unsettled}")
 
@@ -212,7 +207,7 @@ async def run_chaos(
 async def run_restarts(
     directory: Path, server: PostgresServer, *, turns: int, chats: int, seed: int, restart_s: tuple[float, float]
 ) -> tuple[Verdict, Chaos]:
-    """FAULTS R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
+    """R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
     async with campaign(ClusterWorld(directory, ("all", "all", "all"), server), seed) as chaos:
         await chaos.run_turns(turns, chats, restart_s)
     return chaos.verdict, chaos

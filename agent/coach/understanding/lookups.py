@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise, takewhile
 
 from agent.coach.understanding.amounts import read_amount
 from agent.coach.understanding.chunks import Circumstances, chunks_of
@@ -57,6 +58,7 @@ class Lookup:
 
     wanted: Wanted
     skill: str | None = None  # as the person spells it; None: all
+    unknown: str = ""  # named like a skill, and none of theirs
     since: date | None = None
     until: date | None = None
     text: str = ""  # in the notes
@@ -75,6 +77,9 @@ _OF_ONESELF = re.compile(
     r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b(?! que)|^\W*(?:tiempo )?total (?:de|of|for)\b"
     r"|^\W*total\b.{1,30}\b(?:time|hours)\b|\bensename\b|\bmuestrame\b"
     r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
+    r"|\b(?:this|last) (?:week|month|year)\b|\besta semana\b|\beste (?:mes|ano)\b"
+    r"|\b(?:la semana|el mes|el ano) pasad[ao]\b"
+    r"|\b(?:today|yesterday|hoy|ayer|so far|hasta ahora)\b"
 )
 _ABOUT_OTHERS = re.compile(
     r"\b(?:takes?|person|people|hacen? falta|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
@@ -207,8 +212,12 @@ def read_lookup(text: str, skills: Sequence[str], now: datetime, language: str) 
     wanted = _kind_of_wish(said, plain)
     if wanted is None:
         return None
-    chunks = chunks_of(words_of(said), Circumstances(now, know(skills), language))
+    words = words_of(said)
+    chunks = chunks_of(words, Circumstances(now, know(skills), language))
     found = _with_slots(wanted, plain, chunks, now.date())
+    if found.skill is None:
+        named = _named_like_skill(wanted, chunks)
+        found = replace(found, unknown=" ".join(words[chunk.start].text for chunk in named))
     return found if skills is ANY_SKILL or _is_complete(found, plain) else None
 
 
@@ -302,8 +311,31 @@ def _is_complete(found: Lookup, plain: str) -> bool:
             and not re.search(r"remind|recorda", plain)
         )
     if found.wanted is Wanted.DELETE:
-        return found.skill is not None or found.since is not None
+        return bool(found.skill or found.since or found.unknown)
     return True
+
+
+_NO_SKILLS = """
+much many time times practice practise work training progress study studying hours minutes days longer more left money
+long it that this them everything all last latest previous first second third wrong whole old new other duplicate
+double extra tiempo practica estudio entrenamiento progreso mas dinero eso esto todo ultima ultimo primera anterior otra
+nueva
+"""
+_GENERIC = frozenset(_NO_SKILLS.split())
+_ENTRY = frozenset(["one", "ones", "entry", "session", "log", "sesion", "entrada", "anotacion"])
+
+
+def _named_like_skill(wanted: Lookup, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """What stands where a skill would, as in "how much piano", "delete the chess one"."""
+    if wanted.wanted is Wanted.DELETE:
+        before = (chunk for chunk, after in pairwise(chunks) if after.plain in _ENTRY)
+        return [chunk for chunk in before if _may_be_name(chunk)][:1]
+    at = next((at for at, chunk in enumerate(chunks) if chunk.plain in ("much", "cuanto", "cuanta", "of")), None)
+    return [] if at is None else list(takewhile(_may_be_name, chunks[at + 1 :]))
+
+
+def _may_be_name(chunk: Chunk) -> bool:
+    return chunk.role is WordRole.CONTENT and chunk.plain not in _GENERIC
 
 
 def _months(today: date) -> list[tuple[str, tuple[date, date]]]:

@@ -2,7 +2,7 @@
 
 The day and the rest of a reminder are read as `/remind` reads them; here the time is found among the words. An hour
 without "am" or "pm" is one to practise at: 1 to 6 in the afternoon, others as they are said. Of a wish about a skill
-nothing may be left over; `/skill` takes the name first, see `agent.coach.skill_words`.
+nothing may be left over; `/skill` takes the name first, see `agent.coach.entry_words`.
 """
 
 import re
@@ -90,6 +90,37 @@ class RemindWish:
     weekdays: tuple[int, ...]  # Monday is 0; () where it is once
     day: date | None  # once, on this day
     about: str
+
+
+_LISTED = re.compile(
+    r"[\W_]*(?:(?:please|can you|hey|and|oye|y|por favor|me) )*"
+    r"(?:(?:which|what|list|show(?: me)?|see|view|do i have|tell me|are there)\b[^?]{0,30}\breminders?\b"
+    r"|my reminders\W*$|reminders\W*$"
+    r"|(?:qu[eé]|cu[aá]les|lista\w*|mu[eé]stra\w*|ens[eé][nñ]a\w*|ver|dime|tengo|hay)\b[^?]{0,30}\brecordatorios?\b"
+    r"|mis recordatorios\W*$|recordatorios\W*$)",
+    re.IGNORECASE,
+)
+
+
+def asks_for_reminders(text: str) -> bool:
+    """Whether somebody wants to see their reminders."""
+    return _LISTED.match(text[:MAX_CHARS]) is not None
+
+
+_CANCELLED = re.compile(
+    r"[\W_]*(?:(?:please|can you|could you|hey|ok|oye|por favor|puedes) )*"
+    r"(?:(?:cancel|delete|remove|stop|turn off|clear|drop|kill|disable|get rid of)\b[^?]{0,24}"
+    r"\b(?:reminders?|reminding)\b"
+    r"|(?:don['’]?t|do not|stop) remind(?:ing)?\b|no more reminders"
+    r"|(?:quita|borra|cancela|elimina|desactiva|para|apaga)\w*\b[^?]{0,24}\brecordatorios?\b"
+    r"|(?:deja de|no me) (?:recordar|recuerdes)\w*|no m[aá]s recordatorios)",
+    re.IGNORECASE,
+)
+
+
+def asks_to_cancel_reminders(text: str) -> bool:
+    """Whether somebody wants their reminders, or the only one, taken away."""
+    return _CANCELLED.match(text[:MAX_CHARS]) is not None
 
 
 def read_remind_wish(text: str, now: datetime) -> RemindWish | None:

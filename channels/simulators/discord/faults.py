@@ -1,5 +1,6 @@
-"""What can go wrong with a REST call; its method is the operation's name in `rest`. How often: `simulation.faults`.
+"""Names what can go wrong with a REST call; its method is the operation's name in `rest`.
 
+How often is set in `SimulatedDiscord.faults`.
 Faults of the gateway's WebSocket are orders of the person's side (`simulated`).
 """
 

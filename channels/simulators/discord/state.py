@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 
 from channels.simulators.discord.checks import JsonObject, Refusal, objects_in
 from channels.simulators.discord.sessions import Sessions
-from channels.simulators.shared.bots import BotWorld
-from channels.simulators.shared.history import Edit
+from channels.simulators.shared.history import BotWorld, Edit
 
 EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
 

@@ -5,6 +5,7 @@ Ids are numbers on one platform and words on another, hence `Id`. What else ther
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Generic, TypeVar
@@ -77,3 +78,36 @@ class CallLog(Generic[Id]):
         """The calls with a `seq` above `after`; with `chat_id` only those for this chat."""
         newest_first = takewhile(lambda call: call.seq > after, reversed(self._calls))
         return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]
+
+
+B = TypeVar("B")  # a platform's bot
+P = TypeVar("P")  # a platform's person
+
+
+class BotWorld(CallLog[int], Generic[B, P]):
+    """Who is there, and the calls the bots made."""
+
+    def __init__(self, new_person: Callable[[int, str], P]) -> None:
+        """`new_person` makes somebody of a number and a name."""
+        super().__init__()
+        self.bots: dict[str, B] = {}  # by token
+        self.people: dict[int, P] = {}
+        self._new_person = new_person
+
+    def bot(self, token: str | None = None) -> B:
+        """The bot of `token`, or the first one.
+
+        Raises:
+            LookupError: there is none yet.
+        """
+        if token is not None:
+            return self.bots[token]
+        if not self.bots:
+            raise LookupError("no bot yet: add_bot(token) first, or let a bot call in")
+        return next(iter(self.bots.values()))
+
+    def person(self, person_id: int) -> P:
+        """Somebody by id; a new one is called Person and their number."""
+        if person_id not in self.people:
+            self.people[person_id] = self._new_person(person_id, f"Person {person_id}")
+        return self.people[person_id]

@@ -1,17 +1,22 @@
-"""The methods that set, take away and describe a bot's webhook; bringing updates to it is `pushing`'s work.
+"""The methods that set, take away and describe a bot's webhook, and the client that brings updates to it.
 
 Rules and words: tdlib/telegram-bot-api `WebhookActor` and `Client::process_set_webhook_query` (2026-09).
 """
 
+import asyncio
 import re
+import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+import aiohttp
 from pydantic import JsonValue
 
 from channels.simulators.telegram.checks import JsonObject, Refusal
+from channels.simulators.telegram.faults import Faults
 from channels.simulators.telegram.params import Params
 from channels.simulators.telegram.state import Bot, Method, Webhook
+from channels.simulators.telegram.updates import Queued
 
 _SECRET = re.compile("[A-Za-z0-9_-]{0,256}")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})  # where a simulator may call without TLS
@@ -89,3 +94,110 @@ def _webhook(url: str, params: Params) -> Webhook:
     if not _SECRET.fullmatch(secret):
         raise Refusal(400, "Bad Request: secret token contains unallowed characters")
     return Webhook(url, secret, min(max(40 if connections is None else connections, 1), 100))
+
+
+TIMEOUT_S = 60.0
+LONGEST_WAIT_S = 60.0  # up to twice that, by update
+LONGEST_RETRY_AFTER_S = 3600.0
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a header, not a secret
+
+
+class Pusher:
+    """Brings updates for every bot that has a webhook, while `run` runs."""
+
+    def __init__(self, faults: Faults, changed: Callable[[], None], *, time_scale: float) -> None:
+        """`time_scale` shortens the waits between attempts: 0.001 makes milliseconds of seconds."""
+        self._faults = faults
+        self._changed = changed
+        self._time_scale = time_scale
+        self._tasks: asyncio.TaskGroup | None = None
+        self._http: aiohttp.ClientSession | None = None
+        self._busy: set[tuple[int, str]] = set()  # (bot, chat) with something on its way
+        self._slots: dict[int, asyncio.Semaphore] = {}
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as self._http,
+            asyncio.TaskGroup() as self._tasks,
+        ):
+            await asyncio.Event().wait()
+
+    def hook_changed(self, bot: Bot) -> None:
+        """A bot has another webhook, or none."""
+        if bot.webhook is not None:
+            self._slots[bot.id] = asyncio.Semaphore(bot.webhook.max_connections)
+            for key in bot.updates.keys():  # noqa: SIM118  a method of the queue's own
+                self.wake(bot, key)
+
+    def wake(self, bot: Bot, key: str) -> None:
+        """Something waits in a chat."""
+        if bot.webhook is None or self._tasks is None or (bot.id, key) in self._busy:
+            return
+        self._busy.add((bot.id, key))
+        self._tasks.create_task(self._work_off(bot, key))
+
+    async def _work_off(self, bot: Bot, key: str) -> None:
+        """Bring what waits in one chat, in order."""
+        try:
+            while (hook := bot.webhook) is not None and (queued := bot.updates.first(key)) is not None:
+                await self._insist(bot, hook, queued)
+        finally:
+            self._busy.discard((bot.id, key))
+
+    async def _insist(self, bot: Bot, hook: Webhook, queued: Queued) -> None:
+        """Bring one update until it is taken, its time is over, or the webhook is another."""
+        failures = 0
+        while bot.webhook is hook and bot.updates.holds(queued):
+            async with self._slots[bot.id]:
+                wait_s = await self._bring(hook, queued)
+            if wait_s is None:
+                bot.updates.remove(queued)
+                hook.brought += 1
+                self._changed()
+                return
+            self._changed()
+            backoff_s = min(2.0**failures, LONGEST_WAIT_S + queued.update_id % 60) if failures else 0.0
+            failures += 1
+            await _either(hook.gone, max(backoff_s, wait_s) * self._time_scale)
+
+    async def _bring(self, hook: Webhook, queued: Queued) -> float | None:
+        """One attempt: None when it was taken, else the least wait the bot asked for."""
+        assert self._http is not None, "only called while running"
+        fault = self._faults.due("webhook", None)
+        if fault is not None and fault.kind == "delay":
+            await asyncio.sleep(fault.delay_s)
+        hook.attempts += 1
+        if fault is not None and fault.kind == "cut" and not fault.applied:
+            return _note_failure(hook, "Connection reset by peer")
+        headers = {"Content-Type": "application/json"}
+        if hook.secret_token:
+            headers[SECRET_HEADER] = hook.secret_token
+        try:
+            async with self._http.post(hook.url, data=queued.encoded, headers=headers) as answer:
+                await answer.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return _note_failure(hook, f"Connection failed: {type(error).__name__}")
+        if not 200 <= answer.status < 300:
+            wait = answer.headers.get("Retry-After", "")
+            asked_s = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+            _note_failure(hook, f"Wrong response from the webhook: {answer.status} {answer.reason}")
+            return min(asked_s, LONGEST_RETRY_AFTER_S)
+        if fault is not None and fault.kind in {"cut", "duplicate"}:
+            return _note_failure(hook, "Connection reset by peer")
+        return None
+
+
+def _note_failure(hook: Webhook, why: str) -> float:
+    hook.last_error_at, hook.last_error = int(time.time()), why
+    return 0.0
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, or so long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

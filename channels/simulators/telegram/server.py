@@ -9,9 +9,8 @@ from aiohttp import web
 from channels.simulators.shared.server import LOOPBACK, Served
 from channels.simulators.telegram.botapi import BotApi
 from channels.simulators.telegram.control import TelegramControl
-from channels.simulators.telegram.hooks import HookMethods
+from channels.simulators.telegram.hooks import HookMethods, Pusher
 from channels.simulators.telegram.methods import Methods
-from channels.simulators.telegram.pushing import Pusher
 from channels.simulators.telegram.simulated import SimulatedTelegram
 
 

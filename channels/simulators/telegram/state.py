@@ -12,8 +12,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from channels.simulators.shared.bots import BotWorld
-from channels.simulators.shared.history import Edit
+from channels.simulators.shared.history import BotWorld, Edit
 from channels.simulators.telegram.checks import JsonObject, Refusal
 from channels.simulators.telegram.params import Params
 from channels.simulators.telegram.updates import UpdateQueue

@@ -89,6 +89,10 @@ class ApiServer:
         """Whether a page from there may ask."""
         return origin in self._deps.origins
 
+    def forget_tenants(self) -> None:
+        """Ask anew what each tenant's programs ask: a reload may have brought or taken away some."""
+        self._parts = {DEFAULT_TENANT: (self._deps, self._table)}
+
     async def serve(self, door: Door, request: web.Request) -> web.StreamResponse:
         """Answer one request, whatever becomes of it, in the one shape."""
         origin = request.headers.get("Origin")
@@ -122,13 +126,12 @@ class ApiServer:
             body, headers = self._pages[request.path]
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
-        route, path = self._table.find(method, request.path)
-        key = await self._authenticate(request)
-        _check_scope(key, route.scope)
-        key = _act_for(key, request.headers.getall(TENANT_HEADER, []))
+        if not request.headers.get("Authorization"):
+            self._table.find(method, request.path)  # what nobody has, or has otherwise, is told without a key
+        key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
         deps, table = self._part(key.tenant)
         route, path = table.find(method, request.path)
-        _check_scope(key, route.scope)  # the tenant's agent may ask for another
+        _check_scope(key, route.scope)
         body_model = await _read_body(request, route.body)
         call = ApiRequest(
             key=key,

@@ -1,4 +1,4 @@
-"""What a program asked and what came of it, as the API shows it. Pure: from rows of the store to models."""
+"""Shows what a program asked and what came of it, as the API's models. Pure: from rows of the store."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What came in, what goes out, and how far each channel account has read."""
+"""Tables of what came in, what goes out, and how far each channel account has read."""
 
 import sqlalchemy as sa
 

@@ -114,7 +114,7 @@ async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
     operations = gateway.operations
     assert "`tenk pairing list`" in await refusal(operations.approve(" ", "cli"))
     assert "no 0, O, 1 or I" in await refusal(operations.approve("O0O0O0O0", "cli"))
-    assert "is no request" in await refusal(operations.approve_request("nobody", "cli"))
+    assert "/requests" in (told := await refusal(operations.approve_request("nobody", "cli"))) and "no request" in told
     assert "is no request" in await refusal(operations.deny(request_id[-3:], "cli"))
     assert "is no request or user" in await refusal(operations.block("nobody", "cli"))
     assert "owner" in await refusal(operations.set_role("telegram:42", "king", "cli"))
@@ -131,6 +131,13 @@ async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gatewa
     await gateway.operations.block("telegram:42", "cli")
     person = gateway.snapshot.find("default", "telegram:42")
     assert "blocked" == (person and person.role)
+
+
+async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_with(gateway: Gateway) -> None:
+    """So that a list says who it was."""
+    await gateway.asks("42")
+    assert "Ana" == (await gateway.operations.block("telegram:42", "cli"))["name"]
+    assert "telegram:43" == (await gateway.operations.block("telegram:43", "cli"))["name"]
 
 
 async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agent.coach.acts import Act, Task
 from agent.coach.intents import Intent
 from agent.coach.offline import OfflineCoach
 from agent.coach.reports import SkillsReport
 from agent.coach.request_view import CHANGES, listen
-from agent.coach.tasks import Act, Task, tasks_of
+from agent.coach.tasks import tasks_of
 from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.words import plain_of
 from agent.ports import ModelRequest, RequestContext, ToolSpec
@@ -26,7 +27,10 @@ Entries = tuple[tuple[str, int, str], ...]
 
 _INTENTS = {
     Act.REMIND: "reminder",
+    Act.REMINDERS: "reminder",
+    Act.CANCEL_REMINDERS: "reminder",
     Act.ASK_GOAL: "goal",
+    Act.ASK_SKILL_GOAL: "goal",
     Intent.MOOD: "mood",
     Intent.JOKE: "joke",
     Intent.SMALL_TALK: "other",
@@ -46,6 +50,7 @@ _INTENTS = {
     Intent.FORGET: "delete",
     Intent.CHANGE: "edit",
     Intent.THANKS: "thanks",
+    Intent.YES: "thanks",
     Intent.GREETING: "greeting",
     Act.UNDO: "undo",
     Act.ASK_UNDO: "undo",

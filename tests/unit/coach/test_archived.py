@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent.coach.changes import ArchiveSkill, LogPractice
-from agent.coach.plan_data import prefetch
-from agent.coach.plan_wish import PlanWish
+from agent.coach.plan_data import PlanWish, prefetch
 from agent.coach.tools import CoachTools
 from agent.tools.base import ToolContext, tools_of
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice

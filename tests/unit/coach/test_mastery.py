@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.mastery import LEVELS, level_of, next_level
+from agent.coach.practice import LEVELS, level_of, next_level
 
 HOURS = 60
 

@@ -9,6 +9,7 @@ import pytest
 from agent.coach.changes import LogPractice, SetWeeklyGoal
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY
+from tests.torture.sampling import sampled
 
 Entry = tuple[str, int, date]
 SKILLS = ("guitar", "Piano", "Cello")
@@ -50,7 +51,7 @@ def _streak(entries: list[Entry]) -> int:
 MONDAY = TODAY - timedelta(days=TODAY.weekday())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), every=3))
 class TestNumbers:
     async def test_one_number(self, ana: Conversation, seed: int):
         """In all, this week, last week, today, of one skill; and the streak."""

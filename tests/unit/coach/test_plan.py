@@ -10,8 +10,7 @@ import pytest
 from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
-from agent.coach.plan_data import prefetch
-from agent.coach.plan_wish import PlanWish
+from agent.coach.plan_data import PlanWish, prefetch
 from agent.coach.practice import PlannedSession
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools

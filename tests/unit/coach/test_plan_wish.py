@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.coach.plan_wish import PlanWish, asks_for_plan, read_wish
+from agent.coach.plan_data import PlanWish, asks_for_plan, read_wish
 from tests.fakes.practice_reader import a_skill
 
 SKILLS = (a_skill("Guitar"), a_skill("Piano"), a_skill("Piano duets"))

@@ -17,7 +17,7 @@ from channels.console.limits import CONSOLE_LIMITS as CONSOLE
 from channels.discord.limits import DISCORD_LIMITS as DISCORD
 from channels.slack.limits import SLACK_LIMITS as SLACK
 from channels.telegram.limits import TELEGRAM_LIMITS as TELEGRAM
-from channels.web.limits import WEB_LIMITS as WEB
+from channels.web.adapter import WEB_LIMITS as WEB
 from tests.fakes.practice_reader import ANA, BEA, NOW, FakePractice
 
 

@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from agent.coach.patterns import patterns_report
-from agent.coach.plan_data import Prefetched, plan_week, prefetch
-from agent.coach.plan_wish import PlanWish
+from agent.coach.plan_data import PlanWish, Prefetched, plan_week, prefetch
 from agent.coach.practice import KINDS_OF_PRACTICE, PlannedSession, PracticeSession
 from agent.coach.rule_plan import EXERCISES, plan_sessions, plan_text, weekly_minutes
 from agent.coach.texts import say

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 
 import pytest
 
@@ -78,13 +79,13 @@ def _written(said: str, language: str) -> int | None:
     return sum(each.minutes or 0 for each in heard.practised) if heard.certainty is Certainty.LOG else None
 
 
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.gate)])  # with all numbers, parts and ways
 @pytest.mark.parametrize("language", SAID)
-def test_what_is_written_is_what_was_said(language: str) -> None:
+def test_what_is_written_is_what_was_said(language: str, every: int) -> None:
     """Numbers x parts x units x ways to put them together: the right minutes, or none."""
     frames = SAID[language]
-    tried = [
-        (frames[at % len(frames)].format(said), minutes) for at, (said, minutes) in enumerate(_compositions(language))
-    ]
+    compositions = islice(_compositions(language), 0, None, every)
+    tried = [(frames[at % len(frames)].format(said), minutes) for at, (said, minutes) in enumerate(compositions)]
     found = [(said, minutes, _written(said, language)) for said, minutes in tried]
     assert [] == [each for each in found if each[2] not in (None, each[1])]
     assert len(found) * 0.2 < sum(each[2] is not None for each in found)

@@ -13,7 +13,7 @@ from hypothesis.stateful import rule
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.delivery.retry_policy import BACKOFF_S
+from gateway.delivery.retry_policy import BACKOFF
 from gateway.store import chats, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.amounts import share
@@ -204,7 +204,7 @@ class Lanes(AsyncMachine):
             for chat in ("c1", "c2"):
                 await self.unpark(chat, settled=True)
         for _ in range(3):  # an edit that was cut waits a while before it is repeated, in the life that it is in
-            await passes(2 * BACKOFF_S[-1])
+            await passes(2 * BACKOFF.steps_s[-1])
             for chat in ("c1", "c2"):
                 await self.unpark(chat, settled=True)
         await self.spine.kill()

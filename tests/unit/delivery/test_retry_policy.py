@@ -7,9 +7,10 @@ import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Rendered
-from gateway.delivery.retry_policy import BACKOFF_S, MOST_MOVES, PROMPT_TRIES, decide
+from gateway.delivery.retry_policy import BACKOFF, MOST_MOVES, PROMPT_TRIES, decide
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 
+STEPS_S = BACKOFF.steps_s
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY_S = 86_400.0
 PART = OutboxPart("turn", 1, 0, Action.SEND, Address("telegram", "main", "42"), Rendered("bold", "[]"), "bold")
@@ -65,7 +66,7 @@ def test_retry_after_is_obeyed_to_the_second() -> None:
     assert NOW + timedelta(seconds=17) == after.not_before
 
 
-@pytest.mark.parametrize(("attempts", "wait_s"), [(1, BACKOFF_S[0]), (3, BACKOFF_S[2]), (50, BACKOFF_S[-1])])
+@pytest.mark.parametrize(("attempts", "wait_s"), [(1, STEPS_S[0]), (3, STEPS_S[2]), (50, STEPS_S[-1])])
 def test_backoff_grows_to_its_last_step(attempts: int, wait_s: float) -> None:
     """Without a word from the platform the waits grow and stay bounded."""
     after = decide(replace(ROW, attempts=attempts), Retryable("refused"), NOW, DAY_S).row

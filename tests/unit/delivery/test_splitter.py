@@ -24,6 +24,7 @@ from tests.fakes.starred_renderer import LIMITS as STARRED_LIMITS
 from tests.fakes.starred_renderer import StarredRenderer
 from tests.fakes.takers import has_table
 from tests.fakes.telegram_entities import faults, shown
+from tests.torture.sampling import sampled
 
 TELEGRAM = TelegramRenderer()
 LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16)
@@ -326,7 +327,7 @@ class TestNastyInputs:
         assert parts
         assert [] == [fault for part in parts for fault in faults(part.rendered)]
 
-    @pytest.mark.parametrize("name", NASTY)
+    @pytest.mark.parametrize("name", sampled(NASTY, every=3))
     def test_the_second_platform_takes_it_too(self, name):
         """Nothing of it depends on Telegram."""
         parts = split(NASTY[name], StarredRenderer(), STARRED_LIMITS)

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from pydantic import JsonValue
 
 from agent.errors import FailureKind
 from agent.ports import ModelFailure
@@ -15,7 +17,7 @@ from gateway.delivery.owner_words import owner_chats
 from gateway.errors import StoreUnavailable
 from gateway.ops.alerts import OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
-from gateway.ops.status import GatewayStatus, ModelStanding, Trouble
+from gateway.ops.status import GatewayStatus, ModelStanding, Trouble, tenant_of
 from gateway.store import alerts, outbox, people, reports
 from gateway.store.alerts import Alert
 from gateway.store.outbox import Action, OutboxPart
@@ -129,13 +131,13 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
         assert reports.FailedLetters(1, 1, 2, "error 1") == reports.failed_letters(connection)
 
 
-@pytest.mark.parametrize("kind", ["channel", "key", "model", "letters"])
+@pytest.mark.parametrize("kind", ["channel", "key", "model", "letters", "versions"])
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     """That it is there and what to do, and that it is over, in each language."""
     values = {"name": "telegram:main", "why": "no route", "minutes": 5, "dead": 2, "unknown": 1}
     told, over = (HARNESS.text(locale, f"alerts.{kind}{end}", **values) for end in ("", "_over"))
-    assert ("no route" in told, "tenk" in told, "✅" in over) == (True, True, True)
+    assert ("no route" in told, "tenk" in told, "✅" in over) == (True, kind != "versions", True)
 
 
 class Accounts:
@@ -164,6 +166,86 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
         "key openai:z": None, "model openai:z": None, "letters": None,
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
+
+
+class OfTenants(Accounts):
+    """Accounts of which one is Bell's."""
+
+    def reports(self, tenant: str | None = None) -> dict[str, tuple[ChannelState, str]]:
+        """As the manager says."""
+        both = {"telegram:main": "default", "telegram:bell": "bell"}
+        return {name: (ChannelState.FAILED, "no token") for name, own in both.items() if tenant in (None, own)}
+
+
+class Beside:
+    """A cluster with a machine of another version."""
+
+    does_chores = True
+
+    async def differing_versions(self) -> str:
+        """As of the others."""
+        return "old/1 runs 0.1; new/2 runs 0.2"
+
+    async def status(self) -> dict[str, JsonValue]:
+        """Nobody asks."""
+        return {}
+
+
+async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
+    """An account's of whose it is, a model's of who alone asks it, a letter's of whose reader; else the machine's."""
+    store = await quick_store(tmp_path / "tenk.db")
+    watch = ModelWatch(lambda: NOON)
+    for model in ("openai:ours", "openai:bells"):
+        watch.note_failure(model, ModelFailure(FailureKind.AUTH, "no such key"))
+    watch.note_response("openai:bells-spare")
+    dead = OutboxPart("t1", 0, 0, Action.SEND, Address("telegram", "bell", "42"), Rendered("x"), "x")
+
+    def die(connection: sa.Connection) -> None:
+        (row,) = outbox.put(connection, "bell", [dead], NOON)
+        connection.execute(sa.update(outbox.outbox).where(outbox.outbox.c.id == row.id).values(state="dead", error="e"))
+
+    await store.write(die)
+    standing = GatewayStatus(store, OfTenants(), None, None, ModelStanding("x", dict, watch), NOON, Faults())  # type: ignore[arg-type]  # what it asks
+    standing.models_of = lambda: {"bell": frozenset({"openai:bells", "openai:bells-spare"}), "cole": frozenset()}
+    standing.cluster = Beside()
+    found = await standing.troubles()
+    assert {
+        "channel telegram:main": "default", "channel telegram:bell @bell": "bell", "key openai:ours": "default",
+        "key openai:bells @bell": "bell", "letters @bell": "bell", "versions": "default",
+    } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}  # fmt: skip
+    well = {key for key, trouble in found.items() if trouble is None}
+    assert {"letters", "letters @cole", "key openai:bells-spare @bell", "model openai:bells-spare @bell"} == well
+    assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
+    bells = standing.of(store.of("bell"))
+    assert {"channel telegram:bell", "letters"} == set(await bells.troubles())
+    await store.aclose()
+
+
+async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: Path) -> None:
+    """As long as it has none the installation's do; where that has none, nobody does, and it stays news."""
+    store = await quick_store(tmp_path / "tenk.db")
+    bells = replace(KEY, tenant="bell")
+    found: dict[str, Trouble | None] = {}
+
+    async def look() -> dict[str, Trouble | None]:
+        return found
+
+    async def told() -> tuple[set[str], ...]:
+        await owners.look()
+        both = [await store.read(partial(reports.outbox_lines, tenant=each, limit=9)) for each in ("bell", "default")]
+        return tuple({line.chat for line in lines} for lines in both)
+
+    now = (NOON + minutes(minute) for minute in range(100))
+    owners = OwnerAlerts(store, look, FakeChannels(FakeChannel()), Published(), lambda: next(now))  # type: ignore[arg-type]  # what it asks
+    found[bells.key] = bells
+    assert (set(), set()) == await told()
+    await store.write(an_owner)
+    assert (set(), {"42"}) == await told()
+    await store.write(partial(an_owner, tenant="bell", chat="43"))
+    found = {bells.key: None, "letters @bell": Trouble("letters", "", "gone", at_once=True, level=1, tenant="bell")}
+    assert ({"43"}, {"42"}) == await told()
+    assert 2 == len(await store.read(alerts.known_alerts))
+    await store.aclose()
 
 
 def test_nobody_is_told_through_what_is_down() -> None:
@@ -209,11 +291,11 @@ async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -
     await store.aclose()
 
 
-def an_owner(connection: sa.Connection) -> None:
+def an_owner(connection: sa.Connection, tenant: str = "default", chat: str = "42") -> None:
     """Somebody who has talked to the bot alone."""
-    person = people.enrol(connection, Newcomer("default", "sim:42", "sim:main", "Ana", "owner", "cli"), NOON)
+    person = people.enrol(connection, Newcomer(tenant, f"sim:{chat}", "sim:main", "Ana", "owner", "cli"), NOON)
     connection.execute(sa.insert(chats_table), {
-        "tenant_id": "default", "channel": "sim", "account": "main", "chat": "42", "thread": "", "direct": True,
+        "tenant_id": tenant, "channel": "sim", "account": "main", "chat": chat, "thread": "", "direct": True,
         "user_id": person.user_id, "heard_at": NOON,
     })  # fmt: skip
 

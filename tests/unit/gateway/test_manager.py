@@ -12,8 +12,9 @@ from channels.base import ChannelState, Sign, Sink
 from channels.errors import ConfigRefused
 from channels.messages import Address
 from channels.registry import ChannelNotInstalled
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import RESTART_S, ChannelAccount, ChannelManager
+from gateway.inbound.manager import RESTART_S, ChannelManager
 from gateway.store.engine import Store
 from tests.fakes.chat import FakeChannel
 from tests.fakes.people import NOON
@@ -95,6 +96,23 @@ async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error:
         assert manager.now_loaded(Address("bad", "main", "1")) is None
         assert manager.is_configured(Address("bad", "main", "1"))
         assert not manager.is_configured(Address("none", "main", "1"))
+
+
+async def test_a_start_waits_until_each_channel_has_asked_or_could_not(store: Store) -> None:
+    """Not for one that says nothing of itself."""
+
+    class Silent(Runs):
+        async def run(self, sink: Sink) -> None:
+            await asyncio.Event().wait()
+
+    accounts = ("good", lambda: Runs(name="good")), ("bad", fails(ConfigRefused("no token")))
+    async with managed(store, *accounts) as (manager, _):
+        await manager.until_begun(30)
+        begun = [state for state, *_ in manager.states().values()]
+        assert [ChannelState.READY, ChannelState.FAILED] == begun
+    async with managed(store, ("silent", lambda: Silent(name="silent"))) as (manager, _):
+        await manager.until_begun(0)
+        assert ChannelState.STARTING is manager.states()["silent:main"][0]
 
 
 async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store) -> None:

@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.messages import InboundMessage
 from gateway.commands.base import MODES
-from gateway.delivery.retry_policy import BACKOFF_S
+from gateway.delivery.retry_policy import BACKOFF
 from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
@@ -181,7 +181,7 @@ class Sessions(AsyncMachine):
                 break
             self.give_answer()
             await self.spine.quiet()
-        await passes(2 * BACKOFF_S[-1])  # an edit that a death cut is made again after a pause, and its lane waits
+        await passes(2 * BACKOFF.steps_s[-1])  # an edit cut by a death is made again after a pause
         await self.spine.quiet()
         assert self.spine.model.asked is None
         await self.spine.kill()
@@ -271,8 +271,8 @@ class TestSessions(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypot
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 class TestSessionsAtLength(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
     """The same with many more examples."""
 
-    settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
+    settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)

@@ -3,21 +3,24 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.ports import Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, TurnStarted, UserItem
 from channels.base import Channel
-from channels.messages import InboundEvent, InboundMessage
+from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, Sender
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, alone_s, pause_s
+from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, Trials, alone_s, pause_s
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.store.inbox import InboxRow
 from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 from tests.unit.sessions.test_approvals import Payer
 
 REST_S = 100.0
+AT = datetime(2026, 3, 4, tzinfo=UTC)
 
 
 @dataclass
@@ -283,3 +286,36 @@ def test_a_suspect_that_asks_its_person_asks_once_and_hears_what_they_say(tmp_pa
         assert [] == payer.paid
 
     scene(tmp_path, play)
+
+
+def test_a_tenants_turns_are_bounded_within_those_of_all(tmp_path: Path) -> None:
+    """What waits for its tenant keeps nobody else waiting."""
+
+    async def play(_loop: VirtualTimeLoop) -> None:
+        store = await quick_store(tmp_path / "tenk.db")
+        running: list[str] = []
+
+        async def work(trials: Trials, tenant: str) -> None:
+            event = InboundMessage(
+                event_id="e", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
+                received_at=AT, kind=ChatKind.DIRECT, text="hello", mentions_bot=True, tenant=tenant,
+            )  # fmt: skip
+            async with trials.rows([InboxRow(1, tenant, "k", "u", event, AT)]):
+                running.append(tenant)
+                await passes(10)
+                running.remove(tenant)
+
+        async with asyncio.TaskGroup() as tasks:
+            trials = Trials(store, 4, tasks)
+            trials.set_bound("bell", 1)
+            for tenant in ("bell", "bell", "bell", "default", "default", "default", "default"):
+                tasks.create_task(work(trials, tenant))
+            await passes(1)
+            assert ["bell", "default", "default", "default"] == sorted(running)
+            await passes(10)
+            assert ["bell", "default"] == sorted(running)
+            await passes(10)
+            assert ["bell"] == running
+        await store.aclose()
+
+    run_virtually(play)

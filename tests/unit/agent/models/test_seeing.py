@@ -12,8 +12,8 @@ from agent.context.layers import keep_newest_pictures
 from agent.context.sizes import estimate_tokens
 from agent.encoded_pieces import EncodedPieces
 from agent.models import anthropic_format, openai_format
+from agent.models.chain import ModelRoute, RoutedModel, needs_eyes
 from agent.models.json_bodies import encode
-from agent.models.routing import ModelRoute, RoutedModel, needs_eyes
 from agent.models.scripted import ScriptedModel
 from agent.models.seeing import SeeingModel, encode_shown
 from agent.pictures import Picture, Unseen

@@ -7,11 +7,11 @@ import pytest
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
+from agent.models.chain import ModelRoute, RoutedModel, needs_tools
 from agent.models.failures import RETRYABLE, failure
 from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
 from agent.models.limiter import Limited
 from agent.models.resilience import Resilient
-from agent.models.routing import ModelRoute, RoutedModel, needs_tools
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,

@@ -96,3 +96,15 @@ def test_a_score_never_loosens():
         for risk in SecurityRisk:
             scored = chain(*rules, mode=mode, confirm=confirm).decide(call(hook=hook, own=own, risk=risk)).verdict
             assert strict[scored] >= strict[plain]
+
+
+def test_a_call_that_names_a_host_outside_of_the_domains_is_denied():
+    """Whatever else is said of it; a note may hold any link, and without a list nobody looks."""
+    there, away = {"url": "https://a.acme.com"}, {"url": "https://evil.com"}
+    listed = chain((ALLOW, Source.POLICY), mode=Mode.BYPASS, domains=["acme.com"]).decide
+    assert ALLOW is listed(call(given=there)).verdict
+    refused = listed(call(given=away, hook=ALLOW))
+    assert (DENY, True) == (refused.verdict, "may not reach evil.com" in refused.why)
+    assert DENY is listed(call(given=away, read_only=True, contained=True)).verdict
+    assert ALLOW is listed(call(given=away, contained=True)).verdict
+    assert ALLOW is chain(mode=Mode.BYPASS).decide(call(given=away)).verdict

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.permissions.rules import BadRule, Source, Verdict, parse_rule, ruling_of
+from agent.permissions.rules import BadRule, Source, Verdict, host_outside, parse_rule, ruling_of
 
 
 def rule(text: str, verdict: Verdict = Verdict.ALLOW, source: Source = Source.LOCAL):
@@ -52,3 +52,39 @@ def test_within_a_source_allow_goes_before_ask():
     assert found is not None and found.verdict is Verdict.ALLOW
     assert other is not None and other.verdict is Verdict.ASK
     assert None is ruling_of(rules, "read", {})
+
+
+@pytest.mark.parametrize(
+    ("given", "outside"),
+    [
+        ({"url": "https://acme.com/a"}, None),
+        ({"url": "HTTPS://Shop.ACME.com:8443/a?b=//c.acme.com"}, None),
+        ({"url": "acme.com/path"}, None),
+        ({"url": "https://acme.com./"}, None),
+        ({"words": "no address at all", "count": 3, "more": None}, None),
+        ({"url": "https://evil.com/acme.com"}, "evil.com"),
+        ({"url": "https://notacme.com"}, "notacme.com"),
+        ({"url": "https://acme.com.evil.com"}, "acme.com.evil.com"),
+        ({"url": "https://acme.com@evil.com/"}, "evil.com"),
+        ({"url": "https://acme.com:pw@evil.com"}, "evil.com"),
+        ({"url": "//evil.com"}, "evil.com"),
+        ({"url": "https:/\\\\evil.com"}, "evil.com"),
+        ({"url": "evil.com"}, "evil.com"),
+        ({"target_host": "evil.com"}, "evil.com"),
+        ({"words": "look at ftp://evil.com and at https://acme.com"}, "evil.com"),
+        ({"words": "https://acme.com, https://evil.com"}, "evil.com"),
+        ({"pages": [{"links": ["https://acme.com", "https://10.0.0.1/x"]}]}, "10.0.0.1"),
+        ({"url": "http://[::1]/"}, "[::1]"),
+        ({"url": "https://acme.com\\@evil.com"}, "acme.com\\@evil.com"),
+        ({"url": "https:/evil.com"}, "https:/evil.com"),
+    ],
+)
+def test_an_address_outside_of_the_domains_is_named(given: dict[str, object], outside: str | None):
+    """However it is written; a domain stands for all below it."""
+    assert outside == host_outside(given, ["Acme.com"])
+
+
+def test_a_flood_of_addresses_is_not_waved_through():
+    """Nobody looks at more than so many."""
+    assert host_outside({"text": " ".join(["https://acme.com"] * 300)}, ["acme.com"])
+    assert host_outside({"url": "https://acme.com"}, []) == "acme.com"

@@ -1,0 +1,99 @@
+"""What a message changes of the practice that the last answer asked about: "no, it was cycling", "yes, but 40". Pure.
+
+Only a message that says nothing else is one; whatever has a word more is read as if nothing had been asked.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from datetime import date, datetime
+
+from agent.coach.log_line import Correction, LogLineError, read_correction
+from agent.coach.sentences import shape_of, spell_correction
+from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.reading import hear
+
+MAX_CHARS = 120
+
+_OPENING = re.compile(
+    r"[\W_]*(?:(?P<yes>yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|vale|claro)\b[\W_]*)?"
+    r"(?P<no>(?:(?:no|nope|nah|not quite|not|oh|sorry|oops|wait|actually|well|hmm+|but|rather|perd[oó]na?|espera|bueno"
+    r"|pero|en realidad|mejor dicho|m[aá]s bien)\b[\W_]*)*)"
+    r"(?P<not>(?<=\bnot )[^\W\d_]+ ?[,;.-]+\s*|(?:era|fue) [^\W\d_]+ ?[,;.-]+\s*)?"
+    r"(?P<meant>(?:i (?:meant|mean|said)|(?:it|that)(?:['’]?s| is| was)|make (?:it|that)|quer[ií]a decir|quise decir"
+    r"|digo|es|eran?|fue(?:ron)?|son|pon(?:lo|le|me)?|que sean|d[eé]jalo en)\b[\W_]*)?",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[^\W\d_]+(?:[ '’-][^\W\d_]+){0,2}[\s.!]*")
+_RIGHT = frozenset("INFPTcRWtbmkrO,.SdDYyn")
+"""Classes of words that a correction is made of, as `shape_of` names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """What was asked about, as it was meant."""
+
+    practised: tuple[Practised, ...]
+    is_sure: bool  # nothing is left to ask
+
+
+def amend(
+    text: str, asked: Sequence[Practised], names: Sequence[str], now: datetime, language: str
+) -> Amendment | None:
+    """What the message makes of the practice that was asked about; None where it says something else.
+
+    `names` are the person's skills, `now` is on their own clock.
+    """
+    opening = _OPENING.match(text)
+    if opening is None or len(text) > MAX_CHARS or "?" in text or not asked:
+        return None
+    rest = text[opening.end() :].strip()
+    is_marked = any(opening.groups())
+    right = _right(rest, names, now.date())
+    if right is not None and (is_marked or right.skill is None):
+        entries = _with(asked, right)
+    elif right is None and (opening["meant"] or opening["not"] or (opening["no"] and "," in opening["no"])):
+        named = rename(rest, asked[0], names, now, language) if len(asked) == 1 else None
+        entries = None if named is None else (named,)
+    else:
+        return None
+    if entries is None or not all(entry.skill and entry.minutes for entry in entries):
+        return None
+    is_open = any(entry.is_new or entry.is_near for entry in entries)
+    return Amendment(entries, opening["yes"] is not None or (is_marked and not is_open))
+
+
+def _right(rest: str, names: Sequence[str], today: date) -> Correction | None:
+    """What is right instead, where the words say that and nothing more."""
+    spelled = spell_correction(rest)
+    if not _RIGHT.issuperset(shape_of(spelled, names)):
+        return None
+    try:
+        right = read_correction(spelled, today, names)
+    except LogLineError:
+        return None
+    return right if any(astuple(right)) else None
+
+
+def _with(asked: Sequence[Practised], right: Correction) -> tuple[Practised, ...] | None:
+    """Of several the one is meant whose skill is named."""
+    named = [at for at, entry in enumerate(asked) if right.skill is not None and entry.skill == right.skill]
+    if len(asked) > 1 and not named:
+        return None
+    at = named[0] if named else 0
+    entry = asked[at]
+    if right.skill is not None:
+        entry = replace(entry, skill=right.skill, is_new=False, is_near=False)
+    entry = replace(entry, minutes=right.minutes or entry.minutes, day=right.day or entry.day)
+    return (*asked[:at], entry, *asked[at + 1 :])
+
+
+def rename(rest: str, entry: Practised, names: Sequence[str], now: datetime, language: str) -> Practised | None:
+    """The entry, of another skill: what would be its name behind an amount; None where the words are no name."""
+    if not _NAME.fullmatch(rest):
+        return None
+    heard = hear(f"30 min {rest}", names, now, language)
+    if heard.notes or [bool(found.skill) for found in heard.practised] != [True]:
+        return None
+    (named,) = heard.practised
+    return replace(entry, skill=named.skill, is_new=named.is_new, is_near=named.is_near)

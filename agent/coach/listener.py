@@ -1,0 +1,270 @@
+"""Takes one message for what it is: an answer to what was asked, a wish, a question, practice that is told of. Pure.
+
+Only what is surely meant is written; a yes to a question of the last answer makes it sure.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from datetime import date, datetime
+
+from agent.coach.acts import CONFIRMED, LACKED, LACKING, OF_CERTAINTY, Act, Task
+from agent.coach.amendments import amend, rename
+from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
+from agent.coach.log_line import LogLineError, find_skill, read_correction
+from agent.coach.practice import name_key
+from agent.coach.request_view import Exchange, asked_last, says
+from agent.coach.sentences import Reading, read_sentence, spell_correction
+from agent.coach.understanding.amounts import find_duration
+from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
+from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
+from agent.coach.understanding.tables import Twist
+from agent.coach.understanding.wishes import (
+    SkillVerb,
+    asks_for_reminders,
+    asks_to_cancel_reminders,
+    read_remind_wish,
+    read_skill_wish,
+)
+from agent.transcript import EDITED
+
+_OF_WANTED = {
+    Wanted.NUMBER: Act.NUMBER,
+    Wanted.ENTRIES: Act.ENTRIES,
+    Wanted.DELETE: Act.ASK_DELETE,
+    Wanted.EDIT: Act.ASK_EDIT,
+}
+
+_OF_INTENT: dict[Intent, Act | Intent] = {
+    Intent.UNDO: Act.UNDO,
+    Intent.MAYBE_UNDO: Act.ASK_UNDO,
+    Intent.CREATE: Act.ASK_CREATE,
+    Intent.PLAN: Act.PLAN,
+    Intent.NO: Act.DECLINED,
+}
+
+
+class Listener:
+    """Takes one message after the other, for somebody with these skills."""
+
+    def __init__(self, names: Sequence[str], language: str) -> None:
+        self._names = names
+        self._language = language
+
+    def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
+        """What one message asks for, given what was said and answered before it."""
+        request = read_request(text)
+        task = (
+            self._answer(text, earlier, says_yes=request.intent is Intent.YES)
+            or self._wish(text, now)
+            or self._more(text, earlier, now)
+            or self._statement(text, request, earlier, now, after_log=after_log)
+        )
+        if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
+            return replace(task, act=Act.DECLINED)
+        return task
+
+    def _statement(
+        self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool
+    ) -> Task:
+        """What is neither an answer nor a wish: practice that is told of, a question, a correction, anything else."""
+        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
+        logs = heard.certainty is Certainty.LOG
+        lookup = self._lookup(text, now, logs=logs) if request.intent in _LOOKED_UP else None
+        corrects = Reading.OTHER if _GOAL.search(text) else read_sentence(text, self._names)
+        if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
+            return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
+        timed = request.intent is Intent.TIMED and not logs
+        intent = untimed_request(text).intent if timed else request.intent
+        corrected = self._correction(text, now, intent, after_log=after_log)
+        if corrected is not None:
+            return corrected
+        told = heard.certainty is not Certainty.NOTHING and (logs or request.intent in _WEAK)
+        if request.intent not in {Intent.TIMED, Intent.UNKNOWN} and not told:
+            return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        if corrects is Reading.CORRECTION or (corrects is Reading.MAYBE_CORRECTION and not logs):
+            sure = corrects is Reading.CORRECTION and after_log
+            return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
+        if logs and text.startswith(EDITED):
+            return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
+        if heard.certainty is not Certainty.NOTHING:
+            return _of_heard(heard, text)
+        return self._of_words(text, heard, timed=request.intent is Intent.TIMED)
+
+    def _more(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What comes on top: "another 15", and "20 minutes" of what was just logged. It is asked about."""
+        is_more = _ALSO.match(text) is not None
+        logged = self._logged_last(earlier)
+        if "?" in text or not (is_more or logged):
+            return None
+        spelled = spell_correction(text) if is_more else text
+        heard = hear(spelled, self._names, now, self._language)
+        if heard.certainty is Certainty.ASK_SKILL and len(heard.practised) == 1 and logged is not None:
+            return Task(Act.ASK_LOG, text, practised=(replace(heard.practised[0], skill=logged),))
+        if spelled == text or heard.certainty in (Certainty.NOTHING, Certainty.ASK_AMOUNT):
+            return None
+        task = _of_heard(heard, text)
+        return replace(task, act=Act.ASK_LOG) if task.act is Act.LOG else task
+
+    def _logged_last(self, earlier: Sequence[Exchange]) -> str | None:
+        """The one skill of which the last answer says that it was logged."""
+        if not asked_last(earlier, LOGGED[:1]):
+            return None
+        answer = earlier[-1].answer
+        skill = find_skill(answer, self._names)
+        others = [name for name in self._names if name != skill]
+        return skill if skill is not None and find_skill(answer.replace(skill, ""), others) is None else None
+
+    def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
+        """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
+        spelled = spell_correction(text)
+        is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
+        if "?" in text or _GOAL.search(text) or not (intent is Intent.CHANGE or is_short):
+            return None
+        try:
+            right = read_correction(spelled, now.date(), self._names)
+        except LogLineError:
+            return None
+        if not any(astuple(right)):
+            return None
+        sure = after_log and read_sentence(spelled, self._names) is Reading.CORRECTION
+        return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, spelled)
+
+    def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
+        """What a message is as the answer to a question of the last answer."""
+        asked = self._find_question(earlier)
+        if asked is None:
+            return None
+        if says_yes and asked.act in CONFIRMED:
+            return replace(asked, act=CONFIRMED[Act(asked.act)], confirmed=True)
+        return self._complete(text, asked, earlier[-1]) or self._amend(text, asked, earlier[-1])
+
+    def _complete(self, text: str, asked: Task, last: Exchange) -> Task | None:
+        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
+        if asked.act not in LACKING or len(asked.practised) != 1:
+            return None
+        (entry,) = asked.practised
+        if asked.act is Act.ASK_AMOUNT:
+            heard = add_amount(text, entry)
+        else:
+            heard = add_skill(text, entry, self._names)
+            if heard.certainty is Certainty.ASK_NEW and not self._is_name(text, last):
+                return None
+        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
+
+    def _is_name(self, text: str, last: Exchange) -> bool:
+        """Whether this would be a skill behind an amount, and is nothing else by itself: no "bye", no "delete it"."""
+        named = rename(text, Practised(None, "", last.now.date()), self._names, last.now, self._language)
+        return named is not None and read_request(text).intent is Intent.UNKNOWN
+
+    def _amend(self, text: str, asked: Task, last: Exchange) -> Task | None:
+        """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
+        amendment = amend(text, asked.practised, self._names, last.now, self._language)
+        if amendment is None:
+            return None
+        asked = replace(asked, text=text, practised=amendment.practised)
+        if amendment.is_sure:
+            return replace(asked, act=Act.LOG, confirmed=True)
+        return replace(asked, act=Act.ASK_NEW_SKILL if any(entry.is_new for entry in asked.practised) else asked.act)
+
+    def _wish(self, text: str, now: datetime) -> Task | None:
+        """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
+        reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
+        if reminder is not None:
+            return Task(Act.REMIND, text, reminder=reminder)
+        if asks_to_cancel_reminders(text):
+            return Task(Act.CANCEL_REMINDERS, text)
+        if asks_for_reminders(text):
+            return Task(Act.REMINDERS, text)
+        if wished is None:
+            return None
+        return Task(Act.ASK_MERGE if wished.verb is SkillVerb.MERGE else Act.EDIT_SKILL, text, wished=wished)
+
+    def _lookup(self, text: str, now: datetime, *, logs: bool) -> Lookup | None:
+        """What is wanted of what is logged; what is asked beside practice that is told of comes after it."""
+        found = read_lookup(text, self._names, now, self._language)
+        return None if found is not None and logs and found.wanted in (Wanted.NUMBER, Wanted.ENTRIES) else found
+
+    def _of_words(self, text: str, heard: Heard, *, timed: bool) -> Task:
+        """What a message that tells of no practice asks for, by its words."""
+        twist, meant = heard.twist, self._goal_meant(text, heard)
+        if twist in (Twist.GOAL, Twist.WISH, Twist.COMMAND) and meant is not None and _A_WEEK.search(text):
+            if meant.skill and not meant.is_new:
+                return Task(Act.ASK_SKILL_GOAL, text, meant=meant)
+            if not meant.skill and (twist is Twist.GOAL or _GOAL.search(text)):
+                return Task(Act.ASK_GOAL, text, meant=meant)
+        request = untimed_request(text)
+        if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
+            return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
+            return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
+        return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
+
+    def _goal_meant(self, text: str, heard: Heard) -> Practised | None:
+        """So much, and of which skill, as it is wished for; None where no time is said."""
+        if heard.meant is not None and heard.meant.minutes:
+            return heard.meant
+        said = find_duration(text) if _GOAL.search(text) else None
+        if said is None:
+            return None
+        return Practised(said.minutes, find_skill(text, self._names) or "", date.min)
+
+    def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
+        """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
+        if not asked_last(earlier, (*LACKED, *CONFIRMED)):
+            return None
+        *before, last = earlier
+        said = (last.said, *reversed(last.before))
+        tasks = (self.task(text, before, last.now, after_log=False) for text in said)
+        return next((task for task in tasks if task.act in CONFIRMED or task.act in LACKING), None)
+
+
+def _of_heard(heard: Heard, text: str) -> Task:
+    act = OF_CERTAINTY[heard.certainty]
+    return Task(act, text, practised=heard.practised, notes=heard.notes)
+
+
+_LOOKED_UP = frozenset(
+    {
+        Intent.TIMED,
+        Intent.UNKNOWN,
+        Intent.STATS,
+        Intent.HISTORY,
+        Intent.MAYBE_UNDO,
+        Intent.SKILLS,
+        Intent.THANKS,
+        Intent.GREETING,
+    }
+)
+"""What may be a wish about what is logged, or be said beside one."""
+
+_NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
+_SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
+
+_WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, Intent.THANKS, Intent.GREETING})
+"""What gives way to practice that is told of: guessed from a word."""
+
+TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
+"""What is answered by a sentence of its own, `twist.…`."""
+
+_GOAL = re.compile(r"\b(?:goals?|targets?|metas?|objetivos?)\b", re.IGNORECASE)
+_ALSO = re.compile(
+    r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
+)
+_A_WEEK = re.compile(
+    r"\b(?:a|per|each|every|this|weekly|la|por|cada|esta) ?(?:week|semana)\b|\bweekly\b|\bsemanal(?:es)?\b",
+    re.IGNORECASE,
+)
+"""Of a goal: it is that of the week."""
+
+LOGGED = ("change.logged", "change.edited")
+LATELY = 3
+"""Answers back; what was logged before those is not what a correction means."""
+
+
+def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
+    """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
+    wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
+    return wanted and bool(answers) and name_key(lookup.skill or "") in name_key(answers[-1])

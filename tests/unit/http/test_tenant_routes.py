@@ -1,0 +1,105 @@
+"""What programs of a tenant ask is what its own agent answers, also where the installation's knows no such route."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, web
+
+from agent.ports import Principal
+from gateway.access.api_keys import KeyOperations, Scope
+from gateway.errors import GatewayError
+from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
+from gateway.http.api.server import ApiDeps, ApiServer
+from gateway.http.door import Door, DoorRules
+from gateway.store.api_keys import ApiKey
+from gateway.store.engine import Store
+from tests.fakes.people import NOON
+from tests.fakes.spine import quick_store
+
+
+class Said(ApiModel):
+    """What is answered."""
+
+    words: str
+
+
+def route(path: str, words: str) -> ApiRoute:
+    """One that says this."""
+
+    async def handle(_request: ApiRequest) -> Said:
+        return Said(words=words)
+
+    return ApiRoute(
+        method="GET", path=f"/v1/{path}", tag="t", summary=words, scope=Scope.READ, answer=Said, handle=handle
+    )
+
+
+async def whoever(_key: ApiKey, _user: str | None, _locale: str | None) -> Principal:
+    """Nobody asks."""
+    raise AssertionError
+
+
+class Tenants:
+    """The installation's own, and Bell while it is configured."""
+
+    def __init__(self, store: Store) -> None:
+        self.ours = ApiDeps(store=store, routes=[route("both", "ours")], principal=whoever, title="t", version="1")
+        self.bells: list[ApiRoute] | None = [route("both", "Bell's"), route("pantry", "flour")]
+
+    def of(self, name: str) -> ApiDeps:
+        """What programs of a tenant ask."""
+        if self.bells is None:
+            raise GatewayError(f"there is no tenant {name}")
+        return replace(self.ours, routes=self.bells)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """An empty one."""
+    made = await quick_store(tmp_path / "tenk.db")
+    yield made
+    await made.aclose()
+
+
+async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
+    """By nobody else's; without a key there is what everybody has; what a reload brings or takes counts at once."""
+    tenants = Tenants(store)
+    api = ApiServer(tenants.ours, tenants.of)
+    keys = {
+        name: str((await KeyOperations(store.of(name), lambda: NOON).create("k", "read", "", "cli"))["key"])
+        for name in ("default", "bell")
+    }
+    rules = DoorRules(most=9, most_of_address=9, head_s=9.0, stands_for_many=lambda _: True, as_one=str)
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        return await api.serve(Door(rules), request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    base = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    async with ClientSession() as http:
+
+        async def ask(path: str, whose: str = "") -> tuple[int, object]:
+            headers = {"Authorization": f"Bearer {keys[whose]}"} if whose else {}
+            async with http.get(f"{base}/{path}", headers=headers) as answer:
+                said = await answer.json()
+                return answer.status, said.get("words") or said["error"]["code"]
+
+        assert (200, "flour") == await ask("pantry", "bell")
+        assert [404, 404] == [(await ask("pantry", whose))[0] for whose in ("", "default")]
+        assert [401, 200, 200] == [(await ask("both", whose))[0] for whose in ("", "default", "bell")]
+        assert ["ours", "Bell's"] == [(await ask("both", whose))[1] for whose in ("default", "bell")]
+        tenants.bells = [route("cellar", "wine")]
+        api.forget_tenants()
+        assert (200, "wine") == await ask("cellar", "bell")
+        assert 404 == (await ask("pantry", "bell"))[0]
+        tenants.bells = None
+        api.forget_tenants()
+        assert (403, "no_tenant") == await ask("cellar", "bell")
+    await runner.cleanup()
