@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from agent.calendar import week_of
-from agent.coach.durations import find_duration
 from agent.coach.practice import Skill, name_key
+from agent.coach.understanding.amounts import find_duration
 from agent.wellformed import clean
 
 MAX_CHARS = 1_200

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from agent.coach.durations import find_duration, find_durations
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
+from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000

@@ -1,12 +1,12 @@
 """One question, one number: what somebody asked for by name, in one sentence. Pure; which was asked others read."""
 
 from datetime import timedelta
-from enum import StrEnum
 
 from agent.coach.durations import spell_minutes
 from agent.coach.prose import level_line
 from agent.coach.reports import JourneyNumbers, JourneyReport, PatternsReport, SkillJourney
 from agent.coach.texts import say, say_day, say_days, say_on
+from agent.coach.understanding.lookups import Number
 from agent.language import escape
 
 MASTERY_MINUTES = 600_000
@@ -15,25 +15,6 @@ SOON_WEEKS = 8
 
 MOST_WEEKS = 2_600
 """Fifty years: what lies beyond gets no date."""
-
-
-class Number(StrEnum):
-    """What can be asked for."""
-
-    TODAY = "today"
-    THIS_WEEK = "this_week"
-    LAST_WEEK = "last_week"
-    TOTAL = "total"
-    AVERAGE = "average"  # a week
-    STREAK = "streak"
-    LONGEST_STREAK = "longest_streak"
-    BEST_DAY = "best_day"
-    DAYS = "days"  # with practice
-    LEVEL = "level"  # of one skill
-    GOAL = "goal"  # of the week
-    REACH = "reach"  # when so many hours are reached
-    LONGEST = "longest"  # session
-    WEEKDAY = "weekday"  # with the most practice
 
 
 def longest_text(language: str, patterns: PatternsReport) -> str:

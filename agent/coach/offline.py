@@ -24,7 +24,7 @@ from agent.coach.log_line import (
     find_skill,
     read_correction,
 )
-from agent.coach.numbers import Number, longest_text, one_number_text, reach_text, weekday_text
+from agent.coach.numbers import longest_text, one_number_text, reach_text, weekday_text
 from agent.coach.offline_wishes import (
     ask_goal,
     ask_merge,
@@ -46,6 +46,7 @@ from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Number
 from agent.coach.understanding.tables import Twist
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall

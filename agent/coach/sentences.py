@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from agent.coach.durations import find_duration
 from agent.coach.log_line import find_days
 from agent.coach.practice import name_key
+from agent.coach.understanding.amounts import find_duration
 from agent.transcript import EDITED
 from agent.wellformed import clean
 

@@ -5,7 +5,7 @@ from datetime import date
 from functools import partial
 
 from agent.calendar import is_zone, today_of
-from agent.coach.durations import find_duration, spell_minutes
+from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
@@ -13,6 +13,7 @@ from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text,
 from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer
+from agent.coach.understanding.amounts import find_duration
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption

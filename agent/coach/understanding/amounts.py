@@ -4,13 +4,13 @@ All languages at once: the words of their tables are put together. Each reading 
 so that the work grows with the text alone. What is no clear number of minutes ("30 or 40 minutes") is read as vague.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.spanish import SPANISH
-from agent.coach.understanding.words import Word, plain_of
+from agent.coach.understanding.words import Word, plain_of, words_of
 
 _TABLES = (ENGLISH, SPANISH)
 _NUMBERS = {plain_of(word): value for table in _TABLES for word, value in table.numbers.items()}
@@ -31,24 +31,13 @@ _SIGNS = {"½": Fraction(30), "¼": Fraction(15), "¾": Fraction(45)}
 _TIMES = frozenset(
     {"x", "×", "sets", "rounds", "sessions", "blocks", "series", "sesiones", "rondas", "bloques", "tandas"}
 )
-_EMPHASIS = frozenset(
-    {
-        "more",
-        "whole",
-        "full",
-        "solid",
-        "good",
-        "long",
-        "entire",
-        "straight",
-        "buena",
-        "buen",
-        "linda",
-        "rica",
-        "larga",
-        "decent",
-    }
-)
+_EMPHASIS = frozenset([
+    "more", "whole", "full", "solid", "good", "long", "entire", "straight", "decent", "cracking", "lovely", "great",
+    "nice",
+    "productive", "brilliant", "quick", "intense", "glorious", "wonderful", "tidy", "proper", "fun", "focused",
+    "relaxed",
+    "brutal", "buena", "buen", "linda", "rica", "larga", "gran", "bonita", "intensa", "hermosa", "estupenda",
+])  # fmt: skip
 _ONE_MORE = frozenset({"another", "otra", "otro"})
 _ONE_HOUR = frozenset({"hour", "hr", "hora", "horita"})
 _SAID_QUARTERS = frozenset({1, 3})
@@ -354,3 +343,32 @@ def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, in
     figures = not joined and words[at].is_number and len(words[at].text) == 2
     ends = words[at - 1].plain in _HOURS and behind in _BEHIND_BARE_MINUTES  # "1 hour 20, wow"
     return figures and ((short and bare) or of or ends)  # "1 h 30", "1 hour 20 of salsa"
+
+
+# ---------------------------------------------------------------- anywhere in a text
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A stretch of time and where the text says it."""
+
+    minutes: int
+    start: int
+    end: int
+
+
+def find_duration(text: str) -> Duration | None:
+    """The first duration in the text, the longest reading of it; None where there is none."""
+    return next(find_durations(text), None)
+
+
+def find_durations(text: str) -> Iterator[Duration]:
+    """The durations in the text one behind the other, each in its longest reading; in one walk through the text."""
+    words = words_of(text)
+    at = 0
+    while at < len(words):
+        begins = not words[at].is_name or words[at].plain in BEGINS_AMOUNT
+        found = read_amount(words, at) if begins else None
+        if found is not None and not found.vague:
+            yield Duration(found.whole, words[at].start, words[found.end - 1].end)
+        at = at + 1 if found is None else found.end

@@ -348,4 +348,7 @@ class _ChunkReader:
         found = read_number(self._words, at)
         if found is None or found[0].denominator != 1:
             return Chunk(WordRole.NUMBER, at, at + 1)
+        glued = self._words[found[1] : found[1] + 1]
+        if glued and glued[0].is_name and glued[0].follows(self._words[found[1] - 1]):
+            return Chunk(WordRole.NUMBER, at, found[1])  # "5k"
         return Chunk(WordRole.NUMBER, at, found[1], minutes=int(found[0]))

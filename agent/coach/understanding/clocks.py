@@ -1,14 +1,15 @@
 """Reads times of day and what lies between two: "from 7 to 8:30", "de seis a siete menos cuarto", "at 7pm". Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.coach.durations import find_duration
-from agent.coach.understanding.amounts import read_number
+from agent.coach.understanding.amounts import find_duration, read_number
 from agent.coach.understanding.words import Word, words_of
 
 _FROM = frozenset({"from", "between", "de", "desde", "entre"})
 _TO = frozenset(["to", "till", "until", "til", "a", "hasta", "and", "y", "-", "–", "—"])
+_DOTTED = re.compile("([0-9]{1,2})[.]([0-5][0-9])")
 _UNITS = frozenset([
     "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "hrs", "hr", "minutos", "minuto", "horas", "hora",
     "bpm", "reps", "pages", "paginas", "bars"
@@ -62,6 +63,10 @@ def read_clock(words: Sequence[Word], at: int) -> Clock | None:
     spoken = _past_or_to(words, at)
     if spoken is not None:
         return spoken
+    dotted = _DOTTED.fullmatch(words[at].text)
+    if dotted is not None and int(dotted[1]) <= 12 and _half_of_day(words, at + 1)[0] is not None:  # "6.30pm"
+        half, end = _half_of_day(words, at + 1)
+        return Clock(int(dotted[1]) % 12 * 60 + int(dotted[2]) + (half or 0), end, True, True)
     number = read_number(words, at)
     if number is None or number[0].denominator != 1 or number[0] > 24:
         return None

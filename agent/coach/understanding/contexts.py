@@ -33,6 +33,12 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
+_HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
+_CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
+_LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
+_SINCE = frozenset({"after", "tras", "despues", "luego"})
+_THAT = frozenset({"que", "q"})
+_FORGOT = frozenset(["forgot", "se me paso", "se me olvido", "me olvide", "olvide"])
 _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
 _BEING_DONE = frozenset({"was", "were", "is", "are", "been"})
@@ -81,6 +87,12 @@ def _instead(chunks: list[Chunk]) -> None:
                 other := re.match("T?S(?=$|[,.cBCYyK])", behind)
             ):  # "did 20 min of Spanish instead of French"
                 for place in range(at, at + 1 + other.end()):
+                    chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+                continue
+            if at == 0 and (
+                first := re.match("T?S(?=,?[IvVH])", behind)
+            ):  # "instead of guitar I did 40 min of Spanish"
+                for place in range(first.end() + 1):
                     chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
                 continue
             negates = re.match("[GTfP]*S", behind[:3]) is not None
@@ -246,7 +258,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
         behind = letters_of(chunks, at + 1, at + 8)
         if chunks[at + 1 : at + 2] and chunks[at + 1].twist is Twist.SELF:
             behind = behind[1:]  # "quizzed myself on geography"
-        if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?S|S|P?p?PS)", behind):
+        if own and re.match("J*F?(?:T?[Dd]F?PT?S|T?[Dd]F?[Sj]|[Sj]|P?p?PS)", behind):
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
@@ -278,6 +290,40 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
+def _had_lesson(chunks: list[Chunk]) -> None:
+    """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
+    for at, chunk in enumerate(chunks):
+        place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
+        if chunk.plain not in _HAD or place is None:
+            continue
+        before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
+        if re.fullmatch("T*[Dd]?T*S", before) or (re.fullmatch("T*", before) and re.match("PT?S", behind)):
+            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
+            chunks[place] = replace(chunks[place], role=WordRole.PRACTICE, twist=None)
+
+
+def _forgot_to_log(chunks: list[Chunk]) -> None:
+    """As "log 20 min of Korean for yesterday, I forgot": to log it."""
+    said = letters_of(chunks, 0, len(chunks))
+    if re.match("O?,?L.*[Dda].*Y", said) and chunks[-1].plain in _FORGOT:
+        chunks[-1] = replace(chunks[-1], role=WordRole.ADVERB, twist=None)
+
+
+def _ought_to(chunks: list[Chunk]) -> None:
+    """As "tendría que haber animado una hora": what is ought to be, not what only tells more."""
+    for at, chunk in enumerate(chunks[1:], 1):
+        if chunk.plain in _THAT and chunks[at - 1].twist is Twist.WISH:
+            chunks[at] = replace(chunk, role=WordRole.ADVERB)
+
+
+def _time_off(chunks: list[Chunk]) -> None:
+    """As "after two weeks off", "después de dos semanas": how long ago the last time was, no habit."""
+    for at, chunk in enumerate(chunks):
+        said = chunk.twist is Twist.HABIT and chunk.plain in _LONG
+        if said and any(each.plain.partition(" ")[0] in _SINCE for each in chunks[max(0, at - 3) : at]):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+
+
 def _requests(chunks: list[Chunk]) -> None:
     """As "can you log", "me puedes anotar": asked for, not about; and "I told myself" is no report."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -295,6 +341,10 @@ def _requests(chunks: list[Chunk]) -> None:
 
 _READINGS = (
     _requests,
+    _ought_to,
+    _time_off,
+    _forgot_to_log,
+    _had_lesson,
     _asides,
     _all_but,
     *NUMBERS_FIRST,

@@ -22,7 +22,8 @@ _PARTS = phrases_by_first_word(dict.fromkeys((part for table in _TABLES for part
 _PERIODS = phrases_by_first_word(dict.fromkeys((said for table in _TABLES for said in table.periods.split("; ")), 0))
 _WEEKDAYS = {plain_of(word): day for table in _TABLES for word, day in table.weekdays.items()}
 MONTHS = {plain_of(word): month for table in _TABLES for word, month in table.months.items()}
-_BEFORE_NUMBER = frozenset(["hace", "in", "en", "since", "desde", "dia", "sat", "sun"])
+_BEFORE_NUMBER = frozenset(["hace", "in", "en", "since", "desde", "dia", "sat", "sun", "mar", "dom"])
+_SHORT = {"sat": 5, "sun": 6, "mar": 1, "dom": 6}
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "º", "ª"})
 _THE_DAY_BEFORE = frozenset({("the", "day", "before"), ("el", "dia", "antes"), ("el", "dia", "anterior")})
 _YESTERDAY = frozenset({"yesterday", "yday", "ayer"})
@@ -244,6 +245,8 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
     if (end < len(words) and words[end].plain in _NEXT) or (at and words[at - 1].plain in _NEXT):
         return None
     named = _weekday_number(words, end, today)
+    if named is not None and named.day is not None and named.end == end + 1 and _differs(named.day, words[start]):
+        named = None  # "flute: mon 30, tue 45"
     back = (today.weekday() - _WEEKDAYS[words[start].plain]) % 7
     if said_last and back == 0:
         back = 7
@@ -256,12 +259,17 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
     return Day(_back(today, back), end, role)
 
 
+def _differs(day: date, weekday: Word) -> bool:
+    return day.weekday() != _WEEKDAYS[weekday.plain]
+
+
 def _short_weekday(words: Sequence[Word], start: int, before: set[str], today: date) -> Day | None:
     """As "sat" and "sun" are other words too: only behind "on" or "last"."""
-    short = {"sat": 5, "sun": 6}.get(words[start].plain) if start < len(words) else None
+    short = _SHORT.get(words[start].plain) if start < len(words) else None
     behind = words[start + 1] if start + 1 < len(words) else None
     unit = start > 0 and words[start - 1].plain in _COUNTED and words[start - 1].is_name  # "1 hr sat"
-    spoken = behind is not None and (behind.plain == "i" or (start == 0 and behind.is_number))
+    begins = start == 0 or words[start - 1].text in ",:;" or words[start - 1].is_number
+    spoken = behind is not None and (behind.plain == "i" or (begins and behind.is_number))
     spoken = spoken or (unit and (behind is None or not behind.is_name or behind.plain in {"and", "n"}))
     if short is None or not (spoken or before & {"on", "last"}) or "the" in before:
         return None

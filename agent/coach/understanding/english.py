@@ -23,7 +23,8 @@ ENGLISH = LanguageTable(
         "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "this arvo": 0, "this avo": 0,
         "earlier today": 0, "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1,
         "ystrday": 1, "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1,
-        "last evening": 1, "last nite": 1, "day before yesterday": 2, "the day before yesterday": 2,
+        "last evening": 1, "last nite": 1, "this morning's": 0, "this afternoon's": 0, "this evening's": 0,
+        "last night's": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
     open_days={
         "tonight": 0, "tonight's": 0, "tonite": 0, "2nite": 0,
@@ -127,7 +128,10 @@ ENGLISH = LanguageTable(
         "J": (
             "in months; in weeks; in years; in ages; in days; in forever; for the first time in months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
-            "own; by myself; all by myself; all alone; on the dot; of em; of them; of it; on the nose; on the clock; "
+            "own; by myself; with my tutor; with my teacher; with a tutor; with a friend; with my friend; with "
+            "friends; with my "
+            "coach; with the band; with my band; with my group; with my class; all by myself; all alone; on the dot; "
+            "of em; of them; of it; on the nose; on the clock; "
             "by noon; by lunch; by dinner; by bedtime"
         ),
         "F": (
@@ -160,7 +164,8 @@ ENGLISH = LanguageTable(
         ),
         "wish": "had planned; meant to; up for; in the mood for",
         "doubt": (
-            "gave up after; stopped after; quit after; called it after; gave up at; bailed after; bailed at; tapped "
+            "the same; ditto; just under; just over; a bit over; a little over; a bit under; a little under; gave up "
+            "after; stopped after; quit after; called it after; gave up at; bailed after; bailed at; tapped "
             "out after; still going; and counting; still at it; as a kid; as a child; as a boy; as a girl; as a "
             "teen; as a teenager; as a student; in high school; in college; in the eighties; in the nineties; in the "
             "sixties; in the seventies; my old flat; my old house; my old apartment; my old job; my old school; my "
@@ -169,7 +174,10 @@ ENGLISH = LanguageTable(
             "so they; or something; don't remember; do not remember; can't remember; or was it; or maybe; who knows; "
             "during lockdown; during the lockdown; during uni; during college; back at uni; back at school"
         ),
-        "goal": "my goal; my target; aim for; get to",
+        "goal": (
+            "my goal; my target; aim for; get to; want to reach; want to hit; want to get to; like to reach; like to "
+            "hit"
+        ),
         "reported": "according to; my teacher says; my coach says",
         "others": "my friend; little one",
         "lasts": (
@@ -208,7 +216,7 @@ ENGLISH = LanguageTable(
             "enjoyed stayed played studied did rehearsed trained drilled worked jammed managed logged clocked "
             "learned learnt revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated "
             "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
-            "plugged hacked geeked nerded tinkered noodled banged"
+            "strummed plucked bowed tooted recited plugged hacked geeked nerded tinkered noodled banged"
         ),
         "g": "got put",
         "G": (

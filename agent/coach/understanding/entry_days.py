@@ -103,7 +103,7 @@ def _day_before(
     first = clause.chunks[0] is clause.days[0] and (own.mark is WordRole.BUT or own.has(WordRole.SUBJECT))
     near = clause.sentence == own.sentence and (((clause.block is None or denied) and tells) or first)
     led = not clause.amounts or clause.chunks.index(clause.days[0]) < clause.chunks.index(clause.amounts[0])
-    come = not done and _may_come(clause.days[-1], entry, now)
+    come = not done and clause.verb is None and _may_come(clause.days[-1], entry, now)
     return min(days), near and led and not come and len(days) == 1
 
 

@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise, takewhile
 
-from agent.coach.numbers import Number
 from agent.coach.understanding.amounts import read_amount
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.days import MONTHS
@@ -32,6 +31,25 @@ class Wanted(StrEnum):
     ENTRIES = "entries"
     DELETE = "delete"
     EDIT = "edit"
+
+
+class Number(StrEnum):
+    """A number that can be asked for."""
+
+    TODAY = "today"
+    THIS_WEEK = "this_week"
+    LAST_WEEK = "last_week"
+    TOTAL = "total"
+    AVERAGE = "average"  # a week
+    STREAK = "streak"
+    LONGEST_STREAK = "longest_streak"
+    BEST_DAY = "best_day"
+    DAYS = "days"  # with practice
+    LEVEL = "level"  # of one skill
+    GOAL = "goal"  # of the week
+    REACH = "reach"  # when so many hours are reached
+    LONGEST = "longest"  # session
+    WEEKDAY = "weekday"  # with the most practice
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +117,8 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
     (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
     (
         re.compile(
-            r"\b(?:what(?:'s| is| was)|how (?:far|much|close)|am i|cual es|cual era|cuanto|que tal voy|como voy"
+            r"\b(?:what(?:'s| is| was)|did i|have i|cumpli|alcance|how (?:far|much|close)|am i|cual es|cual era"
+            r"|cuanto|que tal voy|como voy"
             r"|voy bien)\b[^.!]{0,50}\b(?:goals?|targets?|metas?|objetivos?)\b|\bon track\b[^.!]{0,40}\?"
             r"|^\W*(?:my|mi) (?:weekly )?(?:goal|target|meta|objetivo)(?: semanal)?\W*$"
         ),
@@ -108,7 +127,8 @@ _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
 )
 _REACH = re.compile(
     r"\b(?:when|how (?:long|soon|many (?:days|weeks|months|years))|how far|cuando|cuant[oa]s?(?: \w+)?)\b.{0,60}?"
-    r"\b(?:reach|hit|get to|make it to|be at|have done|away from|until|till|before|off|llegare|llego|llegar|alcanzare"
+    r"\b(?:reach|hit|get to|make it to|be at|have done|away from|am i from|until|till|before|off|llegare|llego"
+    r"|llegar|alcanzare"
     r"|alcanzar|alcanzo|cumplire|cumplo|completare|completar|tendre|hare|falta[n]?|queda[n]?|para)\b.{0,30}?"
     r"\b(?:(?P<number>\d[\d.,]{0,7}|mil|diez mil|cien|cincuenta|a hundred|fifty|a thousand|one thousand|ten thousand)"
     r"\s?(?:h|hrs?|hours?|horas?)\b)"
@@ -140,7 +160,8 @@ _WHAT_DONE = re.compile(
     r"|\bwhich skill\b[^.]{0,40}\b(?:most|least)\b"
     r"|\bhow long (?:since|has it been|ago)\b|\bhace cuanto\b|\bcuanto (?:tiempo )?(?:hace|llevo sin)\b"
     r"|\ben que (?:habilidad|skill)\b"
-    r"|\bcuando (?:practique|toque|hice)\b|\b(?:hice|practique|toque|estudie)\b[^?]{0,80}\?"
+    r"|\bcuando (?:practique|toque|hice)\b|\bcuando \w+ (?:\w+ ){0,3}por ultima vez\b|\b(?:hice|practique|toque"
+    r"|estudie)\b[^?]{0,80}\?"
     r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
     r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
 )
@@ -166,10 +187,11 @@ _SEARCH = re.compile(
 _DELETE = re.compile(
     r"^(?:\W|please|pls|plz|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero"
     r"|(?:me )?puedes|hey|oye|ok|uy|oops)*"
-    r"(?:delete|remove|erase|get rid of|borra\w*|elimina\w*|quita\w*|take out)\b"
+    r"(?:delete|remove|erase|get rid of|borr[ae]\w*|elimin[ae]\w*|quita\w*|quite (?:el|la|lo|mi)|saca (?:el|la|mi)"
+    r"|scrap|wipe|take out)\b"
 )
 _EDIT = re.compile(
-    r"^(?:\W|please|pls|plz|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
+    r"^(?:\W|please|pls|plz|kindly|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
 _DID_CHANGE = re.compile(r"\b(?:cambié|corregí|edité|actualicé|puse)\b", re.IGNORECASE)
@@ -284,7 +306,12 @@ def _with_change(found: Lookup, plain: str, days: Sequence[date], amounts: Seque
 def _is_complete(found: Lookup, plain: str) -> bool:
     if found.wanted is Wanted.EDIT:
         changes = found.minutes is not None or found.day is not None
-        return changes and found.skill is not None and "?" not in plain and not re.search(r"remind|recorda", plain)
+        return (
+            changes
+            and (found.skill is not None or found.since is not None)
+            and "?" not in plain
+            and not re.search(r"remind|recorda", plain)
+        )
     if found.wanted is Wanted.DELETE:
         return bool(found.skill or found.since or found.unknown)
     return True

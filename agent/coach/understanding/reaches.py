@@ -30,6 +30,7 @@ _TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total",
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
+_STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
 """A smaller number without a unit, behind an entry, counts something else: "and one song"."""
 
@@ -145,6 +146,8 @@ def _reach_elided(before: _Before) -> Twist | None:
 def _reach_terse(before: _Before) -> Twist | None:
     """As "tomorrow: ...", "my son: ...", "Anna: ..."."""
     clause, same = before.clause, before.is_same
+    if clause.is_fragment and _is_of_another_day(clause, before.own):
+        return None
     found = _first(clause.twists & _OF_LABEL)
     if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
         return None  # "the kids are in bed, 30 min of crochet done"
@@ -158,6 +161,8 @@ def _is_label(before: _Before) -> bool:
     """As "Anna: ...", "from Anna: ...": it may name whose the line is."""
     clause = before.clause
     names = [chunk for chunk in clause.chunks if chunk.role in (WordRole.CONTENT, WordRole.OTHER)]
+    if any(chunk.plain in _STRETCHES for chunk in names):
+        return False  # "A slow day: ten minutes of ukulele"
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
     short = (
@@ -184,7 +189,12 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
         and not _is_of_its_own(clauses, at, entry)
     ):
         put_off = len(clause.chunks) > 1 and own.has(WordRole.DAY)
-        put_off = put_off and any(chunk.plain in _TOMORROW for chunk in clause.chunks)  # "... today, more tomorrow"
+        more = clause.mark is WordRole.AND and clause.has(
+            WordRole.NUMBER
+        )  # "... today, and I'll do another 30 tonight"
+        put_off = put_off and (
+            more or any(chunk.plain in _TOMORROW for chunk in clause.chunks)
+        )  # "... today, more tomorrow"
         found = _first((twists - {Twist.FUTURE} if put_off else twists) & _BEHIND)
         if found is not None or _says_who(clause, entry):
             return found or Twist.OTHERS
@@ -201,8 +211,16 @@ def _is_of_its_own(clauses: Sequence[Clause], at: int, entry: Candidate) -> bool
     clause, before = clauses[at], clauses[at - 1]
     if entry.last < at - 1 and clause.is_listed and before.skills and not before.amounts:
         return True
+    if _is_of_another_day(clause, clauses[entry.first]):
+        return True
     about = clause.chunks[0].twist in (Twist.UNCLEAR, Twist.LASTS) and clause.chunks[0].plain not in _TOTALS
     return about and len(clause.chunks) > 1 and clause.chunks[1].twist is Twist.NEGATED
+
+
+def _is_of_another_day(clause: Clause, own: Clause) -> bool:
+    """As "Monday 30 min of guitar, Tuesday nothing": each of its own day."""
+    named, owned = ({chunk.day.day for chunk in each.days if chunk.day is not None} for each in (clause, own))
+    return bool(named and owned) and named.isdisjoint(owned) and clause.chunks[0].day is not None
 
 
 def _is_of_others(clause: Clause) -> bool:

@@ -51,7 +51,7 @@ class Heard:
 
 
 _NO_QUESTION_BACK = (
-    Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.COMMAND, Twist.GOAL,
+    Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.GOAL, Twist.COMMAND,
     Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.OTHERS, Twist.HABIT, Twist.LASTS,
 )  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
@@ -96,10 +96,11 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     if standing and found.is_clear and not cut and all(entry.is_sure for entry in standing):
         return _sure(message, found)
     if found.entries and not standing:
-        return _untold(message)
+        return _learning(message) or _untold(message)
     return (
         _ask(found.to_practised(now.date()), _find_names(message, clauses))
         or _lacking(message, clauses)
+        or _learning(message)
         or _untold(message)
     )
 
@@ -190,20 +191,30 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
     verb = clause.verb
     starts = chunks.index(first[0])
     terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
-    short = clause.amounts[0].role is WordRole.AMOUNT_SHORT or chunks[starts - 1].role is WordRole.OF
+    short = (
+        clause.amounts[0].role is WordRole.AMOUNT_SHORT
+        or _is_dated(message, clause)
+        or chunks[starts - 1].role is WordRole.OF
+    )
     is_clear = verb < starts if verb is not None else terse and short
     return message.text[message.words[first[0].start].start : message.words[first[-1].end - 1].end], is_clear
 
 
+def _is_dated(message: _Message, clause: Clause) -> bool:
+    """As "bachata 1 hora hoy": in figures, and a day that is past."""
+    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
+
+
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
     """Practice of which it is not said what it was, or how long."""
-    for clause in clauses:
+    for at, clause in enumerate(clauses):
         open_to_doubt = (
             (None, Twist.DOUBT, Twist.UNCLEAR) if clause.is_cut and clause is clauses[0] else (None, Twist.DOUBT)
         )
-        if clause.block not in open_to_doubt or clause.is_aside or clause.is_asked:
+        if clause.block not in open_to_doubt or clause.is_aside or clause.is_asked or _is_labelled(clauses, clause):
             continue
-        says = clause.is_cut or clause.verb is not None or clause.has(WordRole.LOG)
+        goes_on = at > 0 and clauses[at - 1].is_cut and clause.mark is WordRole.AND  # "una hora y pico de guitarra"
+        says = clause.is_cut or goes_on or clause.verb is not None or clause.has(WordRole.LOG)
         amounts, vague = clause.amounts, clause.has(WordRole.AMOUNT_VAGUE)
         if (
             clause.skills
@@ -220,6 +231,12 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         if amounts and not clause.skills and not more and (says or bare):
             return _without_skill(message, Practised(amounts[0].minutes, "", _day(message)))
     return None
+
+
+def _is_labelled(clauses: Sequence[Clause], clause: Clause) -> bool:
+    """As "goal: run a 10k": the clause before it says what it is."""
+    before = [each for each in clauses[: clauses.index(clause)] if each.sentence == clause.sentence]
+    return bool(before) and clause.is_listed and before[-1].is_fragment and Twist.GOAL in before[-1].twists
 
 
 def _counted_minutes(clause: Clause) -> int:
@@ -244,6 +261,44 @@ def _is_session(clause: Clause) -> bool:
         and (clause.is_bare or clause.has(WordRole.PRACTICE))
         and not clause.has(WordRole.INFINITIVE, WordRole.NUMBER)
     )
+
+
+_LEARNING = frozenset([
+    "lesson", "lessons", "class", "classes", "course", "workshop", "tutorial", "podcast", "podcasts", "rehearsal",
+    "homework", "read", "reading", "review", "reviews", "taught", "tuned", "theory", "band", "orchestra", "choir",
+    "audiobook", "ride", "polished", "clase", "clases", "leccion", "lecciones", "taller", "ensayo", "ensayos", "lei",
+    "leyendo",
+    "deberes", "tarea", "tareas", "ensene", "afine", "banda", "orquesta", "coro", "curso", "total",
+    "walk", "commute", "train", "bus", "tren", "paseo",
+])  # fmt: skip
+"""What may have been practice of the skill that is named beside it: nobody knows, so it is asked about."""
+
+_GIVEN = frozenset(["di", "dar", "gave", "give", "up", "compre", "bought", "quid", "online"])
+_WAYS = frozenset(["walk", "commute", "train", "bus", "tren", "paseo", "total"])
+_GROUPS = frozenset(["band", "orchestra", "choir", "banda", "orquesta", "coro"])
+_TONIGHT = frozenset({"tonight", "tonight's", "tonite", "2nite", "esta noche"})
+
+
+def _learning(message: _Message) -> Heard | None:
+    """As "German podcast, 30 min", "dance class tonight for an hour": of one skill, one amount, and no other doubt."""
+    chunks = message.chunks
+    amounts = [chunk for chunk in chunks if chunk.role in AMOUNTS and chunk.minutes]
+    skills = {chunk.skill for chunk in chunks if chunk.role in SKILLS and not chunk.is_new}
+    turned = {chunk.plain for chunk in chunks if chunk.twist not in (None, Twist.SELF)}
+    days = [chunk.role for chunk in chunks if chunk.role in (WordRole.DAY_EITHER, WordRole.DAY_UNREAD)]
+    ahead = any(chunk.plain in _TONIGHT for chunk in chunks) and "had" not in {chunk.plain for chunk in chunks}
+    said = (
+        len(amounts) == len(skills) == 1 and turned and turned <= _LEARNING and turned - _WAYS and not (ahead and days)
+    )
+    said = said and not (turned & _GROUPS and any(chunk.role in VERBS for chunk in chunks))
+    others = any(chunk.role in _NO_LEARNING or not _GIVEN.isdisjoint(chunk.plain.split()) for chunk in chunks)
+    before = [chunk.plain for chunk in chunks if amounts and chunk.end == amounts[0].start]
+    if not said or others or before in (["in"], ["en"]):
+        return None
+    return Heard(Certainty.ASK, (Practised(amounts[0].minutes, skills.pop(), _day(message)),))
+
+
+_NO_LEARNING = frozenset({WordRole.QUESTION, WordRole.QUOTE, WordRole.HAVE, WordRole.NUMBER, WordRole.INFINITIVE})
 
 
 def _without_skill(message: _Message, entry: Practised) -> Heard:

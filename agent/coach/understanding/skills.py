@@ -13,6 +13,7 @@ _TABLES = (ENGLISH, SPANISH)
 MAX_SKILLS = 200
 MIN_NEAR_CHARS = 4
 MIN_STEM_CHARS = 3
+LEAST_SHORTENED = 6
 _NO_ACT = frozenset({"told", "taught", "drove", "driven", "cut", "held", "bound"})
 """Forms that mean a skill only where the person has it."""
 
@@ -140,7 +141,7 @@ class KnownSkills:
 
     def near(self, word: str) -> str | None:
         """The one skill that this word was probably meant for; None where there is none or more than one."""
-        if len(word) < MIN_NEAR_CHARS or len(word) > 40:
+        if len(word) < MIN_NEAR_CHARS - 1 or len(word) > 40:
             return None
         found = {skill for name, skill in self.names if _is_near(word, name)}
         return found.pop() if len(found) == 1 else None
@@ -202,7 +203,9 @@ def _end_of(name: Sequence[str], words: Sequence[Word], at: int) -> int:
 def _is_near(word: str, name: str) -> bool:
     """Whether a word is a slip of this name, or a part of it."""
     if " " in name:
-        return word in name.split()
+        return len(word) >= MIN_NEAR_CHARS and word in name.split()
+    if len(word) < MIN_NEAR_CHARS or len(name) >= 2 * len(word):
+        return name[:-1] == word or (len(name) >= LEAST_SHORTENED and name.startswith(word))  # "sax"
     if (
         len(name) >= 5
         and len(word) >= 5

@@ -34,6 +34,7 @@ SPANISH = LanguageTable(
     ),
     weekdays={
         "lunes": 0, "martes": 1, "miércoles": 2, "jueves": 3, "viernes": 4, "sábado": 5, "domingo": 6, "miercóles": 2,
+        "lun": 0, "mié": 2, "mier": 2, "jue": 3, "vie": 4, "sáb": 5,
         "juebes": 3, "biernes": 4,
     },
     months={
@@ -119,7 +120,8 @@ SPANISH = LanguageTable(
             "al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; "
             "me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
             "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
-            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve; me he puesto con; me he "
+            "meti; le eche; salí a; fui a; sali a; he salido a; he ido a; he ido al; salí de; me fui a; he estado; "
+            "yo estuve; me he puesto con; me he "
             "puesto a; aproveché para; aproveche para; aproveché y; aproveché; aproveche; conseguí sacar; consegui "
             "sacar; logré sacar; pude sacar; le metí caña a; le metí caña al; le metí caña; le metí duro a; le metí "
             "duro al; le metí fuerte; le di duro a; le di duro al; le di caña a; le di caña al; me pasé; me puse a; "
@@ -172,7 +174,8 @@ SPANISH = LanguageTable(
         ),
         "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
-            "lo dejé tras; lo dejé a los; lo dejé después de; paré tras; paré a los; paré después de; me cansé a "
+            "lo mismo; lo mismo el; ídem; lo dejé; lo dejé tras; lo dejé a los; lo dejé después de; paré tras; paré "
+            "a los; paré después de; me cansé a "
             "los; me cansé tras; me rendí tras; me rendí a los; abandoné a los; y sigo; y sigo en ello; y contando; "
             "sigo en ello; igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi "
             "infancia; mi niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los "
@@ -205,13 +208,15 @@ SPANISH = LanguageTable(
         ),
         ".": "punto",
         ",": "coma",
-        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá",
+        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá "
+        "agrégame regístrame añádeme apúnteme anóteme regístreme agrégueme añádame agregue registre "
+        "añada",
         "V": "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq",
         "v": (
             "disfruté cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí "
             "aprendí leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí "
             "metí saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado "
-            "jugado sacado aprendido metido acabo pude marcado currado echado"
+            "rasgueé soplé jugado sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": (
             "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar completar cerrar sacar meter "
@@ -249,11 +254,12 @@ SPANISH = LanguageTable(
     twists={
         "negated": (
             "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté faltó cancelé cancelado cancelada "
-            "perdí perdido olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
+            "olvidé fallé aplazado aplazada aplacé pospuse pendiente pendientes cero dejé evité "
             "suspendido suspendida ❌ 🚫 ✖ ✗ ✘ ahorré libré"
         ),
         "future": (
-            "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
+            "salgo empiezo comienzo retomo mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré "
+            "iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
             "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
@@ -304,7 +310,8 @@ SPANISH = LanguageTable(
             "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
-            "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
+            "perdí perdido entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están "
+            "era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "
             "charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje conduje manejé pausa "

@@ -49,6 +49,7 @@ _FRACTIONS = frozenset([
 ])  # fmt: skip
 """Words that make more or less of an amount beside them."""
 
+_LITTLE = frozenset({"poco", "poquito", "algo", "something", "few"})
 _ADDS = frozenset([
     "and", "y", "e", "&", "n", "+", "-", "–", "plus", "mas", "con", "with", "less", "minus", "menos", "short", "shy",
     "under", "over", "off", "x", "×", "*", "times", "por", "/", "of", "de", "a", "an", "the", "un", "una", "la", "el",
@@ -152,7 +153,8 @@ def _paired_numbers(chunks: list[Chunk]) -> None:
     least = LEAST_BARE if any(chunk.unit == 1 for chunk in amounts) or not amounts else LEAST_BESIDE_HOURS
     for at in numbers:
         if least <= chunks[at].minutes <= _MOST_BARE[1]:
-            chunks[at] = replace(chunks[at], role=WordRole.AMOUNT)
+            dated = not amounts and letters_of(chunks, at - 1, at) == WordRole.DAY_EITHER  # "mon 30": or the 30th
+            chunks[at] = replace(chunks[at], role=WordRole.AMOUNT, twist=Twist.DOUBT if dated else None)
 
 
 def _is_paired(chunks: Sequence[Chunk], at: int) -> bool:
@@ -203,6 +205,20 @@ def _it_was(chunks: list[Chunk]) -> None:
                 chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
             if chunks[at - 1].role is WordRole.STOP:
                 chunks[at - 1] = replace(chunks[at - 1], role=WordRole.COMMA)
+
+
+def _took_so_long(chunks: list[Chunk]) -> None:
+    """As "did my French homework last night, took 50 minutes"."""
+    for at, chunk in enumerate(chunks[1:-1], 1):
+        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
+        before = letters_of(chunks, 0, at)
+        if (
+            chunk.plain in {"took", "took me"}
+            and ends
+            and re.search("[Vv].*S.*[,.]$", before)
+            and "d" not in before.lower()
+        ):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
 def _after_it(chunks: list[Chunk]) -> None:
@@ -283,7 +299,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         practice = chunk.plain in _LASTED and "p" in said[:at]  # "my flute practice lasted 50 minutes"
         if (
             (chunk.plain in _CAME_TO or practice)
-            and re.search("Sp*[YP]*x?$", said[:at])
+            and re.search("(?:S|(?:^|[TY])k)p*[YP]*x?$", said[:at])
             and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
@@ -305,6 +321,9 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         if not 0 <= place < len(chunks) or (chunks[place].role in _ENTRY and chunks[place].plain != "punto"):
             return False
         chunk = chunks[place]
+        says_how = chunk.role is WordRole.AMOUNT_VAGUE and letters_of(chunks, place + 1, place + 2) == WordRole.CONTENT
+        if far == 2 and chunks[at + step].plain == "," and (says_how or chunk.plain in _LITTLE):
+            return False  # "15 min, poco pero algo", "an hour, a bit rusty"
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS
@@ -331,5 +350,5 @@ NUMBERS_FIRST = (
     _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
-AMOUNTS_THEN = (_amounts_told_more, _time_that_is_there, _was_so_long)
+AMOUNTS_THEN = (_took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
 """In this order, words of other kinds between them: see `contexts`."""

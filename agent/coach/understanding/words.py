@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.spanish import SPANISH
@@ -66,6 +67,11 @@ def _fold(said: str) -> str:
 
 def words_of(text: str) -> list[Word]:
     """The words of a text, in order; the text has been cleaned."""
+    return list(_cut_words(text))
+
+
+@lru_cache(maxsize=4)  # one message is read for several things
+def _cut_words(text: str) -> tuple[Word, ...]:
     found = []
     for match in _WORD.finditer(text):
         said = match[0]
@@ -73,7 +79,7 @@ def words_of(text: str) -> list[Word]:
             said = f"0{said}" if said[0] == "." and len(said) > 1 else said  # ".5 hr"
             folded = _SHORTHAND.get(said.lower()) or (_fold(said) if said[0].isalpha() else said)
             found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
-    return found
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- phrases

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.durations import find_duration, find_durations, spell_minutes
+from agent.coach.durations import spell_minutes
 from agent.coach.log_line import LogLine, LogLineError, LogProblem, parse_log
+from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.coach.understanding.clocks import spell_range
 from tests.fakes.practice_reader import TODAY
 

@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from agent.coach.journey import journey_report
-from agent.coach.numbers import Number, one_number_text
+from agent.coach.numbers import one_number_text
 from agent.coach.patterns import patterns_report
 from agent.coach.prose import history_text, skill_stats_text, stats_text
 from agent.coach.reports import Trend, sessions_report
 from agent.coach.texts import say, say_date
+from agent.coach.understanding.lookups import Number
 from tests.fakes.practice_reader import ANA, TODAY, FakePractice
 
 DAY = timedelta(days=1)

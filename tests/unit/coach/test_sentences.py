@@ -84,7 +84,7 @@ class TestShapes:
         assert Reading.CORRECTION == read_sentence(" ".join(words), ("guitar",))
         sentences = (
             " ".join([*words[:at], word, *words[at:]])
-            for word in ("if", "tomorrow", "brother", "never", "want", "lesson", "said", "kidding", "long")
+            for word in ("if", "tomorrow", "brother", "never", "want", "lesson", "said", "kidding", "late")
             for at in range(len(words) + 1)
         )
         assert [] == [said for said in sentences if read_sentence(said, ("guitar",)) is Reading.CORRECTION]

@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 
 from agent.coach.understanding.reading import Certainty, hear
+from tests.unit.coach.corpus import understand
 
 NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday
 SKILL = {"en": "archery", "es": "guitarra"}
@@ -137,3 +138,55 @@ def test_an_entry_beside_one_that_is_not_clear_waits_with_it() -> None:
     """Else the second would be lost in silence."""
     said = "archery 30 min, then archery two hours and a third"
     assert _written(said, "en") is None
+
+
+class TestSaidOfDays:
+    @pytest.mark.parametrize(
+        ("language", "skill", "text", "entries"),
+        [
+            ("en", "flute", "monday I did 30 min of flute, tuesday nothing", [(30, 16)]),
+            ("es", "flauta", "el viernes hice 30 min de flauta y una hora de flauta", [(30, 13), (60, 13)]),
+            ("en", "flute", "instead of piano I did 40 min of flute", [(40, 18)]),
+            ("en", "flute", "had a flute lesson on monday, 45 minutes", [(45, 16)]),
+            ("en", "flute", "Did my flute homework last night, took 50 minutes", [(50, 17)]),
+            ("en", "flute", "flute 6.30pm-7.15pm", [(45, 18)]),
+            ("es", "flauta", "flauta 15min, poco pero algo es algo", [(15, 18)]),
+        ],
+    )
+    def test_whole_ones_are_logged(self, language: str, skill: str, text: str, entries: list[tuple[int, int]]):
+        """With the day that each has."""
+        understood = understand(text, (skill, "piano"), NOW, language)
+        assert "log" == understood.kind
+        assert entries == [(minutes, int(day[-2:])) for _, minutes, day in understood.entries]
+
+    @pytest.mark.parametrize(
+        ("language", "skill", "text"),
+        [
+            ("en", "flute", "half an hour of flute on sunday and the same on monday"),
+            ("es", "flauta", "media hora de flauta el domingo y lo mismo el lunes"),
+            ("en", "flute", "flute: mon 30, tue 45"),
+            ("es", "flauta", "flauta: lun 30, mar 45"),
+            ("en", "flute", "flute podcast on my walk, 30 min"),
+            ("es", "flauta", "leí flauta una hora"),
+            ("en", "flute", "45 min of flute today, and I'll do another 30 tonight"),
+        ],
+    )
+    def test_what_may_be_half_of_it_is_asked_about(self, language: str, skill: str, text: str):
+        """A number of a day may be its date; the same of another day is an entry of its own."""
+        understood = understand(text, (skill, "piano"), NOW, language)
+        assert ("ask", ()) == (understood.kind, understood.writes)
+        assert understood.entries
+
+    @pytest.mark.parametrize(
+        ("language", "skill", "text"),
+        [
+            ("es", "dibujo", "tendría que haber dibujado una hora pero había partido"),
+            ("es", "correr", "luego salgo a correr una hora"),
+            ("en", "flute", "my band practised flute for an hour"),
+            ("en", "running", "goal: run a 10k in spring"),
+        ],
+    )
+    def test_what_was_not_done_is_neither(self, language: str, skill: str, text: str):
+        """What ought to be, is still to come, or others did."""
+        understood = understand(text, (skill,), NOW, language)
+        assert ("no_write", (), ()) == (understood.kind, understood.entries, understood.writes)
