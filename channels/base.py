@@ -4,12 +4,13 @@ An adapter only translates. Splitting, retry, pacing, dedupe, access and typing 
 Abilities beyond sending are Protocols, found at run time with `isinstance`; limits are data with a unit.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, _ProtocolMeta, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from channels.ability import Ability
 from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
 
@@ -68,6 +69,13 @@ class KnownChat:
     heard_at: datetime | None = None  # aware UTC, within an hour; None: they were let in and have said nothing since
 
 
+RunConnection = Callable[[int, "Sink"], Coroutine[Any, Any, None]]
+"""Receives by one of an account's connections, by its number, until cancelled."""
+
+LayOut = Callable[[Mapping[int, str]], Mapping[int, str | None]]
+"""From the resume points of an account's connections, by number, to what changes of them; None: it is forgotten."""
+
+
 class Sink(Protocol):
     """What an adapter is given: the one way in."""
 
@@ -91,6 +99,24 @@ class Sink(Protocol):
         """Where people who are let in talk to the bot on this account, those heard last first.
 
         For what a platform lists nowhere: an adapter keeps no such list of its own, which would have a bound.
+        """
+        ...
+
+    async def share(self, count: int, run: RunConnection) -> None:
+        """Run each of so many connections for as long as it is to be read by here; for ever.
+
+        Each has a sink of its own: its resume point, and how it is doing. Several processes have some each.
+        """
+        ...
+
+    async def lay_out(self, plan: LayOut) -> None:
+        """Change resume points of the account's connections in one commit; `plan` may be asked twice."""
+        ...
+
+    async def take_turn(self, name: str, every_s: float) -> float:
+        """0.0 where it is our turn, which then is nobody's for so long in any process; else how long to wait.
+
+        Within one process it is always ours.
         """
         ...
 
@@ -151,23 +177,8 @@ class Renderer(Protocol):
         ...
 
 
-_HAVE: dict[tuple[type, type], bool] = {}  # by ability and class
-
-
-class _Ability(_ProtocolMeta):
-    """`isinstance` looks for an ability once a class of channels: a look costs 6 to 16 µs, a message asks fifteen."""
-
-    def __instancecheck__(self, channel: object) -> bool:
-        """Whether the channel's class has it."""
-        key = self, type(channel)
-        found = _HAVE.get(key)
-        if found is None:
-            found = _HAVE[key] = super().__instancecheck__(channel)
-        return found
-
-
 @runtime_checkable
-class EditsMessages(Protocol, metaclass=_Ability):
+class EditsMessages(Protocol, metaclass=Ability):
     """Can replace what it said. Repeating an edit changes nothing."""
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
@@ -176,7 +187,7 @@ class EditsMessages(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class StreamsDrafts(Protocol, metaclass=_Ability):
+class StreamsDrafts(Protocol, metaclass=Ability):
     """Can show an answer while it is written, as a draft: no message, no id, gone by itself.
 
     A draft promises less than a placeholder: it vanishes when it is not renewed and when the bot says anything in the
@@ -198,7 +209,7 @@ class StreamsDrafts(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class FollowsAnswers(Protocol, metaclass=_Ability):
+class FollowsAnswers(Protocol, metaclass=Ability):
     """Shows answers word by word to programs that read them as a stream. Nothing of it is a message."""
 
     def is_followed(self, address: Address) -> bool:
@@ -211,7 +222,7 @@ class FollowsAnswers(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class ShowsTyping(Protocol, metaclass=_Ability):
+class ShowsTyping(Protocol, metaclass=Ability):
     """Can show that it is busy for a few seconds."""
 
     async def show_typing(self, address: Address) -> None:
@@ -229,7 +240,7 @@ class Sign(StrEnum):
 
 
 @runtime_checkable
-class Reacts(Protocol, metaclass=_Ability):
+class Reacts(Protocol, metaclass=Ability):
     """Can set and clear a reaction of its own on a message."""
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
@@ -238,7 +249,7 @@ class Reacts(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class ShowsWaits(Protocol, metaclass=_Ability):
+class ShowsWaits(Protocol, metaclass=Ability):
     """Can show, beside the conversation, for how long it helps nobody to ask again."""
 
     async def show_wait(self, address: Address, for_s: float) -> None:
@@ -247,7 +258,7 @@ class ShowsWaits(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class DeletesMessages(Protocol, metaclass=_Ability):
+class DeletesMessages(Protocol, metaclass=Ability):
     """Can delete a message in a chat."""
 
     async def delete(self, address: Address, message_id: str) -> None:
@@ -256,7 +267,7 @@ class DeletesMessages(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class LinksInvites(Protocol, metaclass=_Ability):
+class LinksInvites(Protocol, metaclass=Ability):
     """Has an address which, opened by a person, brings a code to the bot as if they had said `/start CODE`."""
 
     async def invite_link(self, code: str) -> str | None:
@@ -269,14 +280,14 @@ class LinksInvites(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class KnowsNoNames(Protocol, metaclass=_Ability):
+class KnowsNoNames(Protocol, metaclass=Ability):
     """Its people have no names of their own: they may give one."""
 
     people_give_names: bool  # true
 
 
 @runtime_checkable
-class HasButtons(Protocol, metaclass=_Ability):
+class HasButtons(Protocol, metaclass=Ability):
     """Shows `OutboundPart.buttons`; presses come in as `ButtonPressed` with a route, or are answered by the adapter."""
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
@@ -285,14 +296,14 @@ class HasButtons(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class SendsMedia(Protocol, metaclass=_Ability):
+class SendsMedia(Protocol, metaclass=Ability):
     """Takes `OutboundPart.media`."""
 
     max_media_bytes: int
 
 
 @runtime_checkable
-class FetchesMedia(Protocol, metaclass=_Ability):
+class FetchesMedia(Protocol, metaclass=Ability):
     """Can fetch what somebody attached."""
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
@@ -306,7 +317,7 @@ class FetchesMedia(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class FindsSent(Protocol, metaclass=_Ability):
+class FindsSent(Protocol, metaclass=Ability):
     """Can look up whether a part with this key was said; asked before a send whose outcome is unknown is repeated."""
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
@@ -316,25 +327,6 @@ class FindsSent(Protocol, metaclass=_Ability):
             Retryable: it cannot be told now.
             Unknown: it can never be told: what goes this way leaves no trace. It is said again, and shown to be.
         """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Connections:
-    """How many connections to its platform a channel has open here."""
-
-    kind: str  # "shards" | "sockets"
-    standing: int
-    wanted: int  # what this process is to have
-    total: int  # what all processes together are to have
-
-
-@runtime_checkable
-class CountsConnections(Protocol, metaclass=_Ability):
-    """Hears people over connections of its own, one or several."""
-
-    def connections(self) -> Connections | None:
-        """How many stand just now; None where none is to."""
         ...
 
 
@@ -349,7 +341,7 @@ class HttpRoute:
 
 
 @runtime_checkable
-class ServesHttp(Protocol, metaclass=_Ability):
+class ServesHttp(Protocol, metaclass=Ability):
     """Hears people through the gateway's HTTP server. A request before `run` has its sink is answered 503."""
 
     def http_routes(self) -> Sequence[HttpRoute]:
@@ -383,7 +375,7 @@ Menus = Mapping[str, Sequence[CommandSpec]]
 
 
 @runtime_checkable
-class NamesCommands(Protocol, metaclass=_Ability):
+class NamesCommands(Protocol, metaclass=Ability):
     """Has room for few commands by name: all others are typed behind the one that talks, and people read them so."""
 
     def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
@@ -392,7 +384,7 @@ class NamesCommands(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
-class HasCommands(Protocol, metaclass=_Ability):
+class HasCommands(Protocol, metaclass=Ability):
     """Shows a menu of commands."""
 
     async def set_commands(self, menus: Menus) -> None:

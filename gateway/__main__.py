@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from gateway.cli.root import root
 from gateway.errors import GatewayError
+from gateway.safety.redaction import escape_controls
 
 COLLECTED_AFTER = (10_000, 20, 10)
 """Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def _tell(words: str) -> None:
-    sys.stderr.write(f"error: {words}\n")
+    sys.stderr.write("error: " + "\n".join(map(escape_controls, words.splitlines())) + "\n")  # they may quote strangers
 
 
 def _words_of(error: Exception) -> str:

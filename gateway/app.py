@@ -34,8 +34,9 @@ from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
@@ -72,6 +73,9 @@ from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
 log = structlog.get_logger()
 
+SERVER_S = 120.0
+"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+
 FIRST_ASKED_S = 3.0
 """So long an account that is slow to reach its platform keeps what waits here from being answered."""
 
@@ -100,7 +104,7 @@ async def serve(
     settings = fit_to_descriptors(settings, free)
     fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
     with HomeLock(settings.home, wait_s=COMMAND_S):
-        store = await Store.open(settings.database_url)
+        store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
             await Gateway(settings, store, extra_tools, show, servers, fitting).run()
         finally:
@@ -277,6 +281,7 @@ class Gateway:
         tried = self._tenants.try_settings(settings)
         for name, made in self._tables().items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
+        gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
@@ -285,7 +290,7 @@ class Gateway:
         if "channels" in tables:
             await manager.reconfigure(self._accounts(key))
             await parts.runtime.delivery.recover()
-        self._tenants.dismiss(settings)
+        self._tenants.part_with(gone)
         parts.begin_schedules()
         if self._api is not None:
             self._api.forget_tenants()

@@ -22,6 +22,10 @@ class StoreUnavailable(GatewayError):
     """The store did not take a job: disk full, read-only, I/O error, connection lost. What of it holds is unknown."""
 
 
+class ServerAway(StoreUnavailable):
+    """The database's server does not answer, or takes nobody in yet; it may later."""
+
+
 class SchemaTooNew(GatewayError):
     """A newer version of the gateway wrote this database; nothing was changed."""
 

@@ -19,7 +19,7 @@ from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.access.roles import Role
 from gateway.config.settings import ChannelsConfig, Settings, whose_account
 from gateway.errors import SettingsError
-from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.web_records import StoredRecords
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.product import AgentProduct
@@ -40,7 +40,8 @@ def accounts_of(
             config.pacing == "strict",
             whose_account(config),
             config,
-            getattr(config, "mode", "") in {"webhook", "http"},
+            everywhere=getattr(config, "mode", "") in {"webhook", "http"},
+            sharded=hasattr(config, "shards"),
         )
         for channel, config in channels.accounts()
     ]

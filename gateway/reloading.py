@@ -5,6 +5,7 @@ How each part changes is the part's own matter; what is wired to it, the composi
 
 import asyncio
 import hashlib
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -99,6 +100,7 @@ class Reloader:
         self._apply = apply
         self._words = words
         self._one_at_a_time = asyncio.Lock()
+        self._breakage = ""  # of the configuration as it is written now; "": it could be used when it was read last
         self.wanted = asyncio.Event()
         """Set it to have the configuration read again."""
 
@@ -126,7 +128,7 @@ class Reloader:
                 log.error("configuration_refused", problem=str(refused))
                 await self._tell(refused)
                 raise
-            self._settings = settings
+            self._settings, self._breakage = settings, ""
             answer: dict[str, JsonValue] = {
                 "in_force": [".".join(key) for key in now],
                 "next_start": [".".join(key) for key in changed_keys(self._begun, settings) if waits_for_start(key)],
@@ -135,9 +137,10 @@ class Reloader:
             return answer
 
     async def _tell(self, refused: GatewayError) -> None:
-        """Owners hear of one problem once."""
+        """Owners hear of one problem once, and again where it was mended meanwhile."""
         problem = str(refused)
-        cause = f"reload:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}"
+        self._breakage = self._breakage or secrets.token_hex(4)
+        cause = f"reload:{self._breakage}:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}"
         await self._words.say(
             cause, lambda locale: HARNESS.text(locale, "reload.refused", problem=escape(problem[:1000]))
         )

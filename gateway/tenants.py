@@ -221,14 +221,15 @@ class Tenants:
         before = {tenant: tenant.settings.budgets for tenant in self}
         try:
             made = {name: self._make(name, settings) for name in settings.tenants if name not in self._held}
-            return TriedSettings({tenant: tenant.try_settings(settings) for tenant in self}, made)
+            staying = [tenant for tenant in self if tenant is self._own or tenant.name in settings.tenants]
+            return TriedSettings({tenant: tenant.try_settings(settings) for tenant in staying}, made)
         except BaseException:
             for tenant, budgets in before.items():
                 tenant.budgets.reconfigure(budgets)
             raise
 
     def take(self, settings: Settings, tried: "TriedSettings") -> None:
-        """Put them in force; a tenant that is in them no more stays until `dismiss`."""
+        """Put them in force. A tenant that is in them no more is to be dismissed first."""
         for tenant, model in tried.models.items():
             tenant.take(settings, model)
         self._held |= tried.tenants
@@ -236,11 +237,16 @@ class Tenants:
             self._take_in(tenant)
             self._tell_links(tenant)
 
-    def dismiss(self, settings: Settings) -> None:
-        """Let those go that are not in these settings: nobody finds them any more."""
-        for name in [name for name in self._held if name not in settings.tenants]:
-            self._gone.append(gone := self._held.pop(name))
-            self._let_go(gone)
+    def dismiss(self, settings: Settings) -> Sequence[Tenant]:
+        """Those that are not in these settings: nobody finds them any more; see `part_with`."""
+        gone = [self._held.pop(name) for name in list(self._held) if name not in settings.tenants]
+        self._gone += gone
+        return gone
+
+    def part_with(self, gone: Sequence[Tenant]) -> None:
+        """Let go of those that were dismissed, each as soon as nothing of it runs."""
+        for tenant in gone:
+            self._let_go(tenant)
 
     async def close(self, tenant: Tenant) -> None:
         """One that was dismissed, now that nothing of it runs."""

@@ -7,19 +7,21 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from pydantic import JsonValue
 
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now
+from channels.connections import Connections
 from channels.discord.config import DiscordAccount
-from channels.discord.connection import GatewayConnection
+from channels.discord.connection import GatewayConnection, ShardsOutgrown, Starts
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import read_cursor
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
 from channels.discord.error_mapping import ApiRefusal, as_channel_errors
-from channels.discord.identity import identify
+from channels.discord.identity import BotIdentity, count_shards, identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
@@ -36,6 +38,7 @@ from channels.discord.payloads import (
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
+from channels.discord.sharding import Shard, lay_out
 from channels.discord.translate import CHANNEL, TranslationContext
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
@@ -73,6 +76,9 @@ class DiscordChannel:
         self._reactions: BoundedDict[str, str] = BoundedDict(MOST_REACTIONS)  # message -> the emoji we set
         self._sleep = sleep
         self._clock = clock
+        self._starts = Starts()
+        self._shards: dict[int, GatewayConnection] = {}  # by number, those that are read by here
+        self._count = 1
         self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
     def __repr__(self) -> str:
@@ -84,24 +90,42 @@ class DiscordChannel:
         """Receive until cancelled.
 
         Raises:
-            ConfigRefused: Discord refuses the token or an intent.
+            ConfigRefused: Discord refuses the token, an intent or so few shards.
+            ShardsOutgrown: it wants more of them than it did at the start.
         """
         sink.report(ChannelState.STARTING)
         bot = await identify(self._config.name, self._wire.identify, sink, self._sleep)
-        context = TranslationContext(bot, self._config, is_shared=lambda name: name in self.shared_commands)
+        self._count = count = await count_shards(self._config, self._wire.gateway, sink, self._sleep)
+        try:
+            await sink.share(count, lambda number, part: self._run_shard(Shard(number, count), part, bot))
+        except BaseExceptionGroup as ended:
+            if (meant := _first_meant(ended)) is None:
+                raise
+            raise meant from None
+
+    async def _run_shard(self, shard: Shard, sink: Sink, bot: BotIdentity) -> None:
+        """Receive by one connection until cancelled."""
+        await sink.lay_out(partial(lay_out, count=shard.count))
+        context = TranslationContext(bot, self._config, shard, is_shared=lambda name: name in self.shared_commands)
         ingest = Ingest(context, read_cursor(await sink.cursor()))
         consumer = DispatchConsumer(
             ingest, context, self._wire, sink, self._replies, self._echoes, sleep=self._sleep, clock=self._clock
         )
-        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._sleep)
+        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._starts, self._sleep)
+        self._shards[shard.number] = connection
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.run())
                 tasks.create_task(connection.run())
-        except BaseExceptionGroup as ended:
-            if (refusal := _first_refusal(ended)) is None:
-                raise
-            raise refusal from None
+        finally:
+            del self._shards[shard.number]
+
+    def connections(self) -> Connections | None:
+        """The shards that are read by here."""
+        if not self._shards:
+            return None
+        standing = sum(shard.stands for shard in self._shards.values())
+        return Connections("shards", standing, len(self._shards), self._count)
 
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""
@@ -257,11 +281,11 @@ class DiscordChannel:
             return await self._wire.call(verb, path, body, at=at, query=query)
 
 
-def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | None:
-    """The refusal among what ended a run."""
+def _first_meant(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | ShardsOutgrown | None:
+    """The one that says why, among what ended a run."""
     for error in ended.exceptions:
-        found = _first_refusal(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, ConfigRefused):
+        found = _first_meant(error) if isinstance(error, BaseExceptionGroup) else error
+        if isinstance(found, ConfigRefused | ShardsOutgrown):
             return found
     return None
 

@@ -38,8 +38,8 @@ HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
 PAGE = 100
 GUILDS_PAGE = 200
 
-GUILD_PAGES = 20
-"""More than a bot without shards can be in: 2,500 servers (Discord's documentation, 2026-09)."""
+GUILD_PAGES = 20  # for each shard
+"""More than a shard can hear of: 2,500 servers (Discord's documentation, 2026-09)."""
 ARCHIVE_PAGES = 10  # of one channel's archived threads
 AT_ONCE = 4
 BATCH = 200  # messages handed in together
@@ -117,19 +117,20 @@ class Backfill:
         self._read_bad: list[Rejected] = []
 
     async def fill(self) -> bool:
-        """Read every channel once and hand in what was said, in the order of its ids; returns when it is committed.
+        """Read every channel of this shard once and hand in what was said, by its ids; returns when it is committed.
 
         False where something could not be read, which health then shows.
         """
         known = await self._sink.chats()
         self._rooms_in_use = frozenset(chat.thread or chat.chat for chat in known if not chat.direct)
         after = self._oldest()
-        places = [Place(chat.chat) for chat in known if chat.direct and chat.chat.isdigit()]
+        hears_direct = self._context.shard.hears(None)
+        places = [Place(chat.chat) for chat in known if hears_direct and chat.direct and chat.chat.isdigit()]
         places += await self._in_servers([ALL], after)
         await self._read_all(places, after)
         result = self._result
         _log.info("gap_backfilled", channels=result.channels, messages=result.messages, asked=len(places))
-        self._sink.report_missing(result.words)
+        self._tell_missing()
         return result.whole
 
     async def read_on(self) -> None:
@@ -140,9 +141,13 @@ class Backfill:
             await self._sleep(READ_ON.wait_s(attempt))
             oldest = self._horizon()
             await self._read_again()
-            self._sink.report_missing(self._result.words)
+            self._tell_missing()
         if not self._result.whole:
             _log.error("gap_given_up", account=self._context.bot.account, detail=self._result.words)
+
+    def _tell_missing(self) -> None:
+        words = self._result.words
+        self._sink.report_missing(self._context.shard.name(words) if words else "")
 
     async def _read_again(self) -> None:
         before, after = self._result, self._oldest()
@@ -191,13 +196,13 @@ class Backfill:
         return places
 
     async def _guilds(self) -> list[str]:
-        """The servers we are in."""
+        """The servers we are in that this shard hears of."""
         guilds: dict[str, None] = {}
-        after = "0"
-        for _ in range(GUILD_PAGES):
+        after, shard = "0", self._context.shard
+        for _ in range(GUILD_PAGES * shard.count):
             page = await self._read("/users/@me/guilds", limit=str(GUILDS_PAGE), after=after)
-            ids = [str(guild["id"]) for guild in _objects(page) if "id" in guild]
-            guilds.update(dict.fromkeys(ids))
+            ids = [str(number) for guild in _objects(page) if (number := _id_of(guild))]
+            guilds.update(dict.fromkeys(id_ for id_ in ids if shard.hears(id_)))
             if len(ids) < GUILDS_PAGE or ids[-1] == after:
                 break
             after = ids[-1]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from channels.messages import DEFAULT_TENANT
 
 OFFICIAL_API = "https://discord.com/api/v10"
+MOST_SHARDS = 16_384
 PORTAL = "https://discord.com/developers/applications"
 
 
@@ -34,6 +35,7 @@ class DiscordAccount(BaseModel):
     always_in: frozenset[str] = frozenset()  # ids of channels, forums or threads where everything is meant for the bot
     mention_in: frozenset[str] = frozenset()  # where only a mention or a reply is
     off_in: frozenset[str] = frozenset()  # that are not read
+    shards: int | Literal["auto"] = 1  # connections to the gateway; "auto": as many as Discord recommends
     message_content: bool = True  # ask for the privileged Message Content intent
     backfill_hours: float = Field(default=24.0, gt=0)  # what is older is not fetched after a gap
     backfill_messages: int = Field(default=2_000, ge=1)  # most of one channel after one gap
@@ -48,6 +50,16 @@ class DiscordAccount(BaseModel):
         if not re.fullmatch(r"[\x21-\x7e]{3,}", text) or text.startswith("Bot"):
             raise ValueError(f"is not a bot token; {PORTAL} shows it on the page Bot, without the word Bot before it")
         return token
+
+    @field_validator("shards", mode="before")
+    @classmethod
+    def _shards_shape(cls, shards: object) -> object:
+        if shards != "auto" and (type(shards) is not int or not 1 <= shards <= MOST_SHARDS):
+            raise ValueError(
+                f'must be "auto", or 1 to {MOST_SHARDS}: connections that share the servers the bot is in; Discord'
+                " wants one for each 2,500 of them at least"
+            )
+        return shards
 
     @field_validator("api_base")
     @classmethod

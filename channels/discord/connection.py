@@ -1,11 +1,12 @@
-"""Keeps one bot connected to the gateway: RESUME wherever it can, also after a restart; IDENTIFY sparingly.
+"""Keeps one shard of a bot connected to the gateway: RESUME wherever it can, also after a restart; IDENTIFY sparingly.
 
 discord.py's own `Client.connect` always begins with IDENTIFY, ends at errors nobody watches, and closes with code
 1000, which ends the session. So the loop is here. What comes in goes to `consumer`; `ingest` is asked what to resume.
 """
 
 import asyncio
-from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
 
 import aiohttp
 import structlog
@@ -15,10 +16,12 @@ from channels.base import ChannelState, Sink
 from channels.clocks import Sleep
 from channels.discord.config import DiscordAccount
 from channels.discord.consumer import DispatchConsumer
+from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
 from channels.discord.lazy_import import load_discord
+from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, IdentifyPace, Shard
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused
@@ -30,16 +33,36 @@ from discord.gateway import ReconnectWebSocket  # noqa: E402  see load_discord
 
 CLOSE_KEEPING_SESSION = 4900  # any code but 1000 and 1001 keeps the session for a while
 CLOSE_WAIT_S = 2.0
-IDENTIFIES_PER_HOUR = 20  # Discord resets the token of a bot that identifies over 1,000 times a day
-HOUR_S = 3600.0
 REFUSALS_BELIEVED = 2  # so many 401 in a row end the channel
 STEADY_S = 5.0  # a connection that stood for so long was one
 SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
+SHARDING_REQUIRED = 4011
+TURN_S = IDENTIFY_EVERY_S + 1.0  # between two sessions that different processes open: until IDENTIFY is said
 RESUME_TRIES = 3  # connects to a session's own address before the common one is taken
 
 
+class ShardsOutgrown(Exception):
+    """Discord asks for more shards than were counted at the start: they are counted anew."""
+
+
+@dataclass(slots=True)
+class Starts:
+    """How the shards of one process open sessions: one by one, paced."""
+
+    pace: IdentifyPace = field(default_factory=IdentifyPace)
+    locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    def lock(self, shard: Shard) -> asyncio.Lock:
+        """Held by the shard that opens a session, among those that may not at once."""
+        return self.locks.setdefault(self.pace.bucket(shard), asyncio.Lock())
+
+    def note(self, shard: Shard) -> None:
+        """IDENTIFY is said now."""
+        self.pace.note(shard, asyncio.get_running_loop().time())
+
+
 class GatewayConnection:
-    """The gateway connection of one bot, and whatever follows it."""
+    """The gateway connection of one shard, and whatever follows it."""
 
     def __init__(
         self,
@@ -48,6 +71,7 @@ class GatewayConnection:
         sink: Sink,
         ingest: Ingest,
         consumer: DispatchConsumer,
+        starts: Starts,
         sleep: Sleep,
     ) -> None:
         self._config = config
@@ -55,12 +79,20 @@ class GatewayConnection:
         self._sink = sink
         self._ingest = ingest
         self._sleep = sleep
-        self._state = LibraryState(consumer, message_content=config.message_content)
+        self._state = LibraryState(
+            consumer, message_content=config.message_content, on_identify=partial(starts.note, consumer.shard)
+        )
         self._failures = 0
         self._refusals = 0
         self._short = 0  # connections in a row that ended soon
-        self._identified: deque[float] = deque(maxlen=IDENTIFIES_PER_HOUR)
-        self._log = structlog.get_logger().bind(account=config.name)
+        self._starts = starts
+        self._shard = consumer.shard
+        self._log = structlog.get_logger().bind(account=config.name, shard=self._shard.number)
+
+    @property
+    def stands(self) -> bool:
+        """Whether something was heard on the connection that is open now."""
+        return self._state.socket is not None and self._state.socket.got_dispatch
 
     # ------------------------------------------------------------ life
 
@@ -81,7 +113,7 @@ class GatewayConnection:
                 tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
                 if tries > 0:
                     wait_s = BACKOFF.wait_s(tries)
-                    self._sink.report(ChannelState.DEGRADED, detail)
+                    self._sink.report(ChannelState.DEGRADED, self._shard.name(detail))
                     self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
                     await self._sleep(wait_s)
         finally:
@@ -112,21 +144,13 @@ class GatewayConnection:
     async def _talk(self) -> None:
         """Connect, RESUME or IDENTIFY, and read until something ends it."""
         session = self._ingest.resume_from
-        url = session.url if session is not None and self._failures < RESUME_TRIES else None
-        if url is None or not self._config.official:
-            url = await self._wire.gateway_url()
-        http = await self._wire.http()
         if session is None:
-            await self._may_identify()
-        async with asyncio.timeout(self._config.connect_timeout_s):
-            socket = await GatewaySocket.from_client(
-                LibraryClient(http, self._state),  # type: ignore[arg-type]  # all the socket reads of a client
-                initial=True,
-                gateway=yarl.URL(url),
-                session=None if session is None else session.id,
-                sequence=None if session is None else session.seq,
-                resume=session is not None,
-            )
+            await self._rest()
+            async with self._starts.lock(self._shard):
+                socket = await self._open(await self._may_identify())
+        else:
+            keeps_url = self._config.official and self._failures < RESUME_TRIES
+            socket = await self._open(session.url if keeps_url else (await self._wire.gateway()).url, session)
         try:
             while True:
                 await socket.poll_event()
@@ -134,16 +158,46 @@ class GatewayConnection:
             if socket.got_dispatch:
                 self._failures = self._refusals = 0
 
-    async def _may_identify(self) -> None:
-        """Wait where a new session would be one too many in an hour."""
-        now_s = asyncio.get_running_loop().time()
-        if len(self._identified) == IDENTIFIES_PER_HOUR and now_s - self._identified[0] < HOUR_S:
-            wait_s = HOUR_S - (now_s - self._identified[0])
-            words = f"{IDENTIFIES_PER_HOUR} new sessions within an hour; the next one in {wait_s / 60:.0f} minutes"
-            self._sink.report(ChannelState.DEGRADED, words)
-            self._log.warning("identify_delayed", retry_in_s=wait_s)
+    async def _open(self, url: str, session: GatewaySession | None = None) -> GatewaySocket:
+        """A connection on which RESUME, or without a session IDENTIFY, was said."""
+        http = await self._wire.http()
+        async with asyncio.timeout(self._config.connect_timeout_s):
+            return await GatewaySocket.from_client(
+                LibraryClient(http, self._state),  # type: ignore[arg-type]  # all the socket reads of a client
+                initial=True,
+                gateway=yarl.URL(url),
+                shard_id=self._shard.number,
+                session=None if session is None else session.id,
+                sequence=None if session is None else session.seq,
+                resume=session is not None,
+            )
+
+    async def _may_identify(self) -> str:
+        """Wait until a session may be opened; where."""
+        while (info := await self._wire.gateway()).is_used_up:
+            wait_s = max(info.reset_after_s, IDENTIFY_EVERY_S)
+            await self._put_off(wait_s, f"Discord lets it open no new session for {wait_s / 60:.0f} minutes")
+        pace = self._starts.pace
+        pace.max_concurrency = info.max_concurrency
+        if info.shards > self._shard.count:
+            self._log.warning("shards_few", shards=self._shard.count, recommended=info.shards)
+        if wait_s := pace.wait_s(self._shard, asyncio.get_running_loop().time()):
             await self._sleep(wait_s)
-        self._identified.append(asyncio.get_running_loop().time())
+        while wait_s := await self._sink.take_turn(f"identify {pace.bucket(self._shard)}", TURN_S):
+            await self._sleep(wait_s)
+        return info.url
+
+    async def _rest(self) -> None:
+        """Wait where a new session would be one too many of this shard in an hour; the others need not."""
+        if wait_s := self._starts.pace.rest_s(self._shard, asyncio.get_running_loop().time()):
+            in_words = f"the next one in {wait_s / 60:.0f} minutes"
+            await self._put_off(wait_s, f"{IDENTIFIES_PER_HOUR} new sessions within an hour; {in_words}")
+
+    async def _put_off(self, wait_s: float, words: str) -> None:
+        """Wait for longer than the usual pace before a session is opened, and tell health."""
+        self._sink.report(ChannelState.DEGRADED, self._shard.name(words))
+        self._log.warning("identify_delayed", detail=words, retry_in_s=wait_s)
+        await self._sleep(wait_s)
 
     def _believe(self, refusal: ApiRefusal) -> None:
         """A token that is refused again and again is wrong."""
@@ -154,8 +208,10 @@ class GatewayConnection:
     def _end_if_final(self, code: int) -> None:
         """Tell health and end where only the operator can help."""
         words = CLOSE_WORDS.get(code)
+        if code == SHARDING_REQUIRED and self._config.shards == "auto":
+            raise ShardsOutgrown(f"Discord asks for more shards than {self._shard.count}")
         if words is not None:
-            words = words.format(account=self._config.name)
+            words = words.format(account=self._config.name, shards=self._shard.count)
             self._sink.report(ChannelState.FAILED, words)
             raise ConfigRefused(words)
 

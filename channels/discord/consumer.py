@@ -18,6 +18,7 @@ from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.raw import RawChannel
 from channels.discord.sent_lookup import Echoes
+from channels.discord.sharding import Shard
 from channels.discord.translate import TranslationContext, to_rejected
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
@@ -59,6 +60,11 @@ class DispatchConsumer:
         self._committed = asyncio.Event()
         self._reading_on: asyncio.Task[None] | None = None
 
+    @property
+    def shard(self) -> Shard:
+        """Whose dispatches these are."""
+        return self._context.shard
+
     # ------------------------------------------------------------ what the socket tells
 
     async def room(self) -> None:
@@ -88,7 +94,7 @@ class DispatchConsumer:
     def report_alive(self) -> None:
         """Health hears of it once a session stands: from then on whatever is said is taken, if behind a gap."""
         if self._ingest.is_connected:
-            self._sink.report(ChannelState.READY, FILLING if self._ingest.has_gap else "")
+            self._sink.report(ChannelState.READY, self.shard.name(FILLING) if self._ingest.has_gap else "")
 
     # ------------------------------------------------------------ what is to be done
 

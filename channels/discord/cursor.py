@@ -28,6 +28,7 @@ class Cursor:
     last: int = 0  # the greatest committed message id; 0: nothing was ever heard
     gap: bool = False  # whether messages between `last` and the session's start are still to be fetched
     behind: int = 0  # the message id from which on some channel could not be read yet; 0: there is none
+    shards: int = 1  # how many there are, of which this is one's
 
     def at(self, seq: int) -> "Cursor":
         """The same session, further on."""
@@ -50,6 +51,7 @@ def write_cursor(cursor: Cursor) -> str:
             "last": cursor.last,
             "gap": cursor.gap,
             "behind": cursor.behind,
+            "shards": cursor.shards,
         }
     ).decode()
 
@@ -62,10 +64,10 @@ def read_cursor(text: str | None) -> Cursor:
         return Cursor()
     if not isinstance(raw, dict):
         return Cursor()
-    last, behind = whole_of(raw.get("last", 0)), whole_of(raw.get("behind", 0))
-    if last is None or behind is None:
+    last, behind, shards = whole_of(raw.get("last", 0)), whole_of(raw.get("behind", 0)), whole_of(raw.get("shards", 1))
+    if last is None or behind is None or shards is None:
         return Cursor()
-    return Cursor(_session(raw.get("session")), last, raw.get("gap") is True, behind)
+    return Cursor(_session(raw.get("session")), last, raw.get("gap") is True, behind, shards)
 
 
 def _session(raw: object) -> GatewaySession | None:

@@ -25,8 +25,10 @@ _SLOW_DOWN = frozenset({20016, 20022, 20028, 20029, 30046})
 CLOSE_WORDS = {
     4004: "Discord refuses the token of account {account!r}: copy it again from " + PORTAL + " (your application, page"
     " Bot, Reset Token) into the configuration, then restart",
-    4010: "Discord refuses this shard of account {account!r}: remove sharding",
-    4011: "account {account!r} is in so many servers that Discord asks for sharding, which this gateway does not do",
+    4010: "Discord refuses a shard of account {account!r}, which has {shards}: set shards of"
+    ' [channels.discord.{account}] to "auto", then restart',
+    4011: "account {account!r} is in so many servers that Discord asks for more shards than {shards}: set shards of"
+    ' [channels.discord.{account}] to "auto", then restart',
     4012: "Discord does not speak this version of the gateway any more: update discord.py",
     4013: "Discord does not know the intents that account {account!r} asks for: update this gateway",
     4014: "account {account!r} may not read messages: switch on Message Content Intent at " + PORTAL + " (your"

@@ -76,6 +76,7 @@ class Ingest:
         """`cursor` is what was committed last."""
         self._context = context
         self._queue: deque[Dispatch | Rejected] = deque()
+        cursor = replace(cursor, shards=context.shard.count)
         self._cursor = cursor  # as the last commit that was given out has it
         self._cursor_moved = False  # without a batch: it is committed alone
         self._committing: Commit | None = None
@@ -178,7 +179,7 @@ class Ingest:
         is_first = self._cursor.last == 0
         self._opened_at = snowflake_at(1000 * now.timestamp())
         last = self._opened_at if is_first else self._cursor.last
-        self._cursor = Cursor(_to_session(dispatch), last, gap=not is_first, behind=self._cursor.behind)
+        self._cursor = replace(self._cursor, session=_to_session(dispatch), last=last, gap=not is_first)
         self._unread_from = self._cursor.unread_from if self._cursor.gap else None
 
     def _unknown_channel(self, head: Dispatch | Rejected) -> str | None:

@@ -1,6 +1,7 @@
-"""Looks at one Discord bot from outside: its token, its privileged intent, and how often it may identify today."""
+"""Looks at one Discord bot from outside: its token, its intent, its shards, and how often it may identify."""
 
 from channels.discord.config import PORTAL, DiscordAccount
+from channels.discord.sharding import to_gateway_info
 from channels.foreign import whole_of, words_of
 from channels.probing import AccountLook, Asker, Finding, NoAnswer, PlatformAnswer, refusal_words
 
@@ -25,7 +26,7 @@ async def probe(account: DiscordAccount, asker: Asker) -> list[Finding]:
             return look.found
         look.ok(f"the token is {words_of(me.body.get('username'), 64)}'s")
         _judge_intent(account, await _get(account, asker, "/oauth2/applications/@me"), look)
-        _judge_sessions(await _get(account, asker, "/gateway/bot"), look)
+        _judge_sessions(account, await _get(account, asker, "/gateway/bot"), look)
     except NoAnswer as silence:
         look.bad(f"Discord at {account.api_base} {silence}", "look at the network, and at api_base")
     return look.found
@@ -44,11 +45,20 @@ def _judge_intent(account: DiscordAccount, application: PlatformAnswer, look: Ac
     )
 
 
-def _judge_sessions(gateway: PlatformAnswer, look: AccountLook) -> None:
-    limit = gateway.body.get("session_start_limit")
-    left = whole_of(limit.get("remaining")) if isinstance(limit, dict) else None
-    if left == 0:
+def _judge_sessions(account: DiscordAccount, gateway: PlatformAnswer, look: AccountLook) -> None:
+    """Its shards, beside what Discord recommends, and how many sessions may still be opened."""
+    info = to_gateway_info("", gateway.body)
+    count = info.shards if account.shards == "auto" else account.shards
+    if info.is_used_up:
         look.bad("it has identified too often today", "stop what starts it again and again, and wait for tomorrow")
+    elif count < info.shards:
+        look.bad(
+            f"it has {count} of the {info.shards} shards that Discord recommends for as many servers as it is in",
+            'set shards = "auto"; Discord refuses a bot with much too few',
+            ("channels", "discord", account.name, "shards"),
+        )
+    elif info.starts_left is not None:
+        look.ok(f"{count} {'shard' if count == 1 else 'shards'}; {info.starts_left} sessions may be opened today")
 
 
 async def _get(account: DiscordAccount, asker: Asker, path: str) -> PlatformAnswer:

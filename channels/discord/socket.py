@@ -7,6 +7,7 @@ into models, where a malformed dispatch ends the client, never runs: a dispatch 
 import asyncio
 import time
 import zlib
+from collections.abc import Callable
 from typing import cast
 
 import aiohttp
@@ -72,11 +73,12 @@ utils._ActiveDecompressionContext = BoundedInflate  # noqa: SLF001  the only pla
 class LibraryState:
     """The part of discord.py's connection state that its socket reads."""
 
-    def __init__(self, consumer: DispatchConsumer, *, message_content: bool) -> None:
+    def __init__(self, consumer: DispatchConsumer, *, message_content: bool, on_identify: Callable[[], None]) -> None:
         self.consumer = consumer
         self.socket: GatewaySocket | None = None
         self.parsers: dict[str, object] = {}
-        self.shard_count: int | None = None
+        self.shard_count = consumer.shard.count
+        self._on_identify = on_identify
         self.heartbeat_timeout = HEARTBEAT_TIMEOUT_S
         self._activity = None
         self._status = None
@@ -84,7 +86,8 @@ class LibraryState:
         self._intents = Intents._from_value(wanted | MESSAGE_CONTENT if message_content else wanted)  # noqa: SLF001  made from bits
 
     async def call_hooks(self, key: str, *arguments: object, **options: object) -> None:
-        """The library would wait here before IDENTIFY; `connection` has waited."""
+        """The library would wait here before IDENTIFY; `connection` has waited, and is told."""
+        self._on_identify()
 
     def _update_references(self, socket: "GatewaySocket") -> None:
         """A socket was opened; known even if it never gets as far as HELLO."""

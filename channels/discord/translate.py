@@ -27,6 +27,7 @@ from channels.discord.raw import (
     RawMessage,
     RawUser,
 )
+from channels.discord.sharding import SOLE, Shard
 from channels.foreign import as_text, whole_of
 from channels.messages import (
     Address,
@@ -68,6 +69,7 @@ class TranslationContext:
 
     bot: BotIdentity
     config: DiscordAccount
+    shard: Shard = SOLE
     channels: ChannelCache = field(default_factory=ChannelCache)
     authors: BoundedDict[str, Sender] = field(default_factory=lambda: BoundedDict(MOST_AUTHORS))  # by message id
     is_shared: Callable[[str], bool] = lambda _command: False  # whether its answer is everybody's in a server

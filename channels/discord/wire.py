@@ -20,6 +20,7 @@ from channels.discord.identity import BotIdentity
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
+from channels.discord.sharding import GatewayInfo, to_gateway_info
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.http_answers import RedirectRefused, to_transport_error
@@ -134,8 +135,8 @@ class DiscordWire:
                 file.close()
         raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
 
-    async def gateway_url(self) -> str:
-        """Where the gateway's WebSocket is.
+    async def gateway(self) -> GatewayInfo:
+        """Where the gateway's WebSocket is, and how it wants to be connected to.
 
         Raises:
             ApiRefusal: 401, the token is refused.
@@ -148,12 +149,11 @@ class DiscordWire:
                 raise
             found = None
         url = found.get("url") if isinstance(found, dict) else None
-        if isinstance(url, str) and url.startswith(("ws://", "wss://")):
-            return url
-        if self._config.official:
-            return OFFICIAL_GATEWAY
-        parts = urlsplit(self._config.api_base)
-        return f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/gateway"
+        if not (isinstance(url, str) and url.startswith(("ws://", "wss://"))):
+            parts = urlsplit(self._config.api_base)
+            own = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/gateway"
+            url = OFFICIAL_GATEWAY if self._config.official else own
+        return to_gateway_info(url, found)
 
     async def download(self, url: str, max_bytes: int) -> bytes:
         """A file of Discord's CDN; no other host is asked, and no token goes along (A89).

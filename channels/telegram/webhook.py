@@ -66,13 +66,18 @@ class WebhookReceiver:
         # Open before Telegram is told: the first update may come before setWebhook is answered.
         self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
         try:
-            await self._set(caller)
-            sink.report(ChannelState.READY)
-            while True:
-                await self._sleep(CHECK_S)
-                await self._look(caller, sink)
+            await sink.share(1, self._watch)
         finally:
             self._open = None
+
+    async def _watch(self, _number: int, sink: Sink) -> None:
+        """Tell Telegram where to bring updates, and see that it does: one process does, for all that take them."""
+        caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
+        await self._set(caller)
+        sink.report(ChannelState.READY)
+        while True:
+            await self._sleep(CHECK_S)
+            await self._look(caller, sink)
 
     async def _set(self, caller: BotApiCaller) -> None:
         """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""

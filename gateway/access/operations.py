@@ -31,7 +31,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
-from gateway.texts import HARNESS
+from gateway.texts import HARNESS, TranslatedError
 
 T = TypeVar("T")
 
@@ -63,17 +63,8 @@ class AccessChange:
     row: InboxRow | None = None  # what they had said before, taken in
 
 
-class OperationRefused(GatewayError):
-    """Nothing was changed; the message says why and what to do, in English."""
-
-    def __init__(self, words: str, **values: object) -> None:
-        """The words, or a key of theirs where people in chats read them too."""
-        super().__init__(HARNESS.text(None, words, **values))
-        self._words, self._values = words, values
-
-    def text(self, locale: str | None) -> str:
-        """The message for a person with this locale."""
-        return HARNESS.text(locale, self._words, **self._values)
+class OperationRefused(TranslatedError):
+    """Nothing was changed; the message says why and what to do."""
 
 
 def _nothing_moves(_: Connection, __: Joining) -> None:
@@ -239,7 +230,8 @@ class AccessOperations(AccessLists):
 
         def job(connection: Connection) -> Person | Why:
             waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
-            done = ranks.block_known(connection, tenant, sender, name, by[:128], now)
+            called = waiting[0].display_name if waiting else name
+            done = ranks.block_known(connection, tenant, sender, called, by[:128], now)
             for asked in waiting if isinstance(done, Person) else ():
                 cards.extend(self._verdict(connection, asked, "blocked", by))
             return done
@@ -271,7 +263,7 @@ class AccessOperations(AccessLists):
                 shall be is not below whoever does it.
         """
         if role not in tuple(Role):
-            raise OperationRefused(f"{role!r} is no role; there are: {', '.join(Role)}")
+            raise OperationRefused("access.no_role", role=role, roles=", ".join(Role))
         now = self._clock()
         person = await self._person(who)
         job = lambda c: ranks.give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
@@ -287,7 +279,7 @@ class AccessOperations(AccessLists):
         person = await self._person(who)
         if account not in person.grants | person.policy_grants:
             accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
-            raise OperationRefused(f"{account!r} is no account that takes them; there are: {accounts}")
+            raise OperationRefused("access.no_account", account=account, accounts=accounts)
         job = lambda c: ranks.revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "access_revoked", by)
 
@@ -360,7 +352,7 @@ class AccessOperations(AccessLists):
         known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
-        return _one_of(who, asking + inside, "request or user")
+        return _one_of(who, asking + inside, "request_or_user")
 
 
 def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
@@ -375,6 +367,5 @@ def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
     ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"
     found = [value for id_, value in candidates if id_ == wanted or id_.endswith(ending)]
     if len(found) != 1:
-        problem = "fits more than one" if found else "is no"
-        raise OperationRefused(f"{number!r} {problem} {what}; `tenk pairing list` and `tenk users` show the numbers")
+        raise OperationRefused("access.number_twice" if found else f"access.no_{what}", number=number)
     return found[0]

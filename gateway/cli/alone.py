@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
@@ -39,11 +40,14 @@ from gateway.product import load_product
 from gateway.safety.private_files import replace_file
 from gateway.store import outbox, pairing
 from gateway.store.agent_tables import bring_up
+from gateway.store.backup import copies_of_older, file_of
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
+from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
+from gateway.store.schema import HEAD
 
 
 async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -86,8 +90,23 @@ async def _operate(settings: Settings, name: str, arguments: dict[str, JsonValue
     try:
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
+        await _refuse_older_server(settings.database_url)
         async with lone_store(settings) as whole:
             return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
+
+
+async def _refuse_older_server(url: str) -> None:
+    """A command on the side migrates no server's database: nothing backs it up, and others may be at work on it.
+
+    Raises:
+        SchemaDiffers: it is older; the message says what to do.
+    """
+    seen = await inspect(url) if file_of(url) is None else None
+    if seen is not None and seen.is_behind:
+        raise SchemaDiffers(
+            f"the database is at revision {seen.revision}, this version wants {HEAD}: back it up with pg_dump "
+            "(.github/running/postgresql.md), then run `tenk db upgrade` or start the gateway"
+        )
 
 
 def look_up(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -132,7 +151,11 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
             held.enter_context(HomeLock(settings.home))
         except AlreadyRunning as running:
             raise AlreadyRunning(running.while_silent) from None
+        file = file_of(settings.database_url)
+        before = [] if file is None else copies_of_older(file)
         store = await Store.open(settings.database_url)
+        for copy in [] if file is None else copies_of_older(file)[len(before) :]:
+            click.echo(f"The database was brought up to this version; as it was before it is in {copy}.", err=True)
         try:
             yield store
         finally:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from channels.clocks import wall_now
 from gateway.cli.alone import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
@@ -80,7 +79,7 @@ def restore(source: Path, config_path: Path | None) -> None:
 def check(as_json: bool, config_path: Path | None) -> None:
     """Read every page of the database, also beside a running gateway. Exit status 1: something is to be done."""
     settings = prepare(config_path)
-    found = asyncio.run(check_database(settings.database_url, settings.home, wall_now))
+    found = asyncio.run(check_database(settings.database_url, settings.home))
     if as_json:
         click.echo(json_text({"ok": not found.to_do, "found": found.words, "to_do": found.to_do}))
     else:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from channels.clocks import wall_now
 from channels.probing import Asker, Finding, NoAnswer, load_probe
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
+from gateway.ops import control_client
 from gateway.ops.doctor import check_models, check_nats, check_public_url
 from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.safety.private_files import LaxFile
@@ -91,7 +91,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         return
     for finding in _here(settings, secrets):
         yield finding
-    yield await check_database(settings.database_url, settings.home, wall_now)
+    yield await check_database(settings.database_url, settings.home)
     if (found := await check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys)) is not None:
         yield found
     if not local:
@@ -105,6 +105,18 @@ def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
     yield check_disk(settings.home)
     if (found := check_socket(settings.control_path)) is not None:
         yield found
+    yield from _standing(settings.control_path)
+
+
+def _standing(control: Path) -> Iterable[Finding]:
+    """How many shards and sockets stand, of each account that has its own, in the gateway that runs."""
+    try:
+        answer = control_client.ask(control, "status", {})
+    except GatewayError:
+        return
+    found = answer.get("connections") if isinstance(answer, dict) else None
+    for account, words in found.items() if isinstance(found, dict) else ():
+        yield Finding(account, f"{words} stand")
 
 
 async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:

@@ -1,6 +1,5 @@
 """`tenk users`: who is let in, as what, and who changed that."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,9 +8,7 @@ import click
 from gateway.cli.client import ask, known_as, look
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
-from gateway.safety.names import minute, short
-
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+from gateway.safety.names import minute, short, short_of
 
 
 @click.group("users")
@@ -109,17 +106,12 @@ def audit(
     """Show who changed what, newest first."""
     columns: Columns = {
         "at (utc)": lambda row: minute(row["at"]),
-        "by": lambda row: _shorten(row["by"]),
+        "by": lambda row: short_of(row["by"]),
         "action": "action",
-        "subject": lambda row: _shorten(row["subject"]),
+        "subject": lambda row: short_of(row["subject"]),
         "detail": "detail",
     }
     since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
     wanted = {"by": by, "about": about, "action": action, "since": since, "limit": limit}
     nothing = "Nothing like that was changed." if by or about or action or days else "Nothing was changed."
     print_rows(look(config_path, "users.audit", wanted), columns, nothing, as_json=as_json)
-
-
-def _shorten(name: str) -> str:
-    """Ids as every list shows them; whatever else stands there, whole."""
-    return short(name) if _ID.fullmatch(name) else name

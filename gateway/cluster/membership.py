@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from gateway.cluster.ownership import CHORES, SharedOwnership, in_name, out_name
+from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import leases
@@ -36,6 +36,7 @@ class LeasedAccount:
     account: str
     everywhere: bool = False  # it is read for at every ingress, by webhook
     attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
+    connections: int = 1  # each is leased by itself
 
 
 @dataclass(slots=True)
@@ -116,10 +117,10 @@ class ClusterMembership:
         """
         begun_s = self._loop.time()
         idle = () if self._events is None else self._events.idle()
-        names = [] if self._leaving else self._names()
+        names, shared = ([], []) if self._leaving else (self._names(), self._shared_names())
         look = partial(
             leases.look_round, me=self.me, wanted=names, surplus=idle, fenced=self.ownership.fenced,
-            lease_s=self._lease_s, takes=not self._leaving,
+            lease_s=self._lease_s, takes=not self._leaving, shared=shared,
         )  # fmt: skip
         self._note(await self._link.transact(look, self._lease_s), begun_s)
 
@@ -145,16 +146,27 @@ class ClusterMembership:
         names = [CHORES] if role in {"all", "worker"} else []
         for wanted in self._wanted():
             inward = in_name(wanted.channel, wanted.account)
-            if reads and not wanted.everywhere:
+            if reads and wanted.everywhere:
+                names.append(hook_name(wanted.channel, wanted.account))
+            elif reads and wanted.connections == 1:
                 names.append(inward)
             if inward in self.ownership.names if wanted.attached else sends:
                 names.append(out_name(wanted.channel, wanted.account))
         return names
 
+    def _shared_names(self) -> list[list[str]]:
+        """The leases of each account that is read for by several connections."""
+        reads = self.me.role in {"all", "ingress"}
+        return [
+            [in_name(wanted.channel, wanted.account, number) for number in range(wanted.connections)]
+            for wanted in self._wanted()
+            if reads and wanted.connections > 1
+        ]
+
     async def begin_leaving(self) -> None:
         """Take nothing more, read for no account any more, and let others have what is idle."""
         self._leaving = True
-        inward = [name for name in self.ownership.names if name.startswith("in ") or name == CHORES]
+        inward = [name for name in self.ownership.names if name.startswith(("in ", "hook ")) or name == CHORES]
 
         def job(connection: Connection) -> None:
             leases.begin_leaving(connection, self.me)

@@ -25,9 +25,14 @@ NOT_OURS = -1
 """An epoch that no shard ever has."""
 
 
-def in_name(channel: str, account: str) -> str:
-    """The lease of who reads for an account."""
-    return f"in {channel}:{account}"
+def in_name(channel: str, account: str, number: int = 0) -> str:
+    """The lease of who reads for an account; where it has several connections, by this one."""
+    return f"in {channel}:{account}" + (f"/{number}" if number else "")
+
+
+def hook_name(channel: str, account: str) -> str:
+    """The lease of who tells a platform where its webhook is: any ingress takes what it brings."""
+    return f"hook {channel}:{account}"
 
 
 def out_name(channel: str, account: str) -> str:

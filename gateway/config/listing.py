@@ -28,7 +28,7 @@ def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sour
     tables = {key for key, value in items.items() if isinstance(value, BaseModel | Mapping) or _holds_tables(value)}
     plain = {key: value for key, value in items.items() if key not in tables}
     if plain:
-        yield f"[{'.'.join(map(_key, path))}]"
+        yield from [f"[{'.'.join(map(_key, path))}]"] if path else []
         for key, value in plain.items():
             yield _line((*path, key), value, sources)
         yield ""

@@ -20,7 +20,6 @@ from channels.clocks import steady_now, steady_s
 from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
 from channels.web.visitor import locale_of
-from gateway.access.operations import OperationRefused
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
 from gateway.console.doors import ConsoleDoors, ConsoleVisitor
@@ -29,7 +28,7 @@ from gateway.console.views import Data, Handlers, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
-from gateway.texts import HARNESS
+from gateway.texts import HARNESS, TranslatedError
 
 PATH = "/console"
 COOKIE = "tenk_console"
@@ -194,7 +193,7 @@ def _done_words(deed: str, done: JsonValue, locale: str | None) -> str:
 
 
 def _words(error: GatewayError, locale: str | None) -> str:
-    return error.text(locale) if isinstance(error, OperationRefused) else str(error)
+    return error.text(locale) if isinstance(error, TranslatedError) else str(error)
 
 
 async def _form(request: web.Request) -> dict[str, str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from gateway.safety.names import second, short
+from gateway.safety.names import second, short, short_of
 from gateway.texts import HARNESS
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class ConsoleTemplates:
         made = Environment(loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined)
         made.trim_blocks = made.lstrip_blocks = True
         made.filters |= {
-            "when": second, "short": short, "usd": _usd, "ago": _ago, "json_text": json.dumps, "span": _span,
-            "code": _code,
+            "when": second, "short": short, "short_of": short_of, "usd": _usd, "ago": _ago, "json_text": json.dumps,
+            "span": _span, "code": _code,
         }  # fmt: skip
         return made
 

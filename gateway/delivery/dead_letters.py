@@ -5,23 +5,23 @@ from datetime import datetime
 from typing import TypeVar
 
 from channels.messages import Address
-from gateway.errors import GatewayError
 from gateway.store import people, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import FAILED, PartState
 from gateway.store.people import AuditRow
 from gateway.store.reports import OutboxLine, outbox_words
+from gateway.texts import TranslatedError
 
 T = TypeVar("T")
 
 MAX_ROW_ID = 2**63 - 1
 
 
-class NoSuchPart(GatewayError):
+class NoSuchPart(TranslatedError):
     """There is no part of this id."""
 
 
-class PartNotFailed(GatewayError):
+class PartNotFailed(TranslatedError):
     """The part is not one that failed; the message says what became of it."""
 
 
@@ -80,33 +80,27 @@ class DeadLetters:
         def job(connection: Connection) -> tuple[OutboxLine, T]:
             found = outbox_words(connection, tenant, id_) if 0 < id_ <= MAX_ROW_ID else None
             if found is None:
-                raise NoSuchPart(f"no part of the outbox has the id {id_}; `tenk outbox list --all` shows them")
+                raise NoSuchPart("ops.no_part", id=id_)
             if found.line.state in FAILED:
                 ran[:] = [(found.line, change(connection))]
                 people.record(connection, tenant, audit)
             elif not ran:  # else an earlier try of this commit holds, whose outcome nobody heard
-                became = what_became_of(found.line)
-                raise PartNotFailed(f"part {id_} {became}: there is nothing to say again or to give up")
+                raise what_became_of(found.line)
             return ran[0]
 
         line, _ = await self._store.write(job, after)
         return line
 
 
-def what_became_of(line: OutboxLine) -> str:
-    """Where a part stands, in words behind its name."""
+def what_became_of(line: OutboxLine) -> PartNotFailed:
+    """Where a part stands that is nobody's to decide on."""
     match line.state:
         case PartState.SENT:
-            at = "" if line.done_at is None else f" at {line.done_at:%Y-%m-%d %H:%M:%S} UTC"
-            return f"was delivered{at} (message {line.platform_id} there)"
+            at = "" if line.done_at is None else f"{line.done_at:%Y-%m-%d %H:%M:%S}"
+            return PartNotFailed("ops.part_sent", id=line.id, at=at, message=line.platform_id)
         case PartState.DISCARDED:
-            return "was discarded"
-        case PartState.DEAD:
-            return f"was given up: {line.error}"
-        case PartState.UNKNOWN:
-            return f"may have arrived or not: {line.error}"
+            return PartNotFailed("ops.part_discarded", id=line.id)
         case _ if line.parked is not None:
-            return f"waits until its person is heard again ({line.parked})"
+            return PartNotFailed("ops.part_parked", id=line.id, why=line.parked)
         case _:
-            tried = f", tried {line.attempts} times so far" if line.attempts else ""
-            return f"is under way{tried}" + (f" ({line.error})" if line.error else "")
+            return PartNotFailed("ops.part_under_way", id=line.id, tries=line.attempts)

@@ -180,9 +180,10 @@ class Admission:
             kept = hide_secrets(rejection)
             inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, kept, self._now)
 
-    def move_cursor(self, cursor: str, tenant: str) -> None:
-        """How far the account has read."""
-        chats.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
+    def move_cursor(self, cursor: str, tenant: str, number: int) -> None:
+        """How far the account has read, by this one of its connections."""
+        name, account = self._channel.name, self._channel.account
+        chats.move_cursor(self._connection, tenant, name, account, cursor, self._now, number)
 
     def _hides(self, plan: Plan, code: str) -> bool:
         """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""

@@ -63,13 +63,13 @@ CountWaiting = Callable[[str], int]
 
 
 class AccountHealth(Protocol):
-    """Where an account's channel says how it is doing."""
+    """Where an account's channel says how it is doing, each of its connections by its number."""
 
-    def note(self, state: ChannelState, detail: str) -> None:
+    def note(self, state: ChannelState, detail: str, number: int) -> None:
         """It says so itself."""
         ...
 
-    def note_missing(self, detail: str) -> None:
+    def note_missing(self, detail: str, number: int) -> None:
         """What was said and could not be read."""
         ...
 
@@ -267,12 +267,12 @@ class Intake:
 
 
 class ChannelSink:
-    """What one adapter is given (its `Sink`): the way in for its account."""
+    """The way in for an account, or for one of its connections."""
 
     lease: Lease = EVERYTHING  # who has lost it brings in what it read, and does not say how far that was
 
     def __init__(
-        self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str | None
+        self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str | None, number: int = 0
     ) -> None:
         """`tenant` is the account's, whatever a message says; None: each message says it, who made it saw its key."""
         self._store = store.of(tenant)
@@ -280,6 +280,7 @@ class ChannelSink:
         self._channel = channel
         self._health = health
         self._tenant = tenant
+        self._number = number  # of the connection
 
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
@@ -355,13 +356,13 @@ class ChannelSink:
         tenant = self._store.home_tenant
         admission.quarantine(rejected, tenant)
         if cursor is not None and leases.holds(connection, self.lease):
-            admission.move_cursor(cursor, tenant)
+            admission.move_cursor(cursor, tenant, self._number)
         return admission.done
 
     async def cursor(self) -> str | None:
         """The last committed resume point."""
-        query = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
-        return await self._store.read(query)
+        whose = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
+        return await self._store.read(partial(whose, number=self._number))
 
     async def chats(self) -> Sequence[KnownChat]:
         """Where people who are let in talk to the bot."""
@@ -370,11 +371,11 @@ class ChannelSink:
 
     def report_missing(self, detail: str) -> None:
         """Tell health what could not be read."""
-        self._health.note_missing(detail)
+        self._health.note_missing(detail, self._number)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing."""
-        self._health.note(state, detail)
+        self._health.note(state, detail, self._number)
 
 
 def newcomer_key(tenant: str, sender_key: str) -> str:

@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -17,16 +16,17 @@ import structlog
 from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
-from channels.messages import DEFAULT_TENANT, Address
+from channels.messages import Address
 from channels.registry import ChannelNotInstalled
 from gateway.cluster.membership import LeasedAccount
 from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
-from gateway.inbound.intake import ChannelSink, Intake
+from gateway.inbound.connections import AccountReading, ChannelAccount, HeldAccount, ReadingDeps
+from gateway.inbound.intake import Intake
 from gateway.store.engine import Store
-from gateway.supervision import run_until, until_ended
-from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
+from gateway.supervision import until_ended
+from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
 
@@ -41,76 +41,6 @@ JUST_BEGUN_S = 0.1
 
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelAccount:
-    """One configured account, and how its adapter is made."""
-
-    channel: str
-    account: str
-    make: Callable[[], Channel]  # may import an SDK: runs in a thread
-    strict_pacing: bool = False
-    tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
-    config: object = None  # as the operator wrote it: what differs is started anew
-    everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
-    attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
-
-
-@dataclass(slots=True)
-class _Account:
-    """One account as it stands."""
-
-    spec: ChannelAccount
-    clock: Callable[[], datetime]
-    ready: "asyncio.Future[Channel]"
-    state: ChannelState = ChannelState.STARTING
-    detail: str = ""
-    reported: tuple[ChannelState, str] = (ChannelState.STARTING, "")  # by the channel itself
-    missing: str = ""  # what was said and could not be read
-    heard_at: datetime | None = None
-    pacer: Pacer | None = None
-    failures: int = field(default=0)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)  # it has asked its platform, or could not
-    reading: "asyncio.Task[None] | None" = None  # None: not begun
-    retired: bool = False  # it reads nothing more; what is on its way out is still said
-
-    def differs_from(self, spec: ChannelAccount) -> bool:
-        """Whether it has to be started anew to be as this says; also where it gave up, which may go well now."""
-        gave_up = self.reading is not None and self.reading.done()
-        return gave_up or (spec.config, spec.strict_pacing) != (self.spec.config, self.spec.strict_pacing)
-
-    def note(self, state: ChannelState, detail: str) -> None:
-        """Keep how the channel says it is doing."""
-        self.reported = (state, detail)
-        if state is not ChannelState.STARTING:
-            self.begun.set()
-        if state is ChannelState.READY:
-            self.heard_at = now = self.clock()
-            self.failures = 0
-            CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
-        self._show()
-
-    def stand_by(self) -> None:
-        """Another process reads for it, or will."""
-        self.reported = (ChannelState.READY, "another process reads for it")
-        self._show()
-
-    def note_missing(self, detail: str) -> None:
-        """Keep what the channel could not read; it is shown instead of READY."""
-        self.missing = detail
-        self._show()
-
-    def _show(self) -> None:
-        """What health shows; a change is logged."""
-        state, detail = self.reported
-        if self.missing and state is ChannelState.READY:
-            state, detail = ChannelState.DEGRADED, self.missing
-        if (state, detail) != (self.state, self.detail):
-            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
-            tell("channel_state", channel=self.spec.channel, account=self.spec.account, state=state, detail=detail)
-            self.state, self.detail = state, detail
-            CHANNEL_READY.labels(self.spec.channel, self.spec.account).set(state is ChannelState.READY)
 
 
 class ChannelManager:
@@ -138,7 +68,7 @@ class ChannelManager:
         self._signs = asyncio.Semaphore(SIGNS_AT_ONCE)
         self._reacting: dict[tuple[Address, str], asyncio.Task[None]] = {}  # the newest sign under way, by message
         loop = asyncio.get_running_loop()
-        self._held = {(spec.channel, spec.account): _Account(spec, clock, loop.create_future()) for spec in accounts}
+        self._held = {(spec.channel, spec.account): HeldAccount(spec, clock, loop.create_future()) for spec in accounts}
         self._clock = clock
         self._running: tuple[asyncio.TaskGroup, Intake] | None = None
         self._retired: list[Channel] = []  # not closed yet
@@ -178,15 +108,15 @@ class ChannelManager:
             if old is None or old.retired:
                 before = None if old is None or old.ready.done() else old.ready
                 ready = before or asyncio.get_running_loop().create_future()  # whoever waits for it, waits for the new
-                self._start(key, _Account(spec, self._clock, ready))
+                self._start(key, HeldAccount(spec, self._clock, ready))
 
-    def _start(self, key: tuple[str, str], held: _Account) -> None:
+    def _start(self, key: tuple[str, str], held: HeldAccount) -> None:
         self._held[key] = held
         if self._running is not None:
             running, intake = self._running
             held.reading = running.create_task(self._keep(held, intake))
 
-    async def _retire(self, held: _Account) -> None:
+    async def _retire(self, held: HeldAccount) -> None:
         if held.retired:
             return
         held.retired = True
@@ -198,7 +128,7 @@ class ChannelManager:
             self._retired.append(held.ready.result())
             self._tasks.create_task(self._close_later(held, held.ready.result()))
 
-    async def _close_later(self, held: _Account, channel: Channel) -> None:
+    async def _close_later(self, held: HeldAccount, channel: Channel) -> None:
         await self._sleep(RETIRED_S)
         self._retired.remove(channel)
         held.ready = asyncio.get_running_loop().create_future()  # what it still owes waits until the account is back
@@ -226,8 +156,10 @@ class ChannelManager:
 
     def list_accounts(self) -> list[LeasedAccount]:
         """Every account, as leases of it are asked for."""
-        specs = [held.spec for held in self._held.values() if not held.retired]
-        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
+        specs = [(held.spec, held.connections) for held in self._held.values() if not held.retired]
+        return [
+            LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached, count) for spec, count in specs
+        ]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""
@@ -304,7 +236,7 @@ class ChannelManager:
 
     # ------------------------------------------------------------ supervision
 
-    async def _keep(self, held: _Account, intake: Intake) -> None:
+    async def _keep(self, held: HeldAccount, intake: Intake) -> None:
         while await self._apart(held, intake):
             await self._sleep(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
 
@@ -314,14 +246,14 @@ class ChannelManager:
         for channel in (*serving, *self._retired):
             await self._sign(channel.aclose(), "channel_not_closed", channel.name)
 
-    async def _load(self, held: _Account) -> Channel:
+    async def _load(self, held: HeldAccount) -> Channel:
         """The adapter, made when it is first wanted."""
         if not held.ready.done():
             held.ready.set_result(await asyncio.to_thread(held.spec.make))
             self._tasks.create_task(self._set_commands(held.ready.result()))
         return held.ready.result()
 
-    async def _apart(self, held: _Account, intake: Intake) -> bool:
+    async def _apart(self, held: HeldAccount, intake: Intake) -> bool:
         """`_run_once` in a task of its own.
 
         CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
@@ -334,11 +266,12 @@ class ChannelManager:
         await until_ended(self._tasks.create_task(run()))
         return goes_on[0] if goes_on else True
 
-    async def _run_once(self, held: _Account, intake: Intake) -> bool:
+    async def _run_once(self, held: HeldAccount, intake: Intake) -> bool:
         """Load a channel and run it until it ends; whether it should be started again."""
         try:
             channel = await self._load(held)
-            await self._read(held, channel, intake)
+            deps = ReadingDeps(self._store, intake, self._ownership, self._tasks, self._clock)
+            await AccountReading(deps, channel, held).run()
             reason = "it ended by itself"
         except (ConfigRefused, ChannelNotInstalled) as refused:
             held.note(ChannelState.FAILED, str(refused))
@@ -351,32 +284,13 @@ class ChannelManager:
         held.note(ChannelState.DEGRADED, f"{reason}; starting it again")
         return True
 
-    def _reads(self, held: _Account) -> bool:
+    def _reads(self, held: HeldAccount) -> bool:
         """Whether this process reads for an account."""
         if not self._ownership.is_shared:
             return True
-        spec = held.spec
-        mine = spec.everywhere or self._ownership.lease(in_name(spec.channel, spec.account)) is not None
-        return self._ownership.reads and mine
-
-    async def _read(self, held: _Account, channel: Channel, intake: Intake) -> None:
-        """Run a channel until it ends; where several processes could, only for as long as it is this one's."""
-        spec = held.spec
-        name = in_name(spec.channel, spec.account)
-        if not self._ownership.is_shared or (spec.everywhere and self._ownership.reads):
-            await channel.run(ChannelSink(self._store, intake, channel, held, spec.tenant))
-            return
-        while True:
-            held.stand_by()
-            if self._ownership.lease(name) is None:
-                held.begun.set()
-            lease = await self._ownership.until_held(name)
-            sink = ChannelSink(self._store, intake, channel, held, spec.tenant)
-            sink.lease = lease
-            held.note(ChannelState.STARTING, "")
-            await run_until(partial(channel.run, sink), partial(self._ownership.until_lost, lease), self._tasks)
-            if self._ownership.lease(name) == lease:
-                return
+        spec, lease = held.spec, self._ownership.lease
+        names = (in_name(spec.channel, spec.account, number) for number in range(held.connections))
+        return self._ownership.reads and (spec.everywhere or any(lease(name) is not None for name in names))
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from gateway.errors import GatewayError
 from gateway.safety.names import shown_name
 from gateway.store.heads import Connection, ConversationHead, list_heads
 from gateway.store.tenancy import whose_rows
+from gateway.texts import TranslatedError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue  # a command for a list does without
@@ -17,7 +17,7 @@ def list_conversations(connection: Connection, most: object, user_id: str | None
     """Those that were used last; with a user, where they spoke last.
 
     Raises:
-        GatewayError: `most` is no number of rows.
+        TranslatedError: `most` is no number of rows.
     """
     heads = list_heads(connection, whose_rows(), number("most", most, MOST_LISTED), user_id=user_id)
     return [head_shown(head) for head in heads]
@@ -37,8 +37,8 @@ def number(name: str, value: object, most: int, least: int = 1) -> int:
     """A number of a request.
 
     Raises:
-        GatewayError: it is none, or out of these bounds.
+        TranslatedError: it is none, or out of these bounds.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise GatewayError(f'"{name}" is a number from {least} to {most}')
+        raise TranslatedError("ops.no_number", name=name, least=least, most=most)
     return value

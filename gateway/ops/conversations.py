@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
-from gateway.errors import GatewayError
 from gateway.ops.conversation_list import head_shown, list_conversations, number
 from gateway.safety.names import shown_name
 from gateway.store import people
@@ -19,6 +18,7 @@ from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head
 from gateway.store.journal import events_of_turn
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
+from gateway.texts import TranslatedError
 
 if TYPE_CHECKING:
     from gateway.ops.control import Handler  # it loads a web server, which the command for a list does not need
@@ -83,11 +83,9 @@ def _id_end(arguments: Mapping[str, JsonValue]) -> str:
 
 def _only(found: list[ConversationHead]) -> ConversationHead:
     if not found:
-        raise GatewayError(
-            f"there is no such conversation; `tenk sessions list` shows ids, at least {LEAST_ID_CHARS} letters of one"
-        )
+        raise TranslatedError("ops.no_conversation", letters=LEAST_ID_CHARS)
     if len(found) > 1:
-        raise GatewayError("more than one conversation has an id that ends so; write more of it")
+        raise TranslatedError("ops.conversation_twice")
     return found[0]
 
 
@@ -102,7 +100,7 @@ async def _person(store: Reader, who: str) -> str:
         if who in person.identities or (len(who) >= LEAST_ID_CHARS and person.user_id.endswith(who.lower()))
     }
     if len(found) != 1:
-        raise GatewayError("nobody is known by that; `tenk users list` shows senders and ids")
+        raise TranslatedError("ops.nobody")
     return found.pop()
 
 

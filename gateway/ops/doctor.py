@@ -54,7 +54,7 @@ async def check_nats(url: str, home: Path) -> Finding:
     key = home / KEY
     link = NatsLink(url, subject := subject_of(key.read_bytes() if key.exists() else b""), lambda _words: None)
     await link.attempt()
-    to_do = f"let the user of NATS_URL publish and subscribe to {subject}, start that server, or unset NATS_URL"
+    to_do = f"name a server that runs and a user of it who may publish and subscribe to {subject}, or unset NATS_URL"
     return Finding("nats", link.standing, to_do if link.trouble else "", ("gateway", "nats_url"))
 
 

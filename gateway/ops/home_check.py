@@ -11,7 +11,6 @@ import socket
 import stat
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from gateway.ops.control_client import short_name
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, SECRETS_KEY, WRITABLE_BY_OTHERS
 from gateway.safety.vault import id_of, read_keys
-from gateway.store.backup import back_up, file_of
+from gateway.store.backup import copies_of_older, file_of
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
 from gateway.store.inspection import inspect
@@ -139,7 +138,7 @@ async def _remove(path: Path) -> str:
     return f"{path} is gone"
 
 
-async def check_database(url: str, home: Path, now: Callable[[], datetime]) -> Finding:
+async def check_database(url: str, home: Path) -> Finding:
     """Whether it is whole, and at this version's revision."""
     seen = await inspect(url)
     if not seen.exists:
@@ -153,8 +152,12 @@ async def check_database(url: str, home: Path, now: Callable[[], datetime]) -> F
         return Finding("database", words, "run the newer tenk-gateway, or restore the backup made before it")
     if seen.is_behind:
         words = f"{seen.where} is whole, at revision {seen.revision}; this version wants {HEAD}"
-        to_do = "run `tenk db backup FILE`, then `tenk db upgrade`; `tenk doctor --fix` does both"
-        return Finding("database", words, to_do, mend=_migration(url, home, now))
+        file = file_of(url)
+        if file is None:
+            to_do = "back it up with pg_dump (.github/running/postgresql.md), then run `tenk db upgrade`"
+            return Finding("database", words, to_do)
+        to_do = "run `tenk doctor --fix` or `tenk db upgrade`, or start the gateway: each makes a backup first"
+        return Finding("database", words, to_do, mend=_migration(url, file, home))
     return Finding("database", f"{seen.where} is whole, at revision {HEAD}")
 
 
@@ -183,15 +186,10 @@ def _way_back(url: str) -> str:
     return "stop the gateway, move the file and all that begins like it away, and run: tenk db restore BACKUP"
 
 
-def _migration(url: str, home: Path, now: Callable[[], datetime]) -> Callable[[], Awaitable[str]]:
+def _migration(url: str, file: Path, home: Path) -> Callable[[], Awaitable[str]]:
     async def mend() -> str:
-        file = file_of(url)
-        if file is None:
-            raise GatewayError("a server's database is backed up by pg_dump first (.github/running/postgresql.md)")
-        copy = home / f"before-{HEAD}-{now():%Y%m%dT%H%M%S}.db"
         with HomeLock(home):
-            back_up(file, copy)
             await upgrade(url)
-        return f"{file} is at revision {HEAD}; as it was before it is in {copy}"
+        return f"{file} is at revision {HEAD}; as it was before it is in {copies_of_older(file)[-1]}"
 
     return mend

@@ -10,7 +10,6 @@ from pydantic import JsonValue, TypeAdapter
 
 from gateway.access.ranks import BY_CLI
 from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters
-from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.ops.trace import trace_calls
 from gateway.store import reports
@@ -19,6 +18,7 @@ from gateway.store.inbox import Outcome
 from gateway.store.outbox import PartState
 from gateway.store.reports import OPEN, InboxLine, OutboxLine, OutboxWords
 from gateway.store.tenancy import whose_rows
+from gateway.texts import TranslatedError
 
 MOST_ROWS = 1_000
 
@@ -40,15 +40,16 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         given, outcomes = arguments.get("outcome"), (OPEN, *map(str, Outcome))
         outcome = next((known for known in outcomes if known == given), None)
         if given is not None and outcome is None:
-            raise GatewayError(f"{given!r} is no outcome; there are: {', '.join(outcomes)}")
+            raise TranslatedError("ops.no_outcome", given=given, known=", ".join(outcomes))
         limit = _limit(arguments)
         query = lambda connection: reports.inbox_lines(connection, whose_rows(), limit, outcome)  # noqa: E731  shorter than its def
         return _INBOX.dump_python(await store.read(query), mode="json")  # type: ignore[no-any-return]  # JSON it is
 
     async def list_outbox(arguments: Arguments) -> JsonValue:
-        states = arguments.get("states") or [*reports.NEED_SOMEBODY]
-        if not isinstance(states, list) or (unknown := [state for state in states if state not in (*PartState,)]):
-            raise GatewayError(f"{unknown[0]!r} is no state; there are: {', '.join(PartState)}")
+        given = arguments.get("states") or [*reports.NEED_SOMEBODY]
+        states = given if isinstance(given, list) else [given]
+        if unknown := [state for state in states if state not in (*PartState,)]:
+            raise TranslatedError("ops.no_state", given=unknown[0], known=", ".join(PartState))
         named = [str(state) for state in states]
         limit = _limit(arguments)
         query = lambda connection: reports.outbox_lines(connection, whose_rows(), limit, named)  # noqa: E731  shorter than its def
@@ -58,7 +59,7 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
         id_ = _id(arguments)
         found = await store.read(lambda connection: reports.outbox_words(connection, whose_rows(), id_))
         if found is None:
-            raise GatewayError(f"no part of the outbox has the id {id_}; `tenk outbox list --all` shows them")
+            raise TranslatedError("ops.no_part", id=id_)
         return _WORDS.dump_python(found, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
     rows = {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
@@ -81,12 +82,12 @@ def letter_calls(letters: DeadLetters, by: str = BY_CLI) -> Mapping[str, Handler
 def _limit(arguments: Arguments) -> int:
     limit = arguments.get("limit", 50)
     if not isinstance(limit, int) or not 0 < limit <= MOST_ROWS:
-        raise GatewayError(f"the limit is a number from 1 to {MOST_ROWS}")
+        raise TranslatedError("ops.no_number", name="limit", least=1, most=MOST_ROWS)
     return limit
 
 
 def _id(arguments: Arguments) -> int:
     id_ = arguments.get("id")
     if not isinstance(id_, int) or not 0 < id_ <= MAX_ROW_ID:
-        raise GatewayError("the id is a number, as `tenk outbox list` shows it")
+        raise TranslatedError("ops.no_id")
     return id_

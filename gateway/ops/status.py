@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -9,7 +10,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, CountsConnections
+from channels.base import ChannelState
+from channels.connections import CountsConnections
 from channels.messages import DEFAULT_TENANT
 from gateway.access.calls import list_calls
 from gateway.access.listing import AccessLists
@@ -274,7 +276,7 @@ def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, Js
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
         own = [shard for shard, owner in look.shards.items() if owner == id_]
-        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_]
+        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_ and "@" not in name]
         members[f"{each.member.host}/{id_}"] = {
             "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
             "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
@@ -300,17 +302,29 @@ def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
     """Who reads and who sends for each, and what is unsent."""
     hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
     owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
-    named = {name.partition(" ")[2] for name in owners if " " in name}
+    named = {re.split("[/@]", name.partition(" ")[2])[0] for name in owners if " " in name}
     accounts: dict[str, JsonValue] = {}
     for account in sorted(named | {f"{channel}:{name}" for channel, name in look.unsent}):
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
         accounts[account] = {
-            "read_by": owners.get(in_name(channel, name), "nobody, or each by webhook"),
+            "read_by": _readers(in_name(channel, name), owners) or "nobody, or each by webhook",
             "sent_by": owners.get(out_name(channel, name), "nobody"),
             "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
         }  # fmt: skip
     return accounts
+
+
+def _readers(name: str, owners: Mapping[str, str]) -> str:
+    """Who holds the leases of reading for an account; of several connections each its own."""
+    parts = {lease: owner for lease, owner in owners.items() if lease == name or lease.startswith(f"{name}/")}
+    if len(parts) < 2:
+        return "".join(parts.values())
+    numbers = {
+        owner: sorted(int(lease.partition("/")[2] or 0) for lease in parts if parts[lease] == owner)
+        for owner in parts.values()
+    }
+    return ", ".join(f"{owner} ({', '.join(map(str, numbers[owner]))})" for owner in sorted(numbers))
 
 
 def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:

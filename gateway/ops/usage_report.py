@@ -12,12 +12,12 @@ from pydantic import JsonValue
 
 from agent.context.weight import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
-from gateway.errors import GatewayError
 from gateway.ops.control import Handler
 from gateway.store import people
 from gateway.store.engine import Connection, Reader
 from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
+from gateway.texts import TranslatedError
 
 MOST_TURNS = 5_000
 """The newest of them; of more a report would take long."""
@@ -107,5 +107,5 @@ def _back(arguments: Mapping[str, JsonValue]) -> timedelta:
     days = arguments.get("days")
     number = int(days) if isinstance(days, str) and days.isdecimal() and len(days) <= LONGEST_DAYS else 0
     if set(arguments) != {"days"} or not 0 < number <= MOST_DAYS:
-        raise GatewayError(f'usage takes "days", a number from 1 to {MOST_DAYS} as a text')
+        raise TranslatedError("ops.no_number", name="days", least=1, most=MOST_DAYS)
     return timedelta(days=number)

@@ -3,6 +3,7 @@
 A name is a stranger's own word. It decides nothing (A27); here it is kept from deceiving whoever reads a list.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ MAX_READ_CHARS = 512
 """Of a name; no platform lets one be longer than a quarter of that."""
 
 SHORT_CHARS = 8  # of an id
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 MAX_MARKS = 3
 """Combining marks on one letter that writing needs; more are a stack that runs into the lines above."""
@@ -206,6 +208,11 @@ def _mixed_scripts(word: str) -> frozenset[str]:
 def short(id_: str) -> str:
     """An id as every list shows it, and as commands take it: its end, which differs where its beginning is the time."""
     return id_[-SHORT_CHARS:]
+
+
+def short_of(name: str) -> str:
+    """An id as every list shows it; whatever else stands there, whole."""
+    return short(name) if _ID.fullmatch(name) else name
 
 
 def minute(at: str | None) -> str | None:

@@ -10,13 +10,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import structlog
 from sqlalchemy import make_url
 
+from channels.clocks import wall_now
 from gateway.errors import GatewayError
 from gateway.safety.private_files import BESIDE_DATABASE, check_database
 from gateway.store.schema import HEAD, known_revisions
 
 BUSY_S = 10.0
+BEFORE = "before-"
+"""How the name of a backup begins that a migration made."""
+
+log = structlog.get_logger()
 
 
 def file_of(url: str) -> Path | None:
@@ -37,6 +43,26 @@ def back_up(database: Path, destination: Path) -> int:
     check_database(database)
     _put(database, destination, f"{destination} is there already; name a file that is not")
     return destination.stat().st_size
+
+
+def back_up_older(database: Path) -> Path:
+    """Copy a database that is about to be migrated to a file beside it: there is no other way back. The copy.
+
+    Raises:
+        GatewayError: as `back_up`; it is not to be migrated then.
+    """
+    copy = database.with_name(f"{BEFORE}{HEAD}-{wall_now():%Y%m%dT%H%M%S}.db")
+    try:
+        size = back_up(database, copy)
+    except GatewayError as error:
+        raise GatewayError(f"{error}; a database is not migrated without a backup beside it") from error
+    log.warning("database_migrates", to=HEAD, backup=str(copy), bytes=size)
+    return copy
+
+
+def copies_of_older(database: Path) -> list[Path]:
+    """The backups that migrations made, the newest last."""
+    return sorted(database.parent.glob(f"{BEFORE}*.db"), key=lambda copy: copy.stat().st_mtime_ns)
 
 
 def restore(source: Path, database: Path) -> None:

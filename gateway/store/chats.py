@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from channels.base import KnownChat
+from channels.base import KnownChat, LayOut
 from channels.messages import Address
 from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
 from gateway.store.outbox import IS_OPEN
@@ -22,19 +22,43 @@ NOTED_FOR = timedelta(hours=1)
 """How long a chat is not noted again, so that a message costs no statement."""
 
 
-def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
-    """The committed resume point of a channel account."""
-    own = channel_accounts.c.channel == channel, channel_accounts.c.account == account
-    return connection.execute(sa.select(channel_accounts.c.cursor).where(*own)).scalar()
+def _connection_name(account: str, number: int) -> str:
+    """Under which name a resume point is kept: an account's first connection has the account's, which has no slash."""
+    return f"{account}/{number}" if number else account
+
+
+def cursor_of(connection: sa.Connection, channel: str, account: str, number: int = 0) -> str | None:
+    """The committed resume point of a channel account, by one of its connections."""
+    return cursors_of(connection, channel, account).get(number)
+
+
+def cursors_of(connection: sa.Connection, channel: str, account: str) -> dict[int, str]:
+    """The committed resume points of all connections of an account, by their numbers."""
+    row = channel_accounts.c
+    own = row.account == account, row.account.startswith(f"{account}/", autoescape=True)
+    query = sa.select(row.account, row.cursor).where(row.channel == channel, sa.or_(*own), row.cursor.is_not(None))
+    return {int(name.partition("/")[2] or 0): cursor for name, cursor in connection.execute(query)}
 
 
 _move_cursor = HotStatement(lambda dialect: upsert_in(dialect, channel_accounts, ("cursor", "last_heard_at")))
 
 
-def move_cursor(connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime) -> None:
-    """Commit how far a channel account has read."""
-    moved = {"tenant_id": tenant, "channel": channel, "account": account, "cursor": cursor, "last_heard_at": now}
+def move_cursor(
+    connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str | None, now: datetime,
+    number: int = 0,
+) -> None:  # fmt: skip
+    """Commit how far a channel account has read, by one of its connections; None: there is no such one any more."""
+    name = _connection_name(account, number)
+    moved = {"tenant_id": tenant, "channel": channel, "account": name, "cursor": cursor, "last_heard_at": now}
     _move_cursor.later(connection, moved)
+
+
+def lay_out_cursors(
+    connection: sa.Connection, tenant: str, channel: str, account: str, plan: LayOut, now: datetime
+) -> None:
+    """Make the resume points of an account's connections what `plan` makes of them."""
+    for number, cursor in plan(cursors_of(connection, channel, account)).items():
+        move_cursor(connection, tenant, channel, account, cursor, now, number)
 
 
 def note(connection: sa.Connection, tenant: str, where: Address, user_id: str, now: datetime, *, direct: bool) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 import sqlalchemy as sa
+import structlog
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from channels.messages import DEFAULT_TENANT
-from gateway.errors import SettingsError, StoreUnavailable
+from gateway.errors import ServerAway, SettingsError, StoreUnavailable
 from gateway.store.postgres import PostgresEngine, PostgresLink
 from gateway.store.schema import HEAD, probe
 from gateway.store.sqlite import SqliteEngine
@@ -26,7 +28,12 @@ Connection = sa.Connection
 VALUE_REFUSED = (sa.exc.StatementError, ValueError)
 """What a job raises whose values the database, or an encoder on the way to it, does not take."""
 
+LONGEST_WAIT_S = 15.0
+"""Between two tries to reach a server that is away as a gateway starts; each is said."""
+
 T = TypeVar("T")
+
+log = structlog.get_logger()
 
 
 class Engine(Protocol):
@@ -86,15 +93,27 @@ class Store:
         return part
 
     @classmethod
-    async def open(cls, url: str) -> Self:
+    async def open(cls, url: str, *, wait_s: float = 0.0) -> Self:
         """A store at `sqlite:///path/tenk.db` or `postgresql://user:password@host/db`, its schema created or migrated.
+
+        A server that is away is waited for so long; what it refuses, such as a password, is not tried again.
 
         Raises:
             SettingsError: the URL names no database we know.
             SchemaTooNew: a newer version of the code wrote this database; nothing was changed.
             StoreUnavailable: the database cannot be reached or opened.
         """
-        return await cls(engine_for(url)).start()
+        until_s, pause_s = time.monotonic() + wait_s, FIRST_PAUSE_S
+        while True:
+            try:
+                return await cls(engine_for(url)).start()
+            except ServerAway as away:
+                left_s = until_s - time.monotonic()
+                if left_s <= 0:
+                    raise
+                log.warning("store_awaited", error=str(away), seconds_left=round(left_s))
+            pause_s = min(2 * pause_s, LONGEST_WAIT_S)
+            await asyncio.sleep(min(pause_s, left_s))
 
     async def start(self) -> Self:
         """Connect, migrate, and begin to take jobs."""

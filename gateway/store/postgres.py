@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import URL, Connection, event
 
-from gateway.errors import GatewayError, StoreUnavailable
+from gateway.errors import GatewayError, ServerAway, StoreUnavailable
 from gateway.store import schema
 from gateway.store.dialect import asyncpg_errors, do_put_off, let_see
 from gateway.store.looking import unavailable
@@ -125,7 +125,8 @@ class PostgresEngine:
             await self._look_at_server()
             self._connection = await self._engine.connect()
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
-            raise unavailable(error) from error
+            told = unavailable(error)
+            raise ServerAway(*told.args) if is_outage(error) else told from error
         try:
             return await self._connection.run_sync(schema.ensure)
         except sa.exc.SQLAlchemyError as error:

@@ -66,6 +66,17 @@ def current(connection: Connection) -> str | None:
     return connection.execute(sa.select(version.c.version_num)).scalar_one_or_none()
 
 
+def is_older(connection: Connection) -> bool:
+    """Whether `ensure` would migrate it.
+
+    Raises:
+        StoreMoved: as `ensure`.
+    """
+    with connection.begin():
+        refuse_moved(connection)
+        return current(connection) in known_revisions() - {HEAD}
+
+
 def ensure(connection: Connection) -> str | None:
     """The schema this code needs, in one transaction: created, migrated, or found as it should be.
 

@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from gateway.errors import StoreUnavailable
 from gateway.safety.private_files import check_database
 from gateway.store import schema
+from gateway.store.backup import back_up_older
 from gateway.store.looking import (
     BUSY_TIMEOUT_MS,
     READERS,
@@ -57,7 +58,7 @@ class SqliteEngine:
         self._free_readers = asyncio.Semaphore(READERS)
 
     async def open(self) -> str | None:
-        """Create the file where it is missing and migrate it; the revision found."""
+        """Create the file where it is missing; migrate it, behind a backup beside it; the revision found."""
         return await self._in_thread(self._open)
 
     async def open_for_reading(self) -> None:
@@ -112,6 +113,8 @@ class SqliteEngine:
             make_file(self._path)
             with self._engine.connect() as connection:
                 run_all(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # one rebuilds tables
+                if schema.is_older(connection):
+                    back_up_older(self._path)
                 found = schema.ensure(connection)
             self._connection = self._engine.connect()
         except (OSError, sa.exc.DBAPIError) as error:

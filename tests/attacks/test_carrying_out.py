@@ -1,13 +1,19 @@
-"""A59: an injected instruction makes the model write what was said into an address that somebody may fetch."""
+"""A59, A36: an injected instruction makes the model write what was said into an address that somebody may fetch, or
+speak to somebody else.
+"""
 
 import pytest
 
+from agent.coach.tools import CoachTools
+from agent.tools.arguments import BadArguments, fit
+from agent.tools.base import tools_of
 from channels.markdown.parse import parse
 from channels.messages import OutboundPart
 from channels.viewers.plain_renderer import PlainRenderer
 from channels.web.page_files import POLICY
 from channels.web.render import WebRenderer, to_html
 from gateway.delivery.splitter import split
+from tests.fakes.practice_reader import connected_practice
 from tests.fakes.takers import TAKERS, Taker
 from tests.fakes.wires import WIRES, is_loud
 
@@ -41,3 +47,30 @@ def test_our_own_views_fetch_nothing():
     assert 'href="https://evil.example/"' in html.split("example.org (")[1]
     assert {"default-src 'none'", "img-src 'self'", "connect-src 'self'"} <= set(POLICY.split("; "))
     assert 3 == PlainRenderer().render(parse(ATTACK)).text.count(HIDDEN)
+
+
+ELSEWHERE = (
+    "to",
+    "chat",
+    "channel",
+    "account",
+    "thread",
+    "address",
+    "recipient",
+    "sender",
+    "user",
+    "user_id",
+    "tenant",
+)
+
+
+def test_a36_no_tool_is_told_whom_it_speaks_to():
+    """A36: it acts where its turn is. A place that a model names is unknown to every tool, and the call is refused."""
+    with connected_practice() as practice:
+        tools = tools_of(CoachTools(practice))
+    assert {"set_reminder", "plot_progress"} <= {tool.name for tool in tools}
+    for tool in tools:
+        assert set() == set(tool.arguments.model_fields) & set(ELSEWHERE), tool.name
+        for word in ELSEWHERE:
+            with pytest.raises(BadArguments, match=f"Unknown arguments: {word}"):
+                fit({word: "telegram:main:999"}, tool.arguments)

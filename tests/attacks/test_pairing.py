@@ -167,6 +167,15 @@ def test_a42_five_wrong_codes_lock_the_approver_even_with_the_right_one() -> Non
         assert "member" == gives(connection, later, fifth + minutes(60))
 
 
+def test_a42_what_can_be_nobodys_code_is_a_try_as_well() -> None:
+    """A42: else a guesser learns for nothing what codes look like, and a lock could be felt for."""
+    with database() as connection:
+        request_id = asks(connection)
+        tried = [pairing.approve_code(connection, KEY, "1", "cli", NOON) for _ in range(6)]
+        assert [Why.MALFORMED] * 5 + [Why.LOCKED] == [told.why for told in tried if isinstance(told, NotApproved)]
+        assert Why.LOCKED == gives(connection, request_id, NOON + minutes(1))
+
+
 def test_a42_four_wrong_codes_in_any_quarter_of_an_hour_lock_nobody() -> None:
     """A42: a person who mistypes now and then is not locked out."""
     with database() as connection:

@@ -273,6 +273,7 @@ EXCUSED: dict[str, str] = {
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.discord.consumer": "loops over attempts of a call or a commit of ours",
+    "channels.discord.sharding:lay_out": "loops over the resume points of an account, which are ours",
     "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
     "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
     "channels.telegram.adapter:_path": "a file's path as Telegram names it, and bounded by it",

@@ -1,19 +1,25 @@
 """A backup beside a running gateway holds all that was acknowledged; nothing is ever written over."""
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
+from gateway.store import people
 from gateway.store.backup import back_up, file_of, restore, vacuum
 from gateway.store.engine import Store
+from gateway.store.people import Newcomer
 from tests.contract.stores import note, subjects
+from tests.fakes.people import NOON
+from tests.fakes.postgres import PostgresServer
 
 KILLED = """
 import asyncio, os, sys
@@ -160,3 +166,40 @@ def test_file_of_a_store_url() -> None:
     assert [Path("/a/b.db"), Path("b.db"), None] == [
         file_of(url) for url in ("sqlite:////a/b.db", "sqlite:///b.db", "postgresql://u@h/d")
     ]
+
+
+PAGE = Path(__file__).parents[2] / ".github" / "running" / "postgresql.md"
+ON_PAGE = "postgresql://tenk@127.0.0.1/tenk"
+
+
+@pytest.mark.gate
+async def test_the_page_on_postgresql_backs_up_and_restores(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Its commands, as they stand there, beside an open store: nothing is missing in the dump, or behind it."""
+    url = await postgres.create_owned()
+    store = await Store.open(url)
+    newcomer = Newcomer("acme", "telegram:1", "telegram:main", "Ana", "owner", "cli")
+    await store.write(lambda c: people.enrol(c, newcomer, NOON))
+    dump, restore, look = commands_on_page("pg_dump"), commands_on_page("pg_restore")[0], commands_on_page("--file=-")
+    await asyncio.to_thread(typed, postgres, dump[0].replace(ON_PAGE, url), tmp_path)
+    assert "Ana" in await asyncio.to_thread(typed, postgres, look[0], tmp_path)
+    await store.write(lambda c: people.enrol(c, replace(newcomer, sender_key="telegram:2", display_name="Ben"), NOON))
+    await store.aclose()
+    await asyncio.to_thread(typed, postgres, restore.replace(ON_PAGE, url), tmp_path)
+    again = await Store.open(url)
+    assert ["Ana"] == [person.display_name for person in await again.read(people.everybody)]
+    assert [] == await again.of("other").read(people.everybody), "the tenants' policies are there, too"
+    await again.aclose()
+
+
+def commands_on_page(word: str) -> list[str]:
+    """The lines of its blocks of code that have this in them."""
+    blocks = PAGE.read_text(encoding="utf-8").split("```")[1::2]
+    return [line for block in blocks for line in block.splitlines() if word in line]
+
+
+def typed(server: PostgresServer, command: str, directory: Path) -> str:
+    """What a command of the page prints; it ends well."""
+    environ = os.environ | {"PATH": f"{server.tools}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", command], cwd=directory, env=environ, capture_output=True, text=True, timeout=60)
+    assert 0 == done.returncode, done.stderr
+    return done.stdout

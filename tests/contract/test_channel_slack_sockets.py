@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from channels.base import ChannelState, Connections
+from channels.base import ChannelState
+from channels.connections import Connections
 from channels.simulators.slack.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import Rig, slack

@@ -129,5 +129,5 @@ async def test_the_doctor_looks_at_it(nats: NatsServer, tmp_path: Path) -> None:
     done, refused, away = [await check_nats(url, tmp_path) for url in urls]
     assert (f"NATS at 127.0.0.1:{nats.port}", "") == (done.words, done.to_do)
     assert "permissions violation for publish" in refused.words
-    assert "let the user of NATS_URL publish and subscribe to tenk." in refused.to_do
+    assert "who may publish and subscribe to tenk." in refused.to_do
     assert ("not usable" in away.words, bool(away.to_do)) == (True, True)

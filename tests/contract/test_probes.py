@@ -71,8 +71,13 @@ async def test_discord_is_asked_for_token_and_intent(asker: Asker) -> None:
         bot.message_content = False
         (off,) = to_do(await probe_discord(discord_account(simulator), asker))
         without = await probe_discord(discord_account(simulator, message_content=False), asker)
+        simulator.world.bot().sessions.limit.shards = 4
+        (few,) = to_do(await probe_discord(discord_account(simulator, message_content=False, shards=3), asker))
+        many = await probe_discord(discord_account(simulator, message_content=False, shards="auto"), asker)
         (wrong,) = await probe_discord(discord_account(simulator, token="wrong"), asker)
     assert ([], []) == (to_do(well), to_do(without))
+    assert "3 of the 4 shards that Discord recommends" in few
+    assert "4 shards; 1000 sessions may be opened today" in [finding.words for finding in many]
     assert ("Message Content intent is off" in off, "page Bot" in off) == (True, True)
     assert ("refuses the token" in wrong.words, "Reset Token" in wrong.to_do) == (True, True)
 

@@ -101,3 +101,24 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postg
             assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
     with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
         await Store.open(url)
+
+
+async def test_a_start_waits_for_a_server_that_is_away_and_no_longer_than_it_was_told(postgres: PostgresServer) -> None:
+    """It says so at each try; a password that the server refuses is refused at once."""
+    url = await postgres.create_migrated()
+    with pytest.raises(StoreUnavailable, match="password"):
+        await Store.open(url.replace("://postgres:", "://postgres:not"), wait_s=60)
+    postgres.kill()
+    try:
+        with pytest.raises(StoreUnavailable):
+            await Store.open(url, wait_s=0.01)
+        with capture_logs() as logs:
+            async with asyncio.timeout(50), asyncio.TaskGroup() as tasks:
+                opened = tasks.create_task(Store.open(url, wait_s=60))
+                while not [entry for entry in logs if entry["event"] == "store_awaited"]:
+                    await asyncio.sleep(0.01)
+                await asyncio.to_thread(postgres.start)
+    finally:
+        postgres.kill()
+        postgres.start()
+    await opened.result().aclose()

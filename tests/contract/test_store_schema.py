@@ -20,11 +20,12 @@ from gateway.coach.tables import PRACTICE_TABLES
 from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import journal, migrate
 from gateway.store.agent_tables import bring_up, versions
-from gateway.store.engine import Store, upgrade
+from gateway.store.alerts import known_alerts
+from gateway.store.engine import Store, engine_for, upgrade
 from gateway.store.schema import HEAD, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.traffic import chats
-from gateway.store.tables.turns import shards, usage
+from gateway.store.tables.turns import alerts, shards, usage
 from gateway.store.usage import UsageSum, usage_by_day, usage_sums
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
@@ -209,6 +210,21 @@ class TestSchema:
         assert ["0", "1", "2"] == await stores[0].read(subjects)
         for store in stores:
             await store.aclose()
+
+
+@pytest.mark.gate
+async def test_of_several_workers_one_migrates(postgres: PostgresServer) -> None:
+    """Each of an older database's new workers begins; the others find what the first has made."""
+    url = await postgres.create()
+    row = {"key": "channel sim:main", "began_at": EPOCH, "level": 1}
+    await make_at_revision(url, "0031", sa.insert(alerts), [row])
+    engines = [engine_for(url) for _ in range(3)]
+    async with asyncio.TaskGroup() as group:
+        opening = [group.create_task(engine.open()) for engine in engines]
+    assert ["0031", HEAD, HEAD] == sorted((str(task.result()) for task in opening), key=lambda found: found != "0031")
+    assert ["channel sim:main"] == list(await engines[2].read(known_alerts))
+    for engine in engines:
+        await engine.aclose()
 
 
 class TestOpening:

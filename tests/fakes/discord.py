@@ -44,7 +44,9 @@ class Rig(simulated_channel.Rig):
         """Another process: a new channel over what was committed."""
         await self.channel.aclose()
         self.channel = channel_of(self.config, sleep=self.pauses)
-        self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
+        cursors, known = self.sink.cursors, self.sink.known
+        self.sink = sink if sink is not None else RecordingSink(known=known)
+        self.sink.cursors = dict(cursors)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
         """`known` chats were heard from; then the session is lost, `gap` is said, and another process begins."""

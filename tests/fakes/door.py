@@ -29,10 +29,10 @@ KEYS = AccessKeys.derive_from(KEY)
 class NobodyListens:
     """An account's health that nobody looks at."""
 
-    def note(self, state: ChannelState, detail: str) -> None:
+    def note(self, state: ChannelState, detail: str, number: int) -> None:
         """As the port says."""
 
-    def note_missing(self, detail: str) -> None:
+    def note_missing(self, detail: str, number: int) -> None:
         """As the port says."""
 
 

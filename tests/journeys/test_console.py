@@ -108,7 +108,8 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
             assert 404 == (await operator.get(f"/usage?days={'9' * 5000}"))[0]
             assert 400 == (await operator.send("/act", *BROKEN[0]))[0]
             assert 400 == (await operator.send("/act", "text/plain", b"do=discard&id=1"))[0]
-            assert "sk-journey" not in (await operator.get("/config"))[1]
+            configuration = (await operator.get("/config"))[1]
+            assert (False, False) == ("sk-journey" in configuration, "[]\nhooks" in configuration)
             await operator.post("/logout")
             assert 'id="login"' in (await operator.get("/people"))[1]
         async with visiting(base) as guesser:
@@ -173,6 +174,9 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             assert (409, True) == (status, "already" in page), page
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="role", who=ana, role="member")
             assert (409, True) == (status, "owner" in page), page
+            spanish = {"HX-Request": "true", "Accept-Language": "es"}
+            status, page = await owner.post("/act", spanish, do="retry", id="1")
+            assert (409, True) == (status, "la parte 1 se entregó" in page), page
             await two_decide_at_once(here, owner)
             ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
             await here.operator("users.role", {"who": ben["user"], "role": "owner"})
@@ -212,6 +216,13 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert found is not None, page
             _, page = await reader.get(found[1])
             assert page.index("admitted") < page.index("claimed") < page.index("part put")
+            assert "call_key" not in page and " in +" not in page
+            unknown = await reader.get("/session?id=ffffffff", "es"), await reader.get("/inbox?outcome=nope", "es")
+            assert [404, 404] == [status for status, _ in unknown]
+            assert ("no existe esa conversación" in unknown[0][1], "no es un resultado" in unknown[1][1]) == (
+                True,
+                True,
+            )
             assert "A short answer" not in page
             assert 404 == (await reader.get("/session?id=nobody-has-this"))[0]
             assert '<form method="post" action="/console/act"' not in (await reader.get("/people"))[1]

@@ -59,6 +59,10 @@ async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_pat
         assert any("dirct" in text for text in here.texts(1))
         write(tmp_path, TWO_LISTED)
         assert ["access.accounts.telegram:main.allow"] == (await here.operator("reload"))["in_force"]
+        write(tmp_path, TWO_LISTED.replace("direct", "dirct"))
+        with pytest.raises(GatewayError):
+            await here.operator("reload")
+        await here.until(lambda: 2 == sum("stays in force" in text for text in here.texts(1)), "the next one again")
 
 
 async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ from pathlib import Path
 
 from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import Verdict, examine
-from tests.torture.platforms import DiscordPlatform, Platform, SlackHttpPlatform, SlackPlatform, TelegramPlatform
+from tests.torture.platforms import (
+    DiscordPlatform,
+    DiscordShardsPlatform,
+    Platform,
+    SlackHttpPlatform,
+    SlackPlatform,
+    SlackSocketsPlatform,
+    TelegramPlatform,
+)
 from tests.torture.world import OWN_COMMANDS, NotSettled, World
 
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
@@ -34,7 +42,9 @@ latest), and how long the rest lasts at most: hundreds of messages may wait behi
 PLATFORMS: Mapping[str, Callable[[], Platform]] = {
     "telegram": TelegramPlatform,
     "discord": DiscordPlatform,
+    "discord-shards": DiscordShardsPlatform,
     "slack": SlackPlatform,
+    "slack-sockets": SlackSocketsPlatform,
     "slack-http": SlackHttpPlatform,
 }
 
@@ -90,7 +100,10 @@ async def _live_and_die(world: World, chance: random.Random) -> None:
         await asyncio.sleep(chance.uniform(*AWAY_S))
         world.platform.forget()
     await world.start()
-    await asyncio.sleep(chance.uniform(*(CATCHING_UP_LIVES_S if world.platform.forgets else LIVES_S)))
+    half_s = chance.uniform(*(CATCHING_UP_LIVES_S if world.platform.forgets else LIVES_S)) / 2
+    await asyncio.sleep(half_s)
+    world.platform.disturb()
+    await asyncio.sleep(half_s)
     await world.kill()
 
 

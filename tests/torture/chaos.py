@@ -20,7 +20,7 @@ from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import KINDS
 from tests.torture.cluster import ClusterWorld
-from tests.torture.invariants import Verdict, examine
+from tests.torture.invariants import Verdict
 from tests.torture.world import NotSettled
 
 PAUSE_S = (0.5, 6.0)
@@ -181,12 +181,7 @@ async def campaign(world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = 
             await world.settle(timeout_s=RESTS_S)
         except NotSettled as flaw:
             unsettled = str(flaw)
-        for machine in world.machines:
-            await machine.kill()
-        world.export()
-        chaos.verdict = verdict = examine(world)
-        secrets = {**world.platform.secrets}
-        verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in world.tails()]
+        chaos.verdict = verdict = await world.end()
     if unsettled is not None:
         verdict.wrong.append(f"I12: {unsettled}")
 

@@ -22,6 +22,7 @@ from gateway.store.schema import whole
 from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.gateway_process import GatewayProcess
+from tests.torture.invariants import Verdict, examine
 from tests.torture.platforms import Platform
 from tests.torture.world import NotSettled, World
 
@@ -190,6 +191,7 @@ class ClusterWorld(World):
             self.cuts.append(cut)
             off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
             env = {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}
+            env |= self.platform.environment_of(number)
             if self.nats is not None and number < len(self.roles) - 1:
                 env["NATS_URL"] = self.nats.url
             self.machines.append(first.beside(home, env))
@@ -217,6 +219,26 @@ class ClusterWorld(World):
         """Until every shard has a living owner."""
         free = "SELECT count(*) FROM shards WHERE until IS NULL OR until < extract(epoch FROM clock_timestamp()) * 1e6"
         await self.until(lambda: self._count(free) == 0, timeout_s, "an owner of every shard")
+
+    def holders(self, leases: str) -> dict[str, int]:
+        """How many of these leases (a pattern of SQL's) each machine holds, by its home."""
+        held = self._rows(
+            f"SELECT owner, count(*) FROM leases WHERE name LIKE '{leases}' AND name NOT LIKE '%@%'"
+            " AND until > extract(epoch FROM clock_timestamp()) * 1e6 GROUP BY owner"
+        )
+        named = [(machine.home / "node", machine.home.name) for machine in self.machines]
+        nodes = {file.read_text().strip(): name for file, name in named if file.exists()}
+        return {nodes.get(str(owner).partition(":")[0], "?"): int(count) for owner, count in held}
+
+    async def end(self) -> Verdict:
+        """End all of them; what was found."""
+        for machine in self.machines:
+            await machine.kill()
+        self.export()
+        verdict = examine(self)
+        secrets, logged = self.platform.secrets, self.tails()
+        verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in logged]
+        return verdict
 
     async def settle(self, timeout_s: float = 30.0, longest_s: float | None = None) -> None:
         """As of the other; slower looks."""

@@ -8,7 +8,11 @@ import random
 import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import cycle
 from typing import Any
+
+import aiohttp
+from aiohttp import web
 
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import PersonSide, SeenMessage
@@ -22,6 +26,9 @@ COMMAND_ROOM = 904_000
 
 HTTP_PORTS = range(20_000, 32_000)
 """Where a gateway that is posted to listens in all its lives: no connection that goes out is given one of these."""
+
+WEBHOOK_SECRET = "TORTURE-canary-webhook"
+SHARDS = 4
 
 RETRY_AFTER_S = (0.0, 0.5, 2.0)
 """Slack's waits before each retry of an event, shortened: a minute and five are too long here."""
@@ -102,6 +109,13 @@ class Platform:
         """How much waits for the gateway's acknowledgement, as far as the platform has kept it."""
         return self.side.count_unacknowledged()
 
+    def environment_of(self, machine: int) -> dict[str, str]:
+        """What one machine of several has besides."""
+        return {}
+
+    def disturb(self) -> None:
+        """Break one of several connections to the gateway."""
+
     def forget(self) -> None:
         """Keep nothing for a gateway that is away but the chats' histories."""
         self.side.forget()
@@ -130,6 +144,58 @@ class TelegramPlatform(Platform):
         super().__init__(TelegramPersonSide(token="4242:TORTURE-canary-bot-token"))
 
 
+class TelegramWebhookPlatform(TelegramPlatform):
+    """Updates are brought to a balancer, which gives them to one ingress after another, past any that is away."""
+
+    def __init__(self, ingresses: int) -> None:
+        super().__init__()
+        port, *ports = _free_ports(1 + ingresses)
+        self.taken: Counter[str] = Counter()  # updates, by who took them
+        self._listens = [f"127.0.0.1:{number}" for number in ports]
+        self._turn = cycle(self._listens)
+        self._at = f"127.0.0.1:{port}"
+        self._runner = web.ServerRunner(web.Server(self._balance, access_log=None), shutdown_timeout=0.1)
+        self._http: aiohttp.ClientSession | None = None
+        self.config = f'[channels.telegram.main]\nmode = "webhook"\nwebhook_url = "http://{self._at}"\n'
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """And the webhook's, which the world has to write beside the configuration."""
+        return {**super().secrets, "webhook_secret": WEBHOOK_SECRET}
+
+    def environment_of(self, machine: int) -> dict[str, str]:
+        """Where an ingress listens."""
+        return {"TENK_HTTP": self._listens[machine]} if machine < len(self._listens) else {}
+
+    async def start(self) -> Mapping[str, str]:
+        """And the balancer."""
+        self._http = aiohttp.ClientSession()
+        await self._runner.setup()
+        await web.TCPSite(self._runner, *self._at.split(":")).start()
+        return await super().start()
+
+    async def aclose(self) -> None:
+        """As of the other."""
+        await super().aclose()
+        await self._runner.cleanup()
+        if self._http is not None:
+            await self._http.close()
+
+    async def _balance(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert self._http is not None, "it was started"
+        body, headers = await request.read(), dict(request.headers)
+        for _ in self._listens:
+            to = next(self._turn)
+            try:
+                async with self._http.post(f"http://{to}{request.path}", data=body, headers=headers) as answer:
+                    if answer.status != 503:
+                        self.taken[to] += answer.status == 200
+                        return web.Response(status=answer.status)
+            except aiohttp.ClientError:
+                continue
+        return web.Response(status=503)
+
+
 class DiscordPlatform(Platform):
     """Direct messages, and channels of a server."""
 
@@ -137,6 +203,33 @@ class DiscordPlatform(Platform):
 
     def __init__(self) -> None:
         super().__init__(DiscordPersonSide(token="TORTURE.canary.discord-bot-token"))
+
+
+class DiscordShardsPlatform(DiscordPlatform):
+    """The same with four shards: direct messages are the first's, the rooms stand in servers of the others."""
+
+    config = DiscordPlatform.config.replace("main]\n", f"main]\nshards = {SHARDS}\n", 1)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "discord-shards"
+        self.side.bot.sessions.limit.max_concurrency = SHARDS  # or each start would take a quarter of a minute
+        self._cut = 0
+
+    def arrivals(self) -> int:
+        """See `Platform`: all of them are waited for."""
+        return super().arrivals() // SHARDS
+
+    def key(self, chat: int) -> str:
+        """See `Platform`."""
+        if self._is_room(chat) and chat not in self.sim.world.channels:
+            self.sim.add_channel(chat, (1 + chat // 4 % (SHARDS - 1)) << 22 | 5)
+        return super().key(chat)
+
+    def disturb(self) -> None:
+        """One shard's, each in its turn."""
+        self._cut = (self._cut + 1) % SHARDS
+        self.sim.close_sockets(None, shard=self._cut)
 
 
 class SlackPlatform(Platform):
@@ -148,6 +241,21 @@ class SlackPlatform(Platform):
     def __init__(self) -> None:
         super().__init__(SlackPersonSide(SlackSimulator(keys_count=False)))  # nowhere is it told that a real one does
         self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
+
+
+class SlackSocketsPlatform(SlackPlatform):
+    """The same by three sockets."""
+
+    config = SlackPlatform.config.replace("main]\n", "main]\nsockets = 3\n", 1)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "slack-sockets"
+
+    def disturb(self) -> None:
+        """One is cut, the others are to be replaced."""
+        self.sim.sockets.abort_all(slice(1))
+        self.sim.sockets.refresh("warning", slice(1, None))
 
 
 class SlackHttpPlatform(Platform):
@@ -178,6 +286,14 @@ class SlackHttpPlatform(Platform):
     def forget(self) -> None:
         """See `Platform`: what was not taken is not posted again."""
         self.sim.poster.forget()
+
+
+def _free_ports(count: int) -> list[int]:
+    """So many, no two alike."""
+    found: dict[int, None] = {}
+    while len(found) < count:
+        found[_free_port()] = None
+    return [*found]
 
 
 def _free_port() -> int:

@@ -49,6 +49,15 @@ async def test_six_kills_on_another_platform_double_nothing_at_all(
 
 
 @pytest.mark.gate
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("platform", ["discord-shards", "slack-sockets"])
+async def test_kills_beside_broken_connections_of_several_double_nothing_at_all(tmp_path: Path, platform: str) -> None:
+    """Four shards, three sockets: in each life one of them is cut, too."""
+    verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=2, chats=12, seed=7)
+    assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
+
+
+@pytest.mark.gate
 @pytest.mark.timeout(150)
 async def test_what_kills_leave_under_way_stays_counted(tmp_path: Path) -> None:
     """A cap has counted all that was recorded, and more only for calls that died unheard; none of them stays open."""

@@ -8,7 +8,8 @@
     POST   /sim/guilds     {"guild": 5, "name"?};   POST /sim/channels {"chat": 50, "guild": 5, "parent"?}
     POST   /sim/block      {"chat": 1}
     POST   /sim/bots       {"token": "abc"}
-    POST   /sim/network    {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?}
+    POST   /sim/network    {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?, "shard"?}
+    POST   /sim/shards     {"shards": 4, "max_concurrency"?, "every_s"?}   what GET /gateway/bot says, and is kept to
     GET    /sim/shown?chat=1&person=7         the chat as that person sees it; without, as everybody does
     GET    /sim/history?chat=1&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
     POST   /sim/faults     [{"kind": "cut", "method": "createMessage", "applied": true, "times": 2}, ...]
@@ -48,6 +49,10 @@ class _Order(ControlOrder):
     parent: int | None = None
     do: str = ""
     code: int | None = None
+    shard: int | None = None
+    shards: int = Field(default=1, ge=1)
+    max_concurrency: int = Field(default=1, ge=1)
+    every_s: float = 5.0
     bot: str | None = None
     token: str = ""
 
@@ -68,6 +73,7 @@ class DiscordControl(Control[_Order, Fault, int]):
             "block": lambda order: simulator.block(order.chat),
             "bots": lambda order: simulator.add_bot(order.token).id,
             "network": self._network,
+            "shards": self._shards,
         }
         views: dict[str, Callable[[Query], object]] = {"shown": self._list_shown, "status": lambda _: self._status()}
         super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
@@ -92,15 +98,20 @@ class DiscordControl(Control[_Order, Fault, int]):
     def _network(self, order: _Order) -> JsonValue:
         match order.do:
             case "reconnect":
-                self._simulator.ask_reconnect(bot=order.bot)
+                self._simulator.ask_reconnect(bot=order.bot, shard=order.shard)
             case "cut":
-                self._simulator.close_sockets(order.code, bot=order.bot)
+                self._simulator.close_sockets(order.code, bot=order.bot, shard=order.shard)
             case "invalidate":
-                self._simulator.invalidate(bot=order.bot)
+                self._simulator.invalidate(bot=order.bot, shard=order.shard)
             case "forget":
-                self._simulator.forget_sessions(bot=order.bot)
+                self._simulator.forget_sessions(bot=order.bot, shard=order.shard)
             case _:
                 raise LookupError("do is one of reconnect, cut, invalidate, forget")
+        return None
+
+    def _shards(self, order: _Order) -> JsonValue:
+        limit = self._simulator.world.bot(order.bot).sessions.limit
+        limit.shards, limit.max_concurrency, limit.every_s = order.shards, order.max_concurrency, order.every_s
         return None
 
     def _list_shown(self, query: Query) -> object:
@@ -118,7 +129,9 @@ class DiscordControl(Control[_Order, Fault, int]):
                 "connected": sessions.connected,
                 "commands": names,
             }
-            bots.append(status | {"identifies": sessions.identifies, "resumes": sessions.resumes})
+            shards: list[JsonValue] = [f"{number}/{count}" for number, count in sessions.standing]
+            starts: JsonObject = {"identifies": sessions.identifies, "resumes": sessions.resumes}
+            bots.append(status | starts | {"too_quick": sessions.too_quick, "shards": shards})
         return {"bots": bots, "faults_hit": self._simulator.faults.hits()}
 
 

@@ -15,7 +15,9 @@ from channels.simulators.discord.checks import JsonObject
 from channels.simulators.discord.sessions import (
     CLOSE_BAD_INTENTS,
     CLOSE_BAD_SEQ,
+    CLOSE_BAD_SHARD,
     CLOSE_BAD_TOKEN,
+    CLOSE_FEW_SHARDS,
     CLOSE_FORBIDDEN_INTENTS,
     Close,
     Outbox,
@@ -143,20 +145,31 @@ class _Connection:
             return
         self._bot = bot
         if op == IDENTIFY:
-            self._identify(bot, data.get("intents"))
+            self._identify(bot, data.get("intents"), data.get("shard"))
         else:
             self._resume(bot, str(data.get("session_id")), data.get("seq"))
 
-    def _identify(self, bot: Bot, intents: JsonValue) -> None:
+    def _identify(self, bot: Bot, intents: JsonValue, wanted: JsonValue) -> None:
         bot.sessions.identifies += 1
+        guilds = [guild for guild in self._world.guilds.values() if bot.id in guild.bots]
+        shard = _to_shard(wanted)
+        if shard is None:
+            self._outbox.put_nowait(Close(CLOSE_BAD_SHARD))
+            return
+        if len(guilds) > bot.sessions.limit.guilds_a_shard * shard[1]:
+            self._outbox.put_nowait(Close(CLOSE_FEW_SHARDS))
+            return
+        if bot.sessions.is_too_quick(shard[0]):
+            self._say({"op": INVALID_SESSION, "d": False, "s": None, "t": None})
+            return
         if not isinstance(intents, int) or intents & ~ALL_INTENTS:
             self._outbox.put_nowait(Close(CLOSE_BAD_INTENTS))
             return
         if intents & MESSAGE_CONTENT and not bot.message_content:
             self._outbox.put_nowait(Close(CLOSE_FORBIDDEN_INTENTS))
             return
-        session = self._session = bot.sessions.open(intents, self._outbox)
-        guilds = [guild for guild in self._world.guilds.values() if bot.id in guild.bots]
+        session = self._session = bot.sessions.open(intents, self._outbox, shard)
+        guilds = [guild for guild in guilds if session.hears(guild.id)]
         unavailable: list[JsonValue] = [{"id": str(guild.id), "unavailable": True} for guild in guilds]
         ready: JsonObject = {
             "v": 10,
@@ -164,6 +177,7 @@ class _Connection:
             "guilds": unavailable,
             "session_id": session.id,
             "session_type": "normal",
+            "shard": list(shard),
             "resume_gateway_url": self._gateway.url,
             "application": {"id": str(bot.id), "flags": 0},
             "private_channels": [],
@@ -187,3 +201,11 @@ class _Connection:
         for payload in missed:
             self._outbox.put_nowait(payload)
         self._session.emit("RESUMED", b'{"_trace":[]}')
+
+
+def _to_shard(wanted: JsonValue) -> tuple[int, int] | None:
+    """Which shard of how many an IDENTIFY asks for; None where there is no such."""
+    match [0, 1] if wanted is None else wanted:
+        case [int(number), int(count)] if 0 <= number < count:
+            return number, count
+    return None

@@ -61,7 +61,7 @@ class Interactions:
             self._world.snowflake(), token, kind, bot, channel, person_id, time.monotonic(), message, message
         )
         self._by_token[token] = found
-        bot.sessions.emit("INTERACTION_CREATE", self._as_json(found, data))
+        bot.sessions.emit("INTERACTION_CREATE", self._as_json(found, data), guild=channel.guild_id)
         return found
 
     def _as_json(self, interaction: Interaction, data: JsonObject) -> JsonObject:

@@ -124,13 +124,14 @@ class Rest:
         fault = self._faults.due("getGateway", None)
         if fault is not None and fault.kind != "delay":
             return _faulty(fault)
+        allowed = bot.sessions.limit
         limit: JsonObject = {
-            "total": 1000,
-            "remaining": 1000 - bot.sessions.identifies,
+            "total": allowed.total,
+            "remaining": max(0, allowed.total - bot.sessions.identifies),
             "reset_after": 86_400_000,
-            "max_concurrency": 1,
+            "max_concurrency": allowed.max_concurrency,
         }
-        body: JsonObject = {"url": self.gateway_url, "shards": 1, "session_start_limit": limit}
+        body: JsonObject = {"url": self.gateway_url, "shards": allowed.shards, "session_start_limit": limit}
         return Answer(200, orjson.dumps(body))
 
     async def _answer_faulty(self, name: str, operation: Operation, bot: Bot, call: Call) -> Answer:

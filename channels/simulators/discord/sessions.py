@@ -17,6 +17,7 @@ from channels.simulators.discord.checks import JsonObject
 REPLAY_KEPT = 20_000  # events; a session that missed more cannot be resumed
 
 CLOSE_UNKNOWN, CLOSE_BAD_TOKEN, CLOSE_BAD_SEQ, CLOSE_BAD_INTENTS, CLOSE_FORBIDDEN_INTENTS = 4000, 4004, 4007, 4013, 4014
+CLOSE_BAD_SHARD, CLOSE_FEW_SHARDS = 4010, 4011
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,17 @@ class Close:
 
 
 Outbox = asyncio.Queue[bytes | Close]
+
+
+@dataclass(slots=True)
+class StartLimit:
+    """How a bot may open sessions, and with how many shards; for tests to change."""
+
+    shards: int = 1  # what GET /gateway/bot recommends
+    max_concurrency: int = 1
+    total: int = 1000  # sessions a day
+    every_s: float = 0.0  # between two of the same number modulo `max_concurrency`; Discord's is 5
+    guilds_a_shard: int = 2_500  # more than these are refused with 4011
 
 
 @dataclass(slots=True, eq=False)
@@ -40,6 +52,12 @@ class Session:
     outbox: Outbox | None = None  # None: no socket
     lost_at_s: float = 0.0  # time.monotonic() when its socket went
     valid: bool = True
+    shard: tuple[int, int] = (0, 1)  # which of how many
+
+    def hears(self, guild: int | None) -> bool:
+        """Whether it is told of a server; None: of direct messages."""
+        number, count = self.shard
+        return number == (0 if guild is None else (guild >> 22) % count)
 
     def emit(self, event: str, data: bytes) -> None:
         """Number an event, keep it for a replay, and send it where there is a socket."""
@@ -74,10 +92,23 @@ class Sessions:
         self.resumes = 0  # that succeeded
         self.refused = 0  # resumes answered with Invalid Session
         self.closes: list[int | None] = []  # codes that clients closed with; None: cut
+        self.limit = StartLimit()
+        self.too_quick = 0  # IDENTIFYs that came before their time
+        self._identified: dict[int, float] = {}
 
-    def open(self, intents: int, outbox: Outbox) -> Session:
+    def is_too_quick(self, number: int) -> bool:
+        """Whether this shard's IDENTIFY comes too soon after another's."""
+        bucket, now_s = number % self.limit.max_concurrency, time.monotonic()
+        before_s = self._identified.get(bucket)
+        if before_s is not None and now_s - before_s < self.limit.every_s:
+            self.too_quick += 1
+            return True
+        self._identified[bucket] = now_s
+        return False
+
+    def open(self, intents: int, outbox: Outbox, shard: tuple[int, int] = (0, 1)) -> Session:
         """A new session on a socket."""
-        session = Session(secrets.token_hex(16), intents, outbox=outbox)
+        session = Session(secrets.token_hex(16), intents, outbox=outbox, shard=shard)
         self._all[session.id] = session
         return session
 
@@ -107,11 +138,11 @@ class Sessions:
             elif session.outbox is None:
                 del self._all[session.id]
 
-    def emit(self, event: str, data: JsonObject, *, intent: int = 0) -> None:
-        """Tell every session that asked for this kind (`intent` 0: all)."""
+    def emit(self, event: str, data: JsonObject, *, intent: int = 0, guild: int | None = None) -> None:
+        """Tell every session that asked for this kind (`intent` 0: all) and hears of the server (None: direct)."""
         encoded = orjson.dumps(data)
         for session in self.live():
-            if not intent or session.intents & intent:
+            if (not intent or session.intents & intent) and session.hears(guild):
                 session.emit(event, encoded)
 
     def emit_raw(self, event: str, data: bytes) -> None:
@@ -119,18 +150,23 @@ class Sessions:
         for session in self.live():
             session.emit(event, data)
 
-    def tell(self, what: bytes | Close) -> None:
-        """Put something on every socket, outside the sequence."""
+    def tell(self, what: bytes | Close, shard: int | None = None) -> None:
+        """Put something on every socket, or on those of one shard, outside the sequence."""
         for session in self._all.values():
-            if session.outbox is not None:
+            if session.outbox is not None and shard in (None, session.shard[0]):
                 session.outbox.put_nowait(what)
 
-    def invalidate(self) -> None:
-        """Let no session be resumed."""
+    def invalidate(self, shard: int | None = None) -> None:
+        """Let no session be resumed, or none of one shard."""
         for session in self._all.values():
-            session.valid = False
+            session.valid = session.valid and shard not in (None, session.shard[0])
+
+    @property
+    def standing(self) -> list[tuple[int, int]]:
+        """The shards that have a socket, in their order."""
+        return sorted(session.shard for session in self._all.values() if session.outbox is not None and session.valid)
 
     @property
     def connected(self) -> bool:
         """Whether some session has a socket."""
-        return any(session.outbox is not None and session.valid for session in self._all.values())
+        return bool(self.standing)

@@ -80,7 +80,7 @@ class SimulatedDiscord(Watched[int]):
         bots = {bot.id for bot in self._world.bots.values()}
         guild = self._world.guilds[guild_id] = Guild(guild_id, name, time.time() - joined_s_ago, bots)
         for bot in self._world.bots.values():
-            bot.sessions.emit("GUILD_CREATE", as_guild(self._world, guild), intent=GUILDS)
+            bot.sessions.emit("GUILD_CREATE", as_guild(self._world, guild), intent=GUILDS, guild=guild_id)
         return guild
 
     def add_channel(self, channel_id: int, guild_id: int, *, name: str = "general", forum: bool = False) -> Channel:
@@ -103,7 +103,7 @@ class SimulatedDiscord(Watched[int]):
     def leave(self, guild_id: int) -> None:
         """Somebody throws the bots out of a server."""
         for bot in self._world.bots.values():
-            bot.sessions.emit("GUILD_DELETE", {"id": str(guild_id)}, intent=GUILDS)
+            bot.sessions.emit("GUILD_DELETE", {"id": str(guild_id)}, intent=GUILDS, guild=guild_id)
         self._world.guilds[guild_id].bots.clear()
 
     def chat(self, chat_id: int, *, bot: str | None = None) -> Channel:
@@ -232,24 +232,24 @@ class SimulatedDiscord(Watched[int]):
         """Send any bytes as a frame, outside the sequence."""
         self._world.bot(bot).sessions.tell(raw)
 
-    def ask_reconnect(self, *, bot: str | None = None) -> None:
-        """Op 7: come back, and resume."""
-        self._world.bot(bot).sessions.tell(_RECONNECT)
+    def ask_reconnect(self, *, bot: str | None = None, shard: int | None = None) -> None:
+        """Op 7: come back, and resume; here and below to all connections, or to those of one shard."""
+        self._world.bot(bot).sessions.tell(_RECONNECT, shard)
 
-    def close_sockets(self, code: int | None, *, bot: str | None = None) -> None:
-        """Close every connection with a code; None cuts it without a goodbye."""
-        self._world.bot(bot).sessions.tell(Close(code))
+    def close_sockets(self, code: int | None, *, bot: str | None = None, shard: int | None = None) -> None:
+        """Close connections with a code; None cuts them without a goodbye."""
+        self._world.bot(bot).sessions.tell(Close(code), shard)
 
-    def invalidate(self, *, resumable: bool = False, bot: str | None = None) -> None:
+    def invalidate(self, *, resumable: bool = False, bot: str | None = None, shard: int | None = None) -> None:
         """Op 9. Without `resumable` no session can be taken up again."""
         sessions = self._world.bot(bot).sessions
         if not resumable:
-            sessions.invalidate()
-        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"))
+            sessions.invalidate(shard)
+        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"), shard)
 
-    def forget_sessions(self, *, bot: str | None = None) -> None:
+    def forget_sessions(self, *, bot: str | None = None, shard: int | None = None) -> None:
         """As after a long time away: nothing can be resumed; connections stay as they are."""
-        self._world.bot(bot).sessions.invalidate()
+        self._world.bot(bot).sessions.invalidate(shard)
 
     # What people see, and what arrived.
 

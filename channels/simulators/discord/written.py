@@ -151,26 +151,24 @@ def tell_message(world: World, channel: Channel, event: str, message: ShownMessa
             if bot.id == message.sender_id:
                 bot.sessions.emit(event, body, intent=DIRECT_MESSAGES)
         return
-    if channel.type == DM:
-        intent = DIRECT_MESSAGES
-    else:
-        intent = GUILD_MESSAGES
+    if channel.type != DM:
         body["guild_id"] = str(channel.guild_id)
         body["member"] = as_member()
     if message.nonce is not None and event == "MESSAGE_CREATE":
         body["nonce"] = message.nonce
     for bot in world.listeners(channel):
-        _tell(bot, event, body, message, intent)
+        _tell(bot, event, body, message, channel.guild_id)
 
 
-def _tell(bot: Bot, event: str, body: JsonObject, message: ShownMessage, intent: int) -> None:
+def _tell(bot: Bot, event: str, body: JsonObject, message: ShownMessage, guild: int | None) -> None:
     """One bot; without the privileged intent, what was not said to it has no content."""
-    concerns = intent == DIRECT_MESSAGES or message.sender_id == bot.id or f"<@{bot.id}>" in message.text
+    intent = DIRECT_MESSAGES if guild is None else GUILD_MESSAGES
+    concerns = guild is None or message.sender_id == bot.id or f"<@{bot.id}>" in message.text
     if concerns or bot.message_content:
-        bot.sessions.emit(event, body, intent=intent)
+        bot.sessions.emit(event, body, intent=intent, guild=guild)
     else:
         blank: JsonObject = {"content": "", "attachments": [], "embeds": [], "components": []}
-        bot.sessions.emit(event, body | blank, intent=intent)
+        bot.sessions.emit(event, body | blank, intent=intent, guild=guild)
 
 
 def tell_deleted(world: World, channel: Channel, message: ShownMessage) -> None:
@@ -180,11 +178,11 @@ def tell_deleted(world: World, channel: Channel, message: ShownMessage) -> None:
         body["guild_id"] = str(channel.guild_id)
     intent = DIRECT_MESSAGES if channel.type == DM else GUILD_MESSAGES
     for bot in world.listeners(channel):
-        bot.sessions.emit("MESSAGE_DELETE", body, intent=intent)
+        bot.sessions.emit("MESSAGE_DELETE", body, intent=intent, guild=channel.guild_id)
 
 
 def tell_channel(world: World, channel: Channel, event: str) -> None:
     """Tell bots that a channel or thread came or changed."""
-    body = as_channel(channel)
+    body = as_channel(channel) | ({"newly_created": True} if event == "THREAD_CREATE" else {})
     for bot in world.listeners(channel):
-        bot.sessions.emit(event, body | {"newly_created": True} if event == "THREAD_CREATE" else body, intent=GUILDS)
+        bot.sessions.emit(event, body, intent=GUILDS, guild=channel.guild_id)

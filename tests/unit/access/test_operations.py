@@ -133,6 +133,13 @@ async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gatewa
     assert "blocked" == (person and person.role)
 
 
+async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_with(gateway: Gateway) -> None:
+    """So that a list says who it was."""
+    await gateway.asks("42")
+    assert "Ana" == (await gateway.operations.block("telegram:42", "cli"))["name"]
+    assert "telegram:43" == (await gateway.operations.block("telegram:43", "cli"))["name"]
+
+
 async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
     """An open account makes members only; the first word of an operator makes the owner."""
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)

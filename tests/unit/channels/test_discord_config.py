@@ -41,6 +41,9 @@ def test_only_discord_itself_is_official():
         ({"api_base": "https://x/{y}"}, "placeholders"),
         ({"always_in": ["#general"]}, "Copy Channel ID"),
         ({"wake": "sometimes"}, "always"),
+        ({"shards": 0}, 'must be "auto", or 1 to'),
+        ({"shards": "many"}, 'must be "auto", or 1 to'),
+        ({"shards": True}, 'must be "auto", or 1 to'),
         ({"name": "Über"}, "pattern"),
     ],
 )

@@ -71,13 +71,13 @@ def accounts() -> list[LeasedAccount]:
     ("role", "wanted"),
     [
         ("worker", {"chores"}),
-        ("ingress", {"in telegram:main", "in web:web"}),
+        ("ingress", {"in telegram:main", "in web:web", "hook slack:hook"}),
         ("egress", {"out telegram:main", "out slack:hook"}),
-        ("all", {"chores", "in telegram:main", "in web:web", "out telegram:main", "out slack:hook"}),
+        ("all", {"chores", "in telegram:main", "in web:web", "hook slack:hook", "out telegram:main", "out slack:hook"}),
     ],
 )
 async def test_each_role_asks_for_its_own(role: str, wanted: set[str]) -> None:
-    """A webhook is taken by everybody; what a page is told is said by whoever reads for it, whatever its role."""
+    """A webhook is taken by all and set by one; what a page is told is said by whoever reads for it."""
     link = ScriptedLink(Round({}, {"in web:web": 1}))
     one = membership(link, member(role=role))
     await one.begin(accounts, NOW)

@@ -12,8 +12,9 @@ from channels.base import ChannelState, Sign, Sink
 from channels.errors import ConfigRefused
 from channels.messages import Address
 from channels.registry import ChannelNotInstalled
+from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.intake import Intake
-from gateway.inbound.manager import RESTART_S, ChannelAccount, ChannelManager
+from gateway.inbound.manager import RESTART_S, ChannelManager
 from gateway.store.engine import Store
 from tests.fakes.chat import FakeChannel
 from tests.fakes.people import NOON

@@ -10,7 +10,7 @@ from channels.messages import Address
 from gateway.cli.run import Rereading
 from gateway.config.settings import Settings, load
 from gateway.errors import SettingsError
-from gateway.inbound.manager import ChannelAccount
+from gateway.inbound.connections import ChannelAccount
 from gateway.reloading import changed_keys, waits_for_start
 from gateway.store.engine import Store
 from tests.unit.gateway.test_manager import Runs, managed, store, until

@@ -271,8 +271,8 @@ class TestSessions(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypot
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 class TestSessionsAtLength(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
     """The same with many more examples."""
 
-    settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
+    settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)

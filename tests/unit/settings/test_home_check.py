@@ -1,5 +1,6 @@
 """What the doctor finds on this machine, and what it mends by itself: never what somebody else could have written."""
 
+import asyncio
 import base64
 import os
 import socket
@@ -8,15 +9,18 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 from pydantic import SecretStr
 
 from channels.probing import Finding
 from gateway.cli.doctor import carry_out
+from gateway.cli.root import root
 from gateway.ops.home_check import check_database, check_disk, check_files, check_secrets, check_socket
 from gateway.ops.lock import HomeLock
 from gateway.safety.vault import Vault, keep_keys
 from gateway.store import credentials, migrate, people
 from gateway.store.credentials import Connected
+from gateway.store.inspection import inspect
 from gateway.store.people import Newcomer
 from gateway.store.schema import HEAD
 from tests.fakes.fresh_database import copy_fresh
@@ -30,7 +34,7 @@ def now() -> datetime:
 
 async def database(home: Path) -> Finding:
     """What is found of the database in this home."""
-    return await check_database(f"sqlite:///{home}/tenk.db", home, now)
+    return await check_database(f"sqlite:///{home}/tenk.db", home)
 
 
 async def test_what_others_could_read_is_closed(tmp_path: Path) -> None:
@@ -117,24 +121,38 @@ async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> No
 
 async def test_a_pending_migration_is_made_behind_a_backup(tmp_path: Path) -> None:
     """The database as it was stands beside it; a gateway that runs keeps it from being done."""
-    file = tmp_path / "tenk.db"
-    file.touch(0o600)
-    engine = sa.create_engine(f"sqlite:///{file}")
-    with engine.begin() as connection:
-        migrate.upgrade(connection, None, "0001")
-    engine.dispose()
+    make_older(tmp_path)
     found = await database(tmp_path)
     assert "at revision 0001" in found.words
     assert found.mend is not None
     assert f"revision {HEAD}" in await found.mend()
     assert "" == (await database(tmp_path)).to_do
     (copy,) = tmp_path.glob("before-*.db")
-    assert f"before-{HEAD}-20261123T010203.db" == copy.name
-    before = await check_database(f"sqlite:///{copy}", tmp_path, now)
+    assert copy.name.startswith(f"before-{HEAD}-")
+    before = await check_database(f"sqlite:///{copy}", tmp_path)
     assert "at revision 0001" in before.words
     assert before.mend is not None
     with HomeLock(tmp_path), pytest.raises(Exception, match=f"process {os.getpid()} already runs"):
         await before.mend()
+
+
+def make_older(home: Path) -> None:
+    """A database of the first revision."""
+    (home / "tenk.db").touch(0o600)
+    engine = sa.create_engine(f"sqlite:///{home}/tenk.db")
+    with engine.begin() as connection:
+        migrate.upgrade(connection, None, "0001")
+    engine.dispose()
+
+
+def test_a_command_that_migrates_a_database_says_where_it_is_as_it_was(tmp_path: Path) -> None:
+    """As the start of a gateway it makes a backup first; without room for one nothing is migrated."""
+    make_older(tmp_path)
+    done = CliRunner().invoke(root, ["keys", "create", "eyes"], env={"TENK_HOME": str(tmp_path)})
+    (copy,) = tmp_path.glob("before-*.db")
+    assert (0, True) == (done.exit_code, f"as it was before it is in {copy}" in done.output), done.output
+    seen = [asyncio.run(inspect(f"sqlite:///{file}")).revision for file in (copy, tmp_path / "tenk.db")]
+    assert ["0001", HEAD] == seen
 
 
 async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: Path) -> None:
