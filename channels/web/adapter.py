@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import HttpRoute, Limits, Menus, NotPersisted, Renderer, Sign, TextUnit
+from channels.base import HttpRoute, Limits, Menus, NotPersisted, Renderer, Sign, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -75,12 +75,22 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
-        identities = Identities(key, guests.is_known)
+        self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and number
+        identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
         self._records = records or NoRecords()
         recollection = Recollection(self, self._records, self._pages.history)
-        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, guests.is_known, texts)
+        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
         door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
         self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
+
+    async def run(self, sink: Sink) -> None:
+        """As `ViewerChannel.run`; whoever was signed out is known before anybody is heard.
+
+        Raises:
+            NotPersisted: that cannot be known just now.
+        """
+        self._out.update(await self._records.signed_out())
+        await super().run(sink)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""

@@ -1,6 +1,6 @@
-"""A person goes on in another browser by a link: made in one, named in the other, allowed in the first.
+"""A person's browsers: another goes on as them by a link, made here, named there, allowed here; one is signed out.
 
-Links are in memory. Each of the requests (offer, ask, decide, take) is asked who it is.
+Links are in memory. Each of the requests (offer, ask, decide, take, list, out) is asked who it is.
 """
 
 import hashlib
@@ -44,14 +44,14 @@ class DeviceLinks:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         """`now_s` is monotonic."""
-        self._now_s = now_s
+        self.now_s = now_s
         self._by_code: BoundedDict[str, _Link] = BoundedDict(MOST_LINKS)
 
     def offer(self, secret: str, chat: str) -> str:
         """The code of a new link; an earlier one of theirs is void."""
         self.withdraw(chat)
         code = secrets.token_urlsafe(24)
-        self._by_code[_digest(code)] = _Link(secret, chat, self._now_s() + LINK_S)
+        self._by_code[_digest(code)] = _Link(secret, chat, self.now_s() + LINK_S)
         return code
 
     def withdraw(self, chat: str) -> None:
@@ -62,7 +62,7 @@ class DeviceLinks:
     def ask(self, code: str) -> tuple[str, str, str] | None:
         """Open a link: the chat it leads to, a claim and its number; None where it is none, or was opened before."""
         link = self._by_code.get(_digest(code))
-        if link is None or link.claim or link.until_s <= self._now_s():
+        if link is None or link.claim or link.until_s <= self.now_s():
             return None
         link.claim, link.number = secrets.token_urlsafe(24), f"{secrets.randbelow(90) + 10}"
         return link.chat, link.claim, link.number
@@ -81,7 +81,7 @@ class DeviceLinks:
         """The secret of the identity, once; "" while nobody has decided; None where it was denied, or is over."""
         for digest, link in list(self._by_code.items()):
             if link.claim and secrets.compare_digest(link.claim, claim):
-                if link.until_s <= self._now_s():
+                if link.until_s <= self.now_s():
                     return None
                 if not link.allowed:
                     return ""
@@ -95,6 +95,8 @@ def _digest(code: str) -> str:
 
 
 MAX_ASKED_BYTES = 2_000
+NOTE_EVERY_S = 600.0
+MOST_NOTED = 10_000
 
 
 class _Asked(BaseModel):
@@ -129,9 +131,21 @@ class TakeLink(_Asked):
     claim: str = Field(pattern=r"^[A-Za-z0-9_-]{32}$")
 
 
-_ASKED: TypeAdapter[OfferLink | OpenLink | DecideLink | TakeLink] = TypeAdapter(
-    Annotated[OfferLink | OpenLink | DecideLink | TakeLink, Field(discriminator="do")]
-)
+class ListDevices(_Asked):
+    """Which browsers read and write as this person."""
+
+    do: Literal["list"]
+
+
+class SignOut(_Asked):
+    """Let one of them come no more; None: all but the one that asks."""
+
+    do: Literal["out"]
+    device: str | None = Field(pattern=r"^([A-Za-z0-9_-]{11})?$")
+
+
+_Wish = OfferLink | OpenLink | DecideLink | TakeLink | ListDevices | SignOut
+_ASKED: TypeAdapter[_Wish] = TypeAdapter(Annotated[_Wish, Field(discriminator="do")])
 
 
 class DeviceDoor:
@@ -143,15 +157,17 @@ class DeviceDoor:
         pages: OpenPages,
         identities: Identities,
         records: Records,
-        is_known: Callable[[str], bool],
         texts: PageTexts,
+        out: set[tuple[str, str]],
     ) -> None:
-        """`is_known` tells, by the chat, whom the gateway knows: a nobody has nothing to go on with."""
+        """Into `out` goes each browser that is signed out, by its chat and number."""
+        self._out = out
+        self._now_s = links.now_s
+        self._noted_at_s: BoundedDict[tuple[str, str], float] = BoundedDict(MOST_NOTED)
         self._links = links
         self._pages = pages
         self._identities = identities
         self._records = records
-        self._is_known = is_known
         self._texts = texts
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -159,7 +175,12 @@ class DeviceDoor:
         identity = self._who(request)
         match await _read(request):
             case OfferLink():
+                await self.note(identity, request)
                 return self._offer(identity, request)
+            case ListDevices():
+                return await self._list(identity, request)
+            case SignOut(device=device):
+                return await self._sign_out(identity, device)
             case OpenLink(code=code):
                 return self._ask(identity, code, request)
             case DecideLink(number=number, allow=allow):
@@ -180,12 +201,12 @@ class DeviceDoor:
         return identity
 
     def _offer(self, identity: Identity, request: web.Request) -> web.Response:
-        if not self._is_known(identity.chat):
+        if not self._identities.is_known(identity.chat):
             self._refuse(request, "page.device_nobody")
         return _json({"code": self._links.offer(identity.secret, identity.chat), "for_s": LINK_S})
 
     def _ask(self, identity: Identity, code: str, request: web.Request) -> web.Response:
-        if self._is_known(identity.chat):
+        if self._identities.is_known(identity.chat):
             self._refuse(request, "page.device_taken")
         opened = self._links.ask(code)
         if opened is None:
@@ -200,9 +221,10 @@ class DeviceDoor:
             self._refuse(request, "page.device_void")
         if not secret:
             return _json({"waits": True})
-        identity = Identity(secret, fresh=True)
+        identity = self._identities.add_device(secret)
         try:
             await self._records.note_device(identity.chat, request.headers.get("User-Agent", ""))
+            await self.note(identity, request)
         except NotPersisted:
             raise web.HTTPServiceUnavailable(headers={"Retry-After": "2"}) from None
         answer = _json({"chat": identity.chat})
@@ -210,17 +232,67 @@ class DeviceDoor:
         self._pages.hub.tell(identity.chat, {"type": "device", "number": ""})
         return answer
 
+    async def note(self, identity: Identity, request: web.Request) -> None:
+        """Somebody whom the gateway knows is here, in this browser; written every ten minutes at most.
+
+        Raises:
+            NotPersisted: it is not kept.
+        """
+        place, now_s = (identity.chat, identity.device), self._now_s()
+        if (
+            not self._identities.is_known(identity.chat)
+            or now_s - self._noted_at_s.get(place, -NOTE_EVERY_S) < NOTE_EVERY_S
+        ):
+            return
+        await self._records.see_device(*place, request.headers.get("User-Agent", ""))
+        self._noted_at_s[place] = now_s
+
+    async def _list(self, identity: Identity, request: web.Request) -> web.Response:
+        if not self._identities.is_known(identity.chat):
+            self._refuse(request, "page.device_nobody")
+        try:
+            await self.note(identity, request)
+            found = await self._records.devices(identity.chat)
+        except NotPersisted:
+            raise web.HTTPServiceUnavailable(headers={"Retry-After": "2"}) from None
+        return _json(
+            {
+                "devices": [
+                    {
+                        "id": each.id, "browser": each.browser, "here": each.id == identity.device,
+                        "seen_at": each.seen_at.isoformat(),
+                    }
+                    for each in found
+                ]
+            }
+        )  # fmt: skip
+
+    async def _sign_out(self, identity: Identity, device: str | None) -> web.Response:
+        """Whoever is signed out has no page any more; pages of the others come back by themselves."""
+        chat = identity.chat
+        try:
+            known = [each.id for each in await self._records.devices(chat)]
+            wanted = [device] if device is not None else [each for each in known if each != identity.device]
+            out = await self._records.sign_out(chat, wanted)
+        except NotPersisted:
+            raise web.HTTPServiceUnavailable(headers={"Retry-After": "2"}) from None
+        self._out.update((chat, each) for each in out)
+        self._links.withdraw(chat)
+        for viewer in self._pages.hub.of(chat):
+            viewer.close()
+        return _json({"out": len(wanted)})
+
     def _refuse(self, request: web.Request, key: str) -> NoReturn:
         raise web.HTTPForbidden(text=f"{self._texts.text(locale_of(request), key)}\n")
 
 
-async def _read(request: web.Request) -> OfferLink | OpenLink | DecideLink | TakeLink:
+async def _read(request: web.Request) -> _Wish:
     if request.content_type != "application/json" or (request.content_length or 0) > MAX_ASKED_BYTES:
         raise web.HTTPUnsupportedMediaType(text="a short JSON object is taken here\n")
     try:
         return _ASKED.validate_json(await request.read())
     except ValidationError:
-        raise web.HTTPBadRequest(text="this is none of: offer, ask, decide, take\n") from None
+        raise web.HTTPBadRequest(text="this is none of: offer, ask, decide, take, list, out\n") from None
 
 
 def _json(body: Frame) -> web.Response:

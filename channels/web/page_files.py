@@ -33,12 +33,13 @@ _FILES = {
 SCRIPT_TEXTS = (
     "page.away", "page.busy", "page.code", "page.connecting", "page.conversations", "page.copied", "page.copy",
     "page.copy_code", "page.deleted", "page.device_asks", "page.device_compare", "page.device_denied",
-    "page.device_done", "page.device_made", "page.device_waits", "page.edit", "page.edited", "page.file_empty",
-    "page.file_failed", "page.file_going", "page.file_gone", "page.file_large", "page.file_remove",
-    "page.files_many", "page.held_back", "page.living", "page.loading", "page.message_to", "page.no_conversations",
-    "page.no_network", "page.not_reachable", "page.nothing_kept", "page.online", "page.reload", "page.retry",
-    "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table", "page.today",
-    "page.try_later", "page.untitled", "page.way_sent", "page.way_unsent", "page.you",
+    "page.device_done", "page.device_here", "page.device_list", "page.device_made", "page.device_out",
+    "page.device_seen", "page.device_signed_out", "page.device_unknown", "page.device_waits", "page.edit",
+    "page.edited", "page.file_empty", "page.file_failed", "page.file_going", "page.file_gone", "page.file_large",
+    "page.file_remove", "page.files_many", "page.held_back", "page.living", "page.loading", "page.message_to",
+    "page.no_conversations", "page.no_network", "page.not_reachable", "page.nothing_kept", "page.online", "page.reload",
+    "page.retry", "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table",
+    "page.today", "page.try_later", "page.untitled", "page.way_sent", "page.way_unsent", "page.you",
 )  # fmt: skip
 """Keys of what the scripts say: the page brings them along."""
 

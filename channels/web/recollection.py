@@ -28,6 +28,15 @@ class PastConversation:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenDevice:
+    """A browser that reads and writes as somebody."""
+
+    id: str
+    browser: str  # what it calls itself
+    seen_at: datetime  # aware UTC, within ten minutes
+
+
+@dataclass(frozen=True, slots=True)
 class KeptMessage:
     """One message as the store has it: the person's, or a part of ours."""
 
@@ -80,6 +89,38 @@ class Records(Protocol):
         """
         ...
 
+    async def see_device(self, chat: str, device: str, browser: str) -> None:
+        """A person's browser is here.
+
+        Raises:
+            NotPersisted: it is not kept.
+        """
+        ...
+
+    async def devices(self, chat: str) -> Sequence[SeenDevice]:
+        """A person's browsers that may come, seen last first.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
+    async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
+        """Let these come no more, nor what has no number of its own (""); which it were. Kept for the audit.
+
+        Raises:
+            NotPersisted: they may come still.
+        """
+        ...
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """Chat and device of each that may come no more.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
 
 class NoRecords:
     """For a chat that nobody keeps."""
@@ -102,6 +143,21 @@ class NoRecords:
 
     async def note_device(self, _chat: str, _browser: str) -> None:
         """Nobody looks."""
+
+    async def see_device(self, _chat: str, _device: str, _browser: str) -> None:
+        """Nobody looks."""
+
+    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
+        """None."""
+        return ()
+
+    async def sign_out(self, _chat: str, devices: Sequence[str]) -> Sequence[str]:
+        """For as long as the process lives."""
+        return ["", *devices]
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """None."""
+        return ()
 
 
 class Recollection:

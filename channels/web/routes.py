@@ -87,12 +87,19 @@ class PageRoutes:
         """
         self._must_run()
         identity = self._identities.of(request)
+        body: Frame = {"title": self._title, "max_chars": MAX_SAID_CHARS}
         if identity is None:
             self._let_in(request)
+            if self._identities.was_somebody(request):
+                body = {**body, "signed_out": True}
             identity = self._identities.make()
             self._pages.hub.mark_unparked(identity.chat)  # nothing waits for who was just made up
-        body: Frame = {"chat": identity.chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
-        answer = _json(body)
+        elif not identity.device and self._identities.is_known(identity.chat):
+            self._let_in(request)
+            identity = self._identities.add_device(identity.secret)
+        with contextlib.suppress(NotPersisted):  # it is noted the next time
+            await self._devices.note(identity, request)
+        answer = _json({**body, "chat": identity.chat})
         if identity.fresh:
             self._identities.give(answer, identity, request)
         return answer

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -31,6 +31,7 @@ class Identity:
 
     secret: str
     fresh: bool  # the browser has to be given its cookie, for the first time or in its present form
+    device: str = ""  # its own number among its person's browsers; "": its cookie is of a time when there were none
 
     @property
     def chat(self) -> str:
@@ -41,27 +42,44 @@ class Identity:
 class Identities:
     """Makes visitors' cookies and knows them again."""
 
-    def __init__(self, key: bytes, is_known: Callable[[str], bool]) -> None:
-        """`is_known` tells, by the chat, whom the gateway knows already."""
+    def __init__(
+        self,
+        key: bytes,
+        is_known: Callable[[str], bool],
+        is_out: Callable[[str, str], bool] = lambda _chat, _device: False,
+    ) -> None:
+        """`is_known` tells, by the chat, whom the gateway knows already, `is_out` which device was signed out."""
         self._key = key
-        self._is_known = is_known
+        self.is_known = is_known
+        self._is_out = is_out
 
     def make(self) -> Identity:
         """Somebody new, of 128 random bits."""
-        return Identity(secrets.token_urlsafe(16), fresh=True)
+        return self.add_device(secrets.token_urlsafe(16))
+
+    def add_device(self, secret: str) -> Identity:
+        """Another browser of somebody's."""
+        return Identity(secret, fresh=True, device=secrets.token_urlsafe(8))
 
     def of(self, request: web.Request) -> Identity | None:
-        """Who asks; None where the browser has no cookie of ours."""
+        """Who asks; None where the browser has no cookie of ours, or was signed out."""
+        return next((found for found in self._read(request) if not self._is_out(found.chat, found.device)), None)
+
+    def was_somebody(self, request: web.Request) -> bool:
+        """Whether the browser was signed out."""
+        return self.of(request) is None and any(self._read(request))
+
+    def _read(self, request: web.Request) -> Iterator[Identity]:
         over_https = request.secure
         for value in cookie_values(request.headers.getall("Cookie", ()), HOST_COOKIE if over_https else COOKIE):
-            secret, _, mark = value.partition(".")
+            named, _, mark = value.rpartition(".") if "." in value else (value, "", "")
+            secret, _, device = named.partition(".")
             if not _SECRET.match(secret):
                 continue
-            if hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(secret).encode()):
-                return Identity(secret, fresh=False)
-            if not over_https and not mark and self._is_known(chat_of(secret)):
-                return Identity(secret, fresh=True)  # from before there were marks
-        return None
+            if hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(named).encode()):
+                yield Identity(secret, fresh=False, device=device)
+            elif not over_https and not mark and not device and self.is_known(chat_of(secret)):
+                yield Identity(secret, fresh=True)  # from before there were marks
 
     def give(self, answer: web.Response, identity: Identity, request: web.Request) -> None:
         """Give the browser its identity: out of reach for scripts, and never sent with another site's requests."""
@@ -80,10 +98,11 @@ class Identities:
 
     def value_of(self, identity: Identity) -> str:
         """What its cookie holds."""
-        return f"{identity.secret}.{self._mark(identity.secret)}"
+        named = f"{identity.secret}.{identity.device}" if identity.device else identity.secret
+        return f"{named}.{self._mark(named)}"
 
-    def _mark(self, secret: str) -> str:
-        digest = hmac.digest(self._key, _PURPOSE + secret.encode(), "sha256")[:MARK_BYTES]
+    def _mark(self, named: str) -> str:
+        digest = hmac.digest(self._key, _PURPOSE + named.encode("utf-8", "replace"), "sha256")[:MARK_BYTES]
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 

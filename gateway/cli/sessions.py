@@ -12,6 +12,12 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, json_text, print_rows
 from gateway.safety.names import minute, short
 
+
+def _who(row: Mapping[str, Any]) -> str:
+    """Somebody's name; who has none is known by their short id, as everywhere."""
+    return short(row["user"]) if row["person"] in {"", row["user"]} else printable(row["person"])
+
+
 TITLE_COLUMNS = 44
 NAMES = {
     "turn_started": "begun", "model_responded": "model", "tool_intended": "tool begun", "tool_returned": "tool",
@@ -23,7 +29,7 @@ NAMES = {
 COLUMNS: Columns = {
     "id": lambda row: short(row["id"]),
     "last used (utc)": lambda row: minute(row["used_at"]),
-    "person": "person",
+    "person": _who,
     "where": lambda row: _place(row["key"]),
     "turns": "turns",
     "mode": "mode",
@@ -85,11 +91,11 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     session = found["session"]
     title = printable(session["title"] or "(no title)")
     yield f"{session['id']}  {title}"
-    who, where = printable(session["person"]) or "(no name)", _place(session["key"])
-    yield f"{who}, {where}, mode {session['mode']}, {session['turns']} turns"
+    where, count = _place(session["key"]), session["turns"]
+    yield f"{_who(session)}, {where}, mode {session['mode']}, {count} {'turn' if count == 1 else 'turns'}"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
-        yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {printable(turn['person'])}  {ended}"
+        yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {_who(turn)}  {ended}"
         yield from hop_lines([hop for hop in found["hops"] if hop["turn"] == turn["turn"]])
 
 

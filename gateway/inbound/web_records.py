@@ -7,13 +7,14 @@ from functools import partial
 from typing import TypeVar
 
 from agent.transcript import Steered, TurnEnded, TurnStarted, UserItem
+from agent.wellformed import clean
 from channels.base import Channel, NotPersisted
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Sender
-from channels.web.recollection import KeptMessage, PastConversation
+from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
-from gateway.store import people
+from gateway.store import people, web_devices
 from gateway.store.conversations import KeptTurn, kept_turns
 from gateway.store.engine import Connection, Store
 from gateway.store.heads import list_heads
@@ -68,8 +69,34 @@ class StoredRecords:
     async def note_device(self, chat: str, browser: str) -> None:
         """As the port says."""
         row = AuditRow(self._clock(), f"web:{chat}", "device_added", f"web:{chat}", browser[:MOST_BROWSER_CHARS])
+        await self._keep(partial(people.record, tenant=self._tenant, row=row))
+
+    async def see_device(self, chat: str, device: str, browser: str) -> None:
+        """As the port says."""
+        called = clean(browser)[:MOST_BROWSER_CHARS]
+        await self._keep(
+            partial(
+                web_devices.note_seen, tenant=self._tenant, chat=chat, device=device, browser=called, now=self._clock()
+            )
+        )
+
+    async def devices(self, chat: str) -> Sequence[SeenDevice]:
+        """As the port says."""
+        found = await self._read(partial(web_devices.list_devices, tenant=self._tenant, chat=chat))
+        return [SeenDevice(each.device, each.browser, each.seen_at) for each in found]
+
+    async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
+        """As the port says."""
+        out = partial(web_devices.sign_out, tenant=self._tenant, chat=chat, devices=devices, now=self._clock())
+        return await self._keep(out)
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """As the port says."""
+        return await self._read(partial(web_devices.signed_out, tenant=self._tenant))
+
+    async def _keep(self, job: Callable[[Connection], T]) -> T:
         try:
-            await self._store.write(partial(people.record, tenant=self._tenant, row=row))
+            return await self._store.write(job)
         except StoreUnavailable:
             raise NotPersisted("the store takes nothing just now") from None
 

@@ -69,6 +69,10 @@ class _Said:
     files: tuple[MediaRef, ...]
 
 
+STOPPED_SIGN = "⏹"
+"""What stands for an answer of which nothing was said yet; that it was stopped the command says."""
+
+
 class JournaledTurn:
     """The port of one attempt at a turn. It ends with `finish`, or with the process."""
 
@@ -293,7 +297,8 @@ class JournaledTurn:
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
-            text = "" if quiet else text or "⏹"
+            wordless = text in {"", self._deps.texts.text(locale, "answer.alone_stopped")}
+            text = "" if quiet else STOPPED_SIGN if wordless else text
         else:
             text = text or nothing_left
         if not text:

@@ -16,6 +16,7 @@ from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
+from gateway.store import web_devices
 from gateway.store.dialect import upsert
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
@@ -345,6 +346,7 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
     connection.execute(sa.update(sessions).where(sessions.c.key.in_(own)).values(key=GONE + ":" + sessions.c.id))
     connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane.in_(lanes)))
     of_chats = [lane.split(":", 2)[2] for lane in lanes]
+    web_devices.forget(connection, of_chats)
     moved = sa.or_(moved_chats.c.old_chat.in_(of_chats), moved_chats.c.new_chat.in_(of_chats))
     connection.execute(sa.delete(moved_chats).where(moved))
     mine = chats.c.user_id == erasure.user_id

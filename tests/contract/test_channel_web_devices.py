@@ -1,13 +1,20 @@
 """A person in another browser by a link: once, for ten minutes, allowed where it was made; nobody is taken over."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
 import aiohttp
 import pytest
 
 from channels.web.config import Guests
 from channels.web.device_door import LINK_S, DeviceLinks
-from channels.web.recollection import NoRecords
+from channels.web.recollection import NoRecords, SeenDevice
+from channels.web.visitor import COOKIE, Identities, Identity
 from tests.fakes.views import FakePage
-from tests.fakes.web import Clock, House, house
+from tests.fakes.web import KEY, Clock, House, house
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 class Audit(NoRecords):
@@ -104,3 +111,107 @@ async def test_asking_is_bounded_by_address():
     async with house(guests=Guests(is_known=lambda _chat: False)) as rig, rig.page() as page:
         statuses = {(await ask(rig, page, do="ask", code="x" * 32))[0] for _ in range(125)}
         assert {403, 429} == statuses
+
+
+class Devices(Audit):
+    """Keeps which browsers there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, str] = {}
+        self.out: set[tuple[str, str]] = set()
+
+    async def see_device(self, _chat: str, device: str, browser: str) -> None:
+        """As the port says."""
+        self.known[device] = browser
+
+    async def devices(self, chat: str) -> list[SeenDevice]:
+        """As the port says."""
+        return [SeenDevice(id_, name, NOON) for id_, name in self.known.items() if (chat, id_) not in self.out]
+
+    async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
+        """As the port says."""
+        self.out.update((chat, each) for each in ("", *devices))
+        return ["", *devices]
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """As the port says."""
+        return sorted(self.out)
+
+
+@asynccontextmanager
+async def two_browsers(records: Devices) -> AsyncIterator[tuple[House, FakePage, FakePage]]:
+    """Of one person; the second came by a link."""
+    ours: set[str] = set()
+    async with house(guests=Guests(is_known=ours.__contains__), records=records) as rig, rig.page() as ada:
+        ours.add(ada.chat)
+        _, made = await ask(rig, ada, do="offer")
+        async with rig.page() as phone:
+            _, asked = await ask(rig, phone, do="ask", code=made["code"])
+            await ask(rig, ada, do="decide", number=asked["number"], allow=True)
+            await ask(rig, phone, do="take", claim=asked["claim"])
+            await phone.leave()
+            phone.wanted.set()
+            await phone.until(lambda: phone.chat == ada.chat)
+            yield rig, ada, phone
+
+
+def cookie_of(page: FakePage) -> str:
+    """What a browser, or a thief of it, would send."""
+    return "; ".join(f"{cookie.key}={cookie.value}" for cookie in page.http.cookie_jar)
+
+
+async def test_one_browser_is_signed_out_alone():
+    """Its cookie opens nothing more, also in the next process; the other one goes on, and sees it no more."""
+    records = Devices()
+    async with two_browsers(records) as (rig, ada, phone):
+        _, told = await ask(rig, ada, do="list")
+        (other,) = [one["id"] for one in told["devices"] if not one["here"]]
+        stolen, chat, histories = cookie_of(phone), ada.chat, len(ada.told("history"))
+        assert 200 == (await ask(rig, ada, do="out", device=other))[0]
+        await ada.until(lambda: len(ada.told("history")) > histories)
+        await phone.until(lambda: phone.chat != chat)
+        _, told = await ask(rig, ada, do="list")
+        assert [True] == [one["here"] for one in told["devices"]]
+        await stays_out(rig, stolen, chat)
+    async with house(guests=Guests(is_known=lambda _: True), records=records) as rig:
+        await stays_out(rig, stolen, chat)
+
+
+async def stays_out(rig: House, cookie: str, chat: str) -> None:
+    """Nothing is read or said with this cookie; it is told that it was signed out, and is nobody."""
+    async with aiohttp.ClientSession(headers={"Cookie": cookie}, cookie_jar=aiohttp.DummyCookieJar()) as thief:
+        for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages"), ("POST", "web/device"),
+                             ("GET", "web/conversations"), ("GET", "web/file"), ("POST", "web/upload")]:  # fmt: skip
+            async with thief.request(method, rig.url + path) as answer:
+                assert 401 == answer.status, path
+        async with thief.post(f"{rig.url}web/session") as answer:
+            told = await answer.json()
+    assert told["signed_out"]
+    assert chat != told["chat"]
+
+
+async def test_all_others_are_signed_out_at_once_and_cookies_without_a_number_with_them():
+    """What was given before browsers had numbers could be anybody's copy."""
+    async with two_browsers(Devices()) as (rig, ada, phone):
+        stolen, chat = cookie_of(phone), ada.chat
+        secret = stolen.partition("=")[2].partition(".")[0]
+        unnumbered = Identities(KEY, lambda _: True).value_of(Identity(secret, fresh=False))
+        assert {"out": 1} == (await ask(rig, ada, do="out", device=None))[1]
+        await phone.until(lambda: phone.chat != chat)
+        await stays_out(rig, stolen, chat)
+        await stays_out(rig, f"{COOKIE}={unnumbered}", chat)
+        assert 200 == (await ask(rig, ada, do="list"))[0]
+
+
+async def test_whoever_came_before_there_were_numbers_is_given_one():
+    """With the first page that they open again; a stranger's cookie stays as it is."""
+    secret, records = "ada-ada-ada-ada-ada-a_", Devices()
+    old = Identity(secret, fresh=False)
+    cookie = f"{COOKIE}={Identities(KEY, lambda _: True).value_of(old)}"
+    browser = aiohttp.ClientSession(headers={"Cookie": cookie}, cookie_jar=aiohttp.DummyCookieJar())
+    async with house(guests=Guests(is_known=lambda _: True), records=records) as rig, browser:
+        answer = await browser.post(f"{rig.url}web/session")
+        given = answer.headers["Set-Cookie"].partition(";")[0]
+        assert old.chat == (await answer.json())["chat"]
+    assert [given.split(".")[1]] == list(records.known)

@@ -1,20 +1,18 @@
 """The chat page as people know such pages: sending, steering, stopping, changing, copying, and being cut off."""
 
-import base64
 import signal
 from pathlib import Path
 
 from channels.base import CommandSpec, Sign
 from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle, InboundMessage, Rendered
-from tests.fakes.browser import Page, browser
+from tests.fakes.browser import Page
 from tests.journeys.browsing import (
     ANSWER,
     BOT,
     IN_CHROMIUM,
     LAST,
     ONLINE,
-    PNG,
     GatewayProcess,
     alone,
     chat_of,
@@ -262,48 +260,6 @@ async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, g
     assert [] == page.complaints
 
 
-DROP = f"""(() => {{
-  const files = new DataTransfer();
-  const png = Uint8Array.from(atob('{base64.b64encode(PNG).decode()}'), (c) => c.charCodeAt(0));
-  files.items.add(new File(['# Notes\\nscales in C'], 'notes.md'));
-  files.items.add(new File([png], 'cat.png', {{ type: 'image/png' }}));
-  files.items.add(new File([new Uint8Array(9000000)], 'film.mp4', {{ type: 'video/mp4' }}));
-  dispatchEvent(new DragEvent('drop', {{ dataTransfer: files, cancelable: true }}));
-}})()"""
-
-
-async def test_files_go_with_a_message_and_are_seen_again(page: Page, gateway: GatewayProcess, pictures: Path):
-    """Dropped, or picked, or pasted; what is too large is said; a new tab after a restart shows them still."""
-    await page.go(gateway.url)
-    await page.until(ONLINE)
-    await page.value(DROP)
-    await page.until("document.querySelector('.chip.failed')?.innerText.includes('once you have been let in')")
-    await page.call("Page.reload")
-    await let_in(page, gateway)
-    await page.value(DROP)
-    await page.until("document.querySelectorAll('.chip.here').length === 2")
-    assert "film.mp4” is over 8.0 MB" in await page.value("document.querySelector('.chip.failed').innerText")
-    await page.picture(pictures / "1-chips.png")
-    await page.say("what is in my notes?")
-    await page.until("document.querySelector('.me .picture img')?.naturalWidth === 1")
-    await page.until("document.querySelectorAll('.waits').length === 0 && document.getElementById('stop').hidden")
-    await page.picture(pictures / "2-sent.png")
-    gateway.end()
-    gateway.start()
-    await page.value("sessionStorage.clear(); 1")
-    await page.call("Page.navigate", url="about:blank")
-    await wait_for(gateway)
-    await page.go(gateway.url)
-    await page.until("document.querySelector('.me .picture img')?.naturalWidth === 1")
-    assert "notes.md" in await page.value("document.querySelector('.me .file').innerText")
-    saved = await page.value(
-        "fetch(document.querySelector('.me .file').href)"
-        ".then(async (one) => [one.headers.get('content-type'), await one.text()])"
-    )
-    assert ["application/octet-stream", "# Notes\nscales in C"] == saved
-    assert [] == [one for one in page.complaints if "403" not in one]
-
-
 async def test_nobody_is_shut_out(page: Page, pictures: Path):
     """Axe finds nothing serious in any state of the page, light and dark, wide and on a phone."""
     async with alone() as (channel, sink, url):
@@ -355,32 +311,6 @@ LOOKS = (("wide", 1200, False), ("dark", 1200, True), ("phone", 375, False), ("n
 
 SCROLLS = "[...document.querySelectorAll('.wide')].some((one) => one.scrollWidth > one.clientWidth)"
 """Whether a wide table scrolls by itself."""
-
-
-async def test_a_person_goes_on_in_another_browser(page: Page, gateway: GatewayProcess, pictures: Path, tmp_path: Path):
-    """By a link, when both sides show the same number and the first says yes; the audit has it."""
-    await let_in(page, gateway)
-    await page.value("document.getElementById('device').click()")
-    link = await page.until("document.getElementById('devices-url').value")
-    await page.picture(pictures / "1-link.png")
-    async with browser(tmp_path / "another") as phone:
-        await phone.look(390, 844, phone=True)
-        await phone.go(link)
-        await phone.until("!document.getElementById('devices-go').hidden")
-        assert "#" not in await phone.value("location.href")
-        await phone.picture(pictures / "2-opened.png")
-        await phone.value("document.getElementById('devices-go').click()")
-        number = await phone.until("document.getElementById('devices-number').textContent")
-        await page.until(f"document.getElementById('devices-number').textContent === '{number}'")
-        await page.picture(pictures / "3-asked.png")
-        await page.value("document.getElementById('devices-yes').click()")
-        await phone.until(f"{ONLINE} && {SAID}.includes('hello there')")
-        await phone.say("/log 45m guitar")
-        await page.until(f"{SAID}.includes('/log 45m guitar')")
-        await page.until("document.getElementById('devices').innerText.includes('Another device')")
-        await phone.picture(pictures / "4-phone.png")
-    assert "device_added" in gateway.tenk("audit").stdout
-    assert [] == page.complaints
 
 
 async def test_page_speaks_and_counts_as_the_browser_does(page: Page):

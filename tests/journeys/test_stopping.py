@@ -31,9 +31,11 @@ async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> No
         await here.asked(1)
         here.sim.say(1, "what about scales?")
         await here.until(lambda: not len(here.sim.world.bot().updates), "the message to be read")
+        await here.told(1, "…")
         here.sim.say(1, "/stop")
         await here.told(1, "what about scales?")
         await here.settled()
+        assert 1 == sum("Stopped" in text for text in here.texts(1))
         outcomes = await here.rows("SELECT outcome FROM inbox WHERE payload LIKE '%scales%'")
         assert ["cleared"] == [row["outcome"] for row in outcomes]
         assert 1 == len(here.model.requests)

@@ -59,6 +59,13 @@ async function begin() {
   link.start();
   acceptInvite();
   acceptDevice();
+  if (session.signed_out || location.hash === "#signed-out") tellSignedOut();
+}
+
+// Whoever reads and writes as the same person said so, in another browser.
+function tellSignedOut() {
+  history.replaceState(null, "", location.pathname + location.search);
+  device.tellSignedOut();
 }
 
 // A link to go on as somebody is in the part of the address that no server and no log sees.
@@ -83,6 +90,12 @@ function acceptInvite() {
 async function known() {
   const session = await enter();
   if (session.chat === store.chat) return true;
+  if (session.signed_out) {
+    store.forget();
+    location.replace(`${location.pathname}#signed-out`);
+    location.reload();
+    return false;
+  }
   state.textContent = textOf("page.reload");
   return false;
 }

@@ -1,13 +1,18 @@
-// Going on in another browser: a link made here, opened there, allowed here. What one may is decided by the gateway.
+// A person's browsers: which there are, another by a link (made here, opened there, allowed here), one signed out. What
+// one may is decided by the gateway.
 
-import { copy, textOf } from "/web/view.js";
+import { copy, made, textOf } from "/web/view.js";
 
 const dialog = document.getElementById("devices");
 const words = document.getElementById("devices-words");
 const number = document.getElementById("devices-number");
 const link = document.getElementById("devices-link");
 const url = document.getElementById("devices-url");
-const [copying, yes, no, go] = ["copy", "yes", "no", "go"].map((name) => document.getElementById(`devices-${name}`));
+const list = document.getElementById("devices-list");
+const [copying, yes, no, go, others, add] = ["copy", "yes", "no", "go", "others", "add"].map((name) => document.getElementById(`devices-${name}`));
+
+const BROWSERS = [[/Edg/, "Edge"], [/OPR/, "Opera"], [/Firefox|FxiOS/, "Firefox"], [/Chrome|CriOS/, "Chrome"], [/Safari/, "Safari"]];
+const SYSTEMS = [[/iPhone/, "iPhone"], [/iPad/, "iPad"], [/Android/, "Android"], [/Windows/, "Windows"], [/Mac OS/, "Mac"], [/CrOS/, "ChromeOS"], [/Linux/, "Linux"]];
 
 const ASK_AGAIN_MS = 2000;
 
@@ -24,18 +29,52 @@ async function ask(body) {
 
 function face(text, shown = []) {
   words.textContent = text;
-  for (const part of [number, link, yes, no, go]) part.hidden = !shown.includes(part);
+  for (const part of [number, link, list, yes, no, go, others, add]) part.hidden = !shown.includes(part);
   if (!dialog.open) dialog.showModal();
   shown.find((part) => part.tagName === "BUTTON")?.focus();
 }
 
+function nameOf(agent) {
+  const named = [BROWSERS, SYSTEMS].map((kinds) => kinds.find(([kind]) => kind.test(agent))?.[1]).filter(Boolean);
+  return named.join(", ") || textOf("page.device_unknown");
+}
+
 export class Device {
   constructor() {
-    document.getElementById("device").addEventListener("click", () => this.offer());
+    document.getElementById("device").addEventListener("click", () => this.list());
+    add.addEventListener("click", () => this.offer());
+    others.addEventListener("click", () => this.signOut(null));
     document.getElementById("devices-close").addEventListener("click", () => dialog.close());
     copying.addEventListener("click", () => copy(url.value, copying));
     yes.addEventListener("click", () => this.decide(true));
     no.addEventListener("click", () => this.decide(false));
+  }
+
+  async list() {
+    const told = await ask({ do: "list" });
+    if (told.refused) return face(told.refused);
+    list.replaceChildren(...told.devices.map((device) => this.row(device)));
+    face(textOf("page.device_list"), [list, add, ...(told.devices.length > 1 ? [others] : [])]);
+  }
+
+  row(device) {
+    const when = new Date(device.seen_at).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+    const name = nameOf(device.browser);
+    const about = made("small", { textContent: device.here ? textOf("page.device_here") : textOf("page.device_seen", { when }) });
+    const out = made("button", { type: "button", className: "secondary", textContent: textOf("page.device_out") });
+    out.setAttribute("aria-label", `${textOf("page.device_out")}: ${name}`);
+    out.addEventListener("click", () => this.signOut(device.id));
+    return made("li", {}, made("span", { textContent: name }), about, out);
+  }
+
+  async signOut(device) {
+    const done = await ask({ do: "out", device });
+    if (done.refused) return face(done.refused);
+    this.list();
+  }
+
+  tellSignedOut() {
+    face(textOf("page.device_signed_out"));
   }
 
   async offer() {

@@ -11,6 +11,18 @@ const TEXTS = /\.(txt|md|csv|tsv|log|json|xml|ya?ml|toml|ini|py|js|ts|html?|css|
 const chips = document.getElementById("chips");
 const picker = document.getElementById("picker");
 
+// A request that tells what part of the body has gone; `fetch` cannot. One that fails has status 0.
+function hand(url, body, onPart) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", url);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => event.lengthComputable && onPart(event.loaded / event.total);
+    request.onloadend = () => resolve(request);
+    request.send(body);
+  });
+}
+
 export class Files {
   constructor({ onChange }) {
     this.onChange = onChange;
@@ -107,19 +119,19 @@ export class Files {
     const { message } = this;
     this.mark(one, "going");
     let why = textOf("page.file_failed", { name: one.name });
-    try {
-      const answer = await fetch(`/web/upload?of=${message}&number=${one.number}`, {
-        method: "POST",
-        headers: { "Content-Type": "application/octet-stream" },
-        body: one.file,
-      });
-      if (answer.ok) return this.mark(one, "here");
-      if (answer.status === 413) why = textOf("page.file_large", { name: one.name, most: sizeText(MOST_BYTES) });
-      else if ([403, 429].includes(answer.status) && answer.headers.get("Content-Type")?.startsWith("text/plain")) why = (await answer.text()).trim();
-    } catch {
-      // the chip says so
-    }
+    const answer = await hand(`/web/upload?of=${message}&number=${one.number}`, one.file, (part) => this.progress(one, part));
+    if (answer.status >= 200 && answer.status < 300) return this.mark(one, "here");
+    if (answer.status === 413) why = textOf("page.file_large", { name: one.name, most: sizeText(MOST_BYTES) });
+    else if ([403, 429].includes(answer.status) && answer.getResponseHeader("Content-Type")?.startsWith("text/plain")) why = answer.responseText.trim();
     if (this.held.includes(one)) this.mark(one, "failed", why);
+  }
+
+  // How much of it has left this browser; the bar fills, and the number is for who cannot see it.
+  progress(one, part) {
+    const bar = one.chip.querySelector("progress");
+    if (!bar) return;
+    bar.value = part;
+    bar.nextSibling.textContent = ` ${Math.floor(part * 100)} %`;
   }
 
   mark(one, state, why = "") {
@@ -128,7 +140,11 @@ export class Files {
     const words = made("span", { textContent: why || `${one.name} (${sizeText(one.size)})` });
     one.chip.replaceChildren(words, this.removing(one.name, () => this.remove(one)));
     if (state === "here" && one.picture) one.chip.prepend(made("img", { src: this.url(one), alt: "" }));
-    if (state === "going") words.append(` ${textOf("page.file_going")}`);
+    if (state === "going") {
+      const bar = made("progress", { max: 1, value: 0 });
+      bar.setAttribute("aria-label", textOf("page.file_going"));
+      words.after(bar, made("small", { textContent: " 0 %" }));
+    }
     if (state === "failed") {
       const again = made("button", { type: "button", className: "again", textContent: textOf("page.retry") });
       again.addEventListener("click", () => this.hand(one));

@@ -68,11 +68,19 @@ export class Store {
     else if (frames.length) forget("localStorage", this.waiting);
   }
 
+  // Nothing of this chat stays in this browser: it is nobody's any more.
+  forget() {
+    this.gone = true;
+    for (const key of [this.key, `${this.key}:draft`]) forget("sessionStorage", key);
+    forget("localStorage", this.waiting);
+  }
+
   saveDraft(text) {
-    write("sessionStorage", `${this.key}:draft`, { text });
+    if (!this.gone) write("sessionStorage", `${this.key}:draft`, { text });
   }
 
   save() {
+    if (this.gone) return;
     const { epoch, seen, unsent } = this;
     for (let most = MOST; most >= 10; most = Math.floor(most / 2)) {
       const messages = [...this.messages.values()].slice(-most);

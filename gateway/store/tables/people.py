@@ -190,6 +190,19 @@ forgotten_senders = sa.Table(  # who was forgotten lately, as nobody can read it
     sa.PrimaryKeyConstraint("tenant_id", "mark"),
 )
 
+web_devices = sa.Table(  # the browsers of people on the chat page: each can be signed out alone
+    "web_devices",
+    metadata,
+    tenant_column(),
+    sa.Column("chat", sa.String(128), nullable=False),  # whose they are
+    sa.Column("device", sa.String(16), nullable=False),  # in its cookie; "": those that have no number of their own yet
+    sa.Column("browser", sa.Text, nullable=False),  # what it calls itself
+    sa.Column("came_at", Instant, nullable=False),
+    sa.Column("seen_at", Instant, nullable=False, index=True),  # within ten minutes: it is not written each time
+    sa.Column("out_at", Instant),  # None: it may come
+    sa.PrimaryKeyConstraint("tenant_id", "chat", "device"),
+)
+
 oauth_flows = sa.Table(  # links at which people may agree, each until it is used or over
     "oauth_flows",
     metadata,

@@ -114,7 +114,7 @@ async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
     operations = gateway.operations
     assert "`tenk pairing list`" in await refusal(operations.approve(" ", "cli"))
     assert "no 0, O, 1 or I" in await refusal(operations.approve("O0O0O0O0", "cli"))
-    assert "is no request" in await refusal(operations.approve_request("nobody", "cli"))
+    assert "/requests" in (told := await refusal(operations.approve_request("nobody", "cli"))) and "no request" in told
     assert "is no request" in await refusal(operations.deny(request_id[-3:], "cli"))
     assert "is no request or user" in await refusal(operations.block("nobody", "cli"))
     assert "owner" in await refusal(operations.set_role("telegram:42", "king", "cli"))
