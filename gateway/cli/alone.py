@@ -38,7 +38,7 @@ from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
-from gateway.store import outbox, pairing
+from gateway.store import outbox
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older, file_of
 from gateway.store.engine import Store, reading
@@ -215,39 +215,3 @@ def export_person(config_path: Path | None, who: str, destination: Path) -> tupl
     except OSError as error:
         raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
     return person, ", ".join(f"{len(rows)} {name}" for name, rows in whole.items() if isinstance(rows, list) and rows)
-
-
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
-    return settings.home, running, answer
-
-
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
-    try:
-        answer = await control_client.call(settings.control_path, "status", {})
-    except control_client.NobodyAnswers:
-        return False, await _stored_status(settings)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
-
-
-async def _stored_status(settings: Settings) -> dict[str, JsonValue]:
-    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
-    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
-        return {}
-    silent: dict[str, JsonValue] = {}
-    try:
-        with HomeLock(settings.home):
-            pass
-    except AlreadyRunning as running:
-        silent = {"needs_you": {"gateway": running.while_silent}}
-    try:
-        async with reading(settings.database_url) as store:
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
-    except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}

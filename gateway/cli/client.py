@@ -44,7 +44,7 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     try:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
-        file = _own_database(config_path, os.environ)
+        file = own_database(config_path, os.environ)
         if file is not None and name == "sessions.list" and arguments.keys() == {"most"}:
             return _list_conversations(file, arguments["most"])
         from gateway.cli.alone import look_up  # noqa: PLC0415  see the first lines
@@ -93,7 +93,7 @@ def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None
     return Path(home) if isinstance(home, str) else None
 
 
-def _own_database(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
+def own_database(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
     """The database file of the home; None where there is another database, or only the settings can say."""
     home, written = home_of(config_path, environ), _written_of_gateway(config_path)
     if home is None or written is None or "database_url" in written or environ.get("DATABASE_URL", "").strip():

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import home_of
+from gateway.cli.client import home_of, own_database
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
@@ -27,9 +27,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
     home, running = home_of(config_path, os.environ), True
     answer = None if home is None else _answer_of(home)
     if answer is None:
-        from gateway.cli.alone import closer_status  # noqa: PLC0415  settings and store take most of a second to load
-
-        home, running, answer = closer_status(config_path)
+        home, running, answer = _look_closer(home, config_path)
     if as_json:
         click.echo(json_text({"running": running} | answer))
     else:
@@ -38,6 +36,16 @@ def command(as_json: bool, config_path: Path | None) -> None:
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
+
+
+def _look_closer(home: Path | None, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
+    """The home, whether a gateway runs on it after all, and what is known; settings load where nothing else helps."""
+    from gateway.cli import stored_status  # noqa: PLC0415  the store takes as long to load as all the rest
+
+    file = own_database(config_path, os.environ)
+    if home is None or file is None:
+        return stored_status.closer_status(config_path)
+    return home, False, stored_status.of_file(home, file)
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

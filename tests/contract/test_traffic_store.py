@@ -28,6 +28,7 @@ from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
+from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:telegram:main:direct:42"
@@ -115,12 +116,8 @@ async def test_each_of_a_group_has_what_is_its_own(store: Store) -> None:
     claims: list[tuple[str, int]] = []
     for turn, id_ in (("t1", first), ("t2", second), ("t2", first)):
         store.write(partial(inbox.claim_later, id_=id_, turn_id=turn, then=lambda n, t=turn: claims.append((t, n))))
-    put = [outbox.put_last, outbox.put_last, outbox.put]
-    given = [part(0), part(1)], [part(1), part(2)], [part(3)]
-    puts = [
-        store.write(lambda c, put=put, parts=parts: put(c, "default", parts, NOON))  # type: ignore[misc]  by name
-        for put, parts in zip(put, given, strict=True)
-    ]
+    given = (outbox.put_last, [part(0), part(1)]), (outbox.put_last, [part(1), part(2)]), (outbox.put, [part(3)])
+    puts = [store.write(partial(put, tenant="default", parts=parts, now=NOON)) for put, parts in given]
     rows = [await written for written in puts]
     assert [("t1", 1), ("t2", 1), ("t2", 0)] == sorted(claims, key=lambda claim: (claim[0], -claim[1]))
     assert [[0, 1], [1, 2], [3]] == [[row.part.number for row in each] for each in rows]
@@ -212,6 +209,25 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     assert [] == await open_rows(store)
     assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
     assert {} == await store.read(outbox.depths)
+
+
+async def test_lanes_that_ask_at_once_are_read_in_one(store: Store) -> None:
+    """Each behind its own row and no more than it asks for; one with a row that cannot be read is left to itself."""
+
+    def at(chat: str, *numbers: int) -> list[OutboxPart]:
+        return [replace(part(number, cause=f"t-{chat}"), address=replace(CHAT, chat=chat)) for number in numbers]
+
+    first = await put(store, *at("1", 0, 1, 2))
+    await put(store, *at("2", 0))
+    (broken,) = await put(store, *at("3", 0))
+    lanes = [replace(CHAT, chat=chat).lane for chat in "1234"]
+    asked = {lanes[0]: (first[0].id, 1), lanes[1]: (0, 9), lanes[3]: (0, 9)}
+    read = partial(outbox.open_parts_of, asked=asked)
+    assert [[1], [0], []] == [[row.part.number for row in rows] for rows in (await store.read(read)).values()]
+    spoil = sa.update(outbox_table).where(outbox_table.c.id == broken.id).values(action="shout")
+    await store.write(lambda c: c.execute(spoil).rowcount)
+    found = await store.read(partial(outbox.open_parts_of, asked={lanes[1]: (0, 9), lanes[2]: (0, 9)}))
+    assert [lanes[1]] == list(found)
 
 
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:

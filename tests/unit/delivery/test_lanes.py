@@ -1,6 +1,7 @@
 """Lanes over a real store: order, resending, parking, and who is held up by whom."""
 
 import asyncio
+import contextlib
 import threading
 
 import pytest
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
+from gateway.delivery.lane_worker import LaneReader
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
 from gateway.store import chats, outbox
 from gateway.store.outbox import OutboxRow
@@ -286,3 +288,29 @@ async def test_what_is_said_to_the_old_chat_while_it_moves_comes_last(spine: Spi
     await spine.quiet()
     assert (["a0"], ["b0", "c0"]) == (names(spine), names(spine, "c9"))
     assert ["sent"] * 3 == await states(spine)
+
+
+async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> None:
+    """Also where the one that asks for all gives up, and where one of them has a row that cannot be read."""
+    lanes = [Address("sim", "main", f"c{number}") for number in range(3)]
+    said = [await tell(spine, "hello", where.chat, silently=True, address=where) for where in lanes]
+    reader, found = LaneReader(spine.store), dict[str, list[OutboxRow]]()
+
+    async def read(lane: str) -> None:
+        with contextlib.suppress(ValueError):
+            found[lane] = await reader.read(lane, 0, 10)
+
+    async def ask(*, gives_up: bool = False) -> list[list[OutboxRow]]:
+        found.clear()
+        async with asyncio.TaskGroup() as tasks:
+            asking = [tasks.create_task(read(where.lane)) for where in lanes]
+            await asyncio.sleep(0)
+            if gives_up:
+                asking[0].cancel()
+        return [found[where.lane] for where in lanes if where.lane in found]
+
+    assert said == await ask()
+    assert said[1:] == await ask(gives_up=True)
+    spoil = sa.update(outbox_table).where(outbox_table.c.id == said[1][0].id).values(action="shout")
+    await spine.store.write(lambda connection: connection.execute(spoil).rowcount)
+    assert [said[0], said[2]] == await ask()

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -327,6 +328,14 @@ def test_an_address_is_listed_without_what_may_be_a_secret_in_it(given: Given) -
     listed = "\n".join(lines_of(settings, Sources(ConfigFile(Path()), ConfigFile(Path()), {})))
     assert "hidden" not in listed
     assert '"http://********@127.0.0.1:9/v1?key=********&v=********"' in listed
+
+
+def test_what_is_listed_can_be_read_again(given: Given) -> None:
+    """Every key with its value is TOML, those above all tables too."""
+    settings = given(BOT, TELEGRAM_BOT_TOKEN=TOKEN)
+    listed = tomllib.loads("\n".join(lines_of(settings, Sources(ConfigFile(Path()), ConfigFile(Path()), {}))))
+    assert [] == listed["hooks"]
+    assert "127.0.0.1:8080" == listed["http"]["listen"]
 
 
 def test_a_list_of_fallbacks_is_refused_in_words(given: Given) -> None:
