@@ -108,7 +108,8 @@ class NatsLink:
         )  # fmt: skip
         self.trouble = ""
         await client.subscribe(self._subject, cb=hear)
-        await client.publish(self._subject, b"")  # a server refuses before it answers the flush
+        await client.publish(self._subject, b"")  # a server refuses before it answers the second flush
+        await client.flush(CONNECT_S)  # the ping of the first goes ahead of what waits to be written
         await client.flush(CONNECT_S)
 
     async def publish(self, words: str) -> bool:

@@ -138,7 +138,7 @@ async def test_first_contact_reads_no_history():
         async with rig.running():
             rig.simulator.say("D1", "now")
             await rig.sink.until(lambda: bool(rig.sink.events))
-        assert ["now"] == [event.text for event in rig.sink.events]
+        assert {"now"} == {event.text for event in rig.sink.events}  # Slack sends again what is acknowledged late
 
 
 async def test_backfill_that_is_refused_holds_up_nothing():

@@ -153,7 +153,7 @@ async def test_second_poller_ends_the_first_ones_wait():
             waiting = tasks.create_task(first())
             while simulator.world.bot().updates.polls < 1:
                 await asyncio.sleep(0)
-            simulator_polls = tasks.create_task(bot.get_updates(timeout=1))
+            simulator_polls = tasks.create_task(bot.get_updates(timeout=30))
             while not waiting.done():
                 await asyncio.sleep(0)
             simulator.say(1, "hello")

@@ -148,7 +148,7 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
             texts=HARNESS,
             model=model,
             prompt=lambda *_: SystemPrompt(),
-            limits=AgentConfig(deadline_s=0.3 if how == "deadline" else 60.0),
+            limits=AgentConfig(deadline_s=2.0 if how == "deadline" else 60.0),
             clock=lambda: NOW,
         )
         reason = await run_turn(a_turn(port), port, agent)

@@ -78,7 +78,7 @@ class House:
 
     async def operator(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """What the operator does from another process, by the control socket."""
-        return await call(self.home / "control.sock", name, dict(arguments or {}), 5.0)
+        return await call(self.home / "control.sock", name, dict(arguments or {}), WAIT_S)
 
     async def rows(self, query: str) -> list[dict[str, Any]]:
         """Rows of the store, for what nobody sees."""
@@ -139,7 +139,10 @@ async def house(
                 )
                 running = tasks.create_task(gateway.run())
                 here = House(telegram, server, store, settings.home)
-                await here.until(lambda: telegram.is_connected() or running.done(), "the first poll")
+                listening = settings.home / "control.sock"
+                await here.until(
+                    lambda: (telegram.is_connected() and listening.exists()) or running.done(), "the first poll"
+                )
                 yield here
                 running.cancel()
         finally:
