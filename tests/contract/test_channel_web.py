@@ -140,7 +140,7 @@ async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
         assert "tenk_web" == name
         assert "HttpOnly" in header
         assert "SameSite=Strict" in header
-        assert (22, 22) == (len(secret), len(mark))
+        assert (22, 34) == (len(secret), len(mark))
         assert secret not in first["chat"]
         assert ("Coach", 32) == (first["title"], len(first["chat"]))
 

@@ -12,7 +12,7 @@ from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Attachment, AttachmentKind, InboundMessage
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.config import Guests
-from channels.web.recollection import KeptMessage, PastConversation
+from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
 from tests.fakes.views import FakePage
 from tests.fakes.web import house
 
@@ -27,6 +27,17 @@ class KeptFiles:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.down = False
+
+    async def see_device(self, chat: str, device: str, browser: str) -> None:
+        """Forgotten at once."""
+
+    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
+        """None."""
+        return ()
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """Nobody was."""
+        return ()
 
     async def conversations(self, _chat: str) -> Sequence[PastConversation]:
         """None."""

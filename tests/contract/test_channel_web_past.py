@@ -8,7 +8,7 @@ import pytest
 
 from channels.base import Channel, NotPersisted
 from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Rendered, Sender
-from channels.web.recollection import KeptMessage, PastConversation
+from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
 from tests.fakes.web import house, part
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -21,6 +21,17 @@ class FakeRecords:
     def __init__(self) -> None:
         self.down = False
         self.asked: list[tuple[str, str | None]] = []
+
+    async def see_device(self, chat: str, device: str, browser: str) -> None:
+        """Forgotten at once."""
+
+    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
+        """None."""
+        return ()
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """Nobody was."""
+        return ()
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
         """As the port says."""
