@@ -143,6 +143,8 @@ async def check_database(url: str, home: Path) -> Finding:
     seen = await inspect(url)
     if not seen.exists:
         return Finding("database", f"there is none at {seen.where} yet; the first start makes it")
+    if seen.is_denied:
+        return Finding("database", f"{seen.where} cannot be looked at", seen.problem)
     if seen.problem:
         return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
     if seen.moved:

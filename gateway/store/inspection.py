@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from gateway.errors import StoreMoved
 from gateway.store import schema
 from gateway.store.backup import BUSY_S, file_of
+from gateway.store.looking import NOT_OURS, is_denied
 
 CONNECT_S = 10.0
 
@@ -23,6 +24,7 @@ class Inspection:
     exists: bool = True  # it holds a schema of ours
     revision: str = ""  # "0023"; "" where nobody knows
     problem: str = ""  # why it cannot be used; "" where it can
+    is_denied: bool = False  # it may be whole: this user may not use it
     moved: str = ""  # to where, or from where it was not wholly carried, in words; "" where it lives here
 
     @property
@@ -55,7 +57,8 @@ def _inspect_file(file: Path) -> Inspection:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
             moved = _look_for_move(file)
     except (sqlite3.Error, sa.exc.SQLAlchemyError) as error:
-        return Inspection(where, problem=str(error))
+        denied = is_denied(error)
+        return Inspection(where, problem=NOT_OURS if denied else str(error), is_denied=denied)
     return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0], moved=moved)
 
 

@@ -40,9 +40,17 @@ OUTAGES = frozenset(
 """Primary result codes that speak of the disk or the file, not of the statement (sqlite.org/rescode.html)."""
 
 
+NOT_OURS = "this user may not write the database, or files beside it; run as whose it is"
+
+
 def is_outage(error: Exception) -> bool:
     """Whether the file failed, rather than the job."""
     return isinstance(error, OSError) or code_of(error) in OUTAGES
+
+
+def is_denied(error: Exception) -> bool:
+    """Whether this user may not write the file or beside it, which a look at it wants too."""
+    return code_of(error) == sqlite3.SQLITE_READONLY
 
 
 def code_of(error: Exception) -> int:
@@ -52,7 +60,8 @@ def code_of(error: Exception) -> int:
 
 def unavailable(error: Exception) -> StoreUnavailable:
     """The outage in one line, without SQL or values, with the driver's error as its cause."""
-    told = StoreUnavailable(f"the store did not answer: {getattr(error, 'orig', None) or error}")
+    why = NOT_OURS if is_denied(error) else getattr(error, "orig", None) or error
+    told = StoreUnavailable(f"the store did not answer: {why}")
     told.__cause__ = error
     return told
 

@@ -64,7 +64,12 @@ class SqliteEngine:
     async def open_for_reading(self) -> None:
         """As the port says: by a connection that cannot write, not even what stands in the log into the file."""
         self._readers = engine_to_look_at(self._path)
-        await self.read(schema.check)
+        try:
+            await self.read(schema.check)
+        except sa.exc.DBAPIError as error:
+            if is_outage(error):
+                raise unavailable(error) from error
+            raise
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         """One group: one hop to the writer's thread, one fsync."""

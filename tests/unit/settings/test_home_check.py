@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import os
+import shutil
 import socket
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -185,3 +187,27 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     assert "" == check_disk(tmp_path / "not" / "there").to_do
     if Path("/proc/self").exists():
         assert "make it writable" in check_disk(Path("/proc/self/task")).to_do
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("command", [["doctor", "--fix", "--local"], ["users", "list"]])
+async def test_somebody_elses_home_is_told_in_words(tmp_path: Path, command: list[str]) -> None:
+    """Whose rights do not reach: nothing is mended, nothing is changed, and no traceback is shown."""
+    home = tmp_path / "home"
+    home.mkdir()
+    await copy_fresh(home / "tenk.db")
+    home.chmod(0o555)
+    powerless = [] if os.geteuid() else ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    if powerless and shutil.which("setpriv") is None:
+        pytest.skip("root without setpriv cannot give up its rights")
+    if powerless:
+        os.chown(home, 65534, 65534)
+    asked = await asyncio.create_subprocess_exec(
+        *powerless, sys.executable, "-m", "gateway", *command, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT, env=os.environ | {"TENK_HOME": str(home)},
+    )  # fmt: skip
+    said, _ = await asked.communicate()
+    home.chmod(0o755)
+    assert b"run as whose it is" in said, said.decode()
+    assert b"Traceback" not in said
+    assert 1 == asked.returncode
