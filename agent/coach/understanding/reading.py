@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from functools import lru_cache
 
 from agent.coach.practice import DAY_MINUTES
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
@@ -77,17 +76,10 @@ class _Message:
     now: datetime
 
 
-HEARD = 16
-"""Messages whose reading is kept."""
-
-
 def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Heard:
     """What a message says of practice; `now` is the person's own, `language` theirs where the words tell none."""
-    return Heard(Certainty.NOTHING) if len(text) > MAX_CHARS else _hear(text, tuple(skills), now, language)
-
-
-@lru_cache(maxsize=HEARD)  # each step of a turn asks again, and so does what looks at the message in another light
-def _hear(text: str, skills: tuple[str, ...], now: datetime, language: str) -> Heard:
+    if len(text) > MAX_CHARS:
+        return Heard(Certainty.NOTHING)
     said = clean(text.replace("\n", f" {NEWLINE} "))
     words = words_of(said)
     if len(words) > MAX_WORDS:
