@@ -13,7 +13,7 @@ from agent.coach.sentences import shape_of, spell_correction
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.reading import hear
 
-MAX_CHARS = 120
+MAX_CHARS = 300
 
 _OPENING = re.compile(
     r"[\W_]*(?:(?P<yes>yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|vale|claro)\b[\W_]*)?"

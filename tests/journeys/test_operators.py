@@ -153,7 +153,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         await reads("is allowed")
         await reads("Hello Ana.")
         await asks(2, f"{side.mention} and now?", "Hello Bea.")
-        await asks(2, f"{group} all", "/group is for operators")
+        await asks(2, f"{group} all", "group is for operators")
         await asks(1, f"{group} all", "All that is said here")
         await asks(2, "nobody in particular", "To all.")
         await asks(1, f"{group} mention", "I answer where I am mentioned")
