@@ -16,7 +16,7 @@ from agent.coach import (
     skill_words,
 )
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import clocks, lookups, reading, wishes
+from agent.coach.understanding import clocks, lookups, reading, wishes, words
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -77,10 +77,17 @@ def drawn(text: str) -> None:
 
 
 def amended(text: str) -> None:
-    """A question about an entry, answered by this; behind words that correct, and as the name of another skill."""
+    """A question about an entry, answered by this, behind words that correct it."""
     asked = (Practised(20, "cello", TODAY, is_new=True),)
-    for said in (text, f"no, it was {text}", f"not {text}, viola", f"yes, but {text}"):
-        amendments.amend(said[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
+    words._cut_words.cache_clear()  # noqa: SLF001  else short texts are measured without it, and longer ones with it
+    amendments.amend(f"no, it was {text}"[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
+
+
+def renamed(text: str) -> None:
+    """The same, where the words may be the name of another skill."""
+    asked = (Practised(20, "cello", TODAY, is_new=True),)
+    words._cut_words.cache_clear()  # noqa: SLF001  as above
+    amendments.amend(f"not {text}, viola"[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
 
 
 def skill_wish(text: str) -> None:
@@ -154,6 +161,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.amendments:amend": Entry(amended, amendments.MAX_CHARS),
+    "agent.coach.amendments:amend of another skill": Entry(renamed, amendments.MAX_CHARS),
     "agent.coach.understanding.wishes:read_remind_wish": Entry(remind_words, wishes.MAX_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
