@@ -46,11 +46,12 @@ _OF_INTENT: dict[Intent, Act | Intent] = {
 
 
 class Listener:
-    """Takes one message after the other, for somebody with these skills."""
+    """Takes one message after the other, for somebody with these skills; what was said before is the same for all."""
 
     def __init__(self, names: Sequence[str], language: str) -> None:
         self._names = names
         self._language = language
+        self._questions: dict[int, Task | None] = {}  # of the last answer, by how many there are
 
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
@@ -216,10 +217,13 @@ class Listener:
         """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
         if not asked_last(earlier, (*LACKED, *CONFIRMED)):
             return None
-        *before, last = earlier
-        said = (last.said, *reversed(last.before))
-        tasks = (self.task(text, before, last.now, after_log=False) for text in said)
-        return next((task for task in tasks if task.act in CONFIRMED or task.act in LACKING), None)
+        if len(earlier) not in self._questions:  # each of several messages asks, and of each question before it
+            *before, last = earlier
+            said = (last.said, *reversed(last.before))
+            tasks = (self.task(text, before, last.now, after_log=False) for text in said)
+            found = (task for task in tasks if task.act in CONFIRMED or task.act in LACKING)
+            self._questions[len(earlier)] = next(found, None)
+        return self._questions[len(earlier)]
 
 
 def _of_heard(heard: Heard, text: str) -> Task:
@@ -261,6 +265,9 @@ _A_WEEK = re.compile(
 """Of a goal: it is that of the week."""
 
 LOGGED = ("change.logged", "change.edited")
+FOLLOWED = 20
+"""Answers back; a question that goes on from more questions than that is read as the first."""
+
 LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
 

@@ -9,7 +9,7 @@ from dataclasses import astuple, replace
 from agent.coach.acts import CONFIRMED, LACKED, OF_CERTAINTY, Act, Task
 from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, read_request
-from agent.coach.listener import LATELY, LOGGED, Listener
+from agent.coach.listener import FOLLOWED, LATELY, LOGGED, Listener
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import RequestView, Returned, asked_last, says
 from agent.coach.understanding.lookups import ANY_SKILL, read_lookup
@@ -23,12 +23,12 @@ _PLAIN = frozenset({Intent.UNDO, Intent.MAYBE_UNDO, Intent.CREATE, Intent.PLAN, 
 def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     """What to do, in order; a correction of a log that has not run yet is part of that log."""
     logs = [call for call in view.returned if call.name == "log_practice" and not call.skipped]
-    listener = Listener(names, view.language)
+    listener, earlier = Listener(names, view.language), view.earlier[-FOLLOWED:]
     tasks: list[Task] = []
     answered = False  # the question of the last answer
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
-        task = listener.task(text, () if answered else view.earlier, view.now, after_log=after_log)
+        task = listener.task(text, () if answered else earlier, view.now, after_log=after_log)
         if task.act is Intent.YES and tasks:
             continue  # said before what it was said to could be answered
         answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice

@@ -1,8 +1,14 @@
 """Talks of several messages with the offline coach: what one message says hangs on what was said and asked before."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from agent.coach.acts import Act
 from agent.coach.changes import CreateSkill, LogPractice
+from agent.coach.request_view import Exchange, RequestView
+from agent.coach.tasks import tasks_of
+from agent.coach.texts import say
 from gateway.coach.tables import reminders
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import NOW, TODAY
@@ -197,3 +203,11 @@ async def test_what_it_can_do_is_not_told_each_time(ana: Conversation):
     assert "stats" in first
     assert "stats" not in second
     assert "/help" in second
+
+
+def test_a_long_run_of_questions_is_followed_once():
+    """Each went on from the one before, with two messages each: no reading is made twice for every one of them."""
+    now, asked = datetime(2026, 3, 4, tzinfo=UTC), say("en", "ask.new_skill", skill="cello", what="20 min of cello")
+    run = tuple(Exchange("lorem ipsum", asked, now, ("I practised cello 20 minutes",)) for _ in range(100))
+    view = RequestView(("yes",), run, (), "en", now, frozenset())
+    assert [Act.LOG] == [task.act for task in tasks_of(view, ("guitar",))]
