@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
@@ -185,8 +186,14 @@ def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
 
 def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> OwnModel:
     """A model over a wire of ours; ValueError where its settings cannot work."""
+    return _own_maker(wire)(name, config, servers=servers)
+
+
+@cache
+def _own_maker(wire: str) -> MakeOwnModel:
+    """Found once: each look reads what all distributions offer."""
     make: MakeOwnModel = next(iter(entry_points(group=OWN_GROUP, name=wire))).load()
-    return make(name, config, servers=servers)
+    return make
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:
