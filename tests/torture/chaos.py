@@ -1,7 +1,8 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
 By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line; with `turns`
-among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8).
+among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8); with `--pause 60` each pause lasts
+so many seconds.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import KINDS
 from tests.torture.cluster import ClusterWorld
+from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict
 from tests.torture.world import NotSettled
 
@@ -35,11 +37,16 @@ Fault = Callable[["Chaos"], Coroutine[Any, Any, None]]
 class Chaos:
     """One campaign: what breaks next is drawn from a seed."""
 
-    def __init__(self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault]) -> None:
+    def __init__(
+        self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault], pause_s: tuple[float, float] = PAUSE_S
+    ) -> None:
         self.world = world
         self.chance = random.Random(seed)
         self._faults = faults
+        self._pause_s = pause_s
         self.done: list[str] = []
+        self.taken_over_s: list[float] = []  # from each pause until nothing was the paused one's any more
+        self.fenced = 0  # writes that were refused, as the machines logged them
         self.verdict = Verdict(0, 0)
 
     async def run(self, faults: int, chats: int, every_s: float) -> None:
@@ -109,9 +116,22 @@ class Chaos:
         self.world.note_death()
         victim.signal(signal.SIGSTOP)
         try:
-            await asyncio.sleep(self.chance.uniform(*PAUSE_S))
+            async with asyncio.TaskGroup() as watching:
+                looking = watching.create_task(self._take_over(victim))
+                await asyncio.sleep(self.chance.uniform(*self._pause_s))
+                looking.cancel()
         finally:
             victim.signal(signal.SIGCONT)
+
+    async def _take_over(self, victim: GatewayProcess) -> None:
+        """Note how long it takes until the others have all that one owned."""
+        begun_s, node = time.monotonic(), (victim.home / "node").read_text().strip()
+        owned = " UNION ALL ".join(
+            f"SELECT owner FROM {table} WHERE owner LIKE '{node}:%'" for table in ("shards", "leases")
+        )
+        while self.world.looker.rows(owned):
+            await asyncio.sleep(0.1)
+        self.taken_over_s.append(time.monotonic() - begun_s)
 
     async def stop(self) -> None:
         """One is told to end, and drains."""
@@ -130,7 +150,7 @@ class Chaos:
         cut = self.world.cuts[await self.machine()]
         self.world.note_death()
         cut.silent.clear()
-        await asyncio.sleep(self.chance.uniform(*PAUSE_S))
+        await asyncio.sleep(self.chance.uniform(*self._pause_s))
         cut.silent.set()
         cut.cut()
 
@@ -166,12 +186,14 @@ ROLES = ("all", "ingress", "worker", "egress")
 
 
 @asynccontextmanager
-async def campaign(world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = ALL) -> AsyncIterator[Chaos]:
+async def campaign(
+    world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = ALL, pause_s: tuple[float, float] = PAUSE_S
+) -> AsyncIterator[Chaos]:
     """Machines that run while something is done to them, and then come to rest; `verdict` is what was found."""
     async with world:
         await world.start_all()
         await world.wait_for_owners()
-        chaos = Chaos(world, seed, kinds)
+        chaos = Chaos(world, seed, kinds, pause_s)
         yield chaos
         if not world.server_of_rows.running:
             await asyncio.to_thread(world.server_of_rows.start)
@@ -182,6 +204,7 @@ async def campaign(world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = 
         except NotSettled as flaw:
             unsettled = str(flaw)
         chaos.verdict = verdict = await world.end()
+        chaos.fenced = sum(machine.tail(100_000_000).count("_fenced") for machine in world.machines)
     if unsettled is not None:
         verdict.wrong.append(f"I12: {unsettled}")
 
@@ -197,9 +220,10 @@ async def run_chaos(
     kinds: Mapping[str, Fault] = ALL,
     nats: NatsServer | None = None,
     every_s: float = 0.3,
+    pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    async with campaign(ClusterWorld(directory, roles, server, nats=nats), seed, kinds) as chaos:
+    async with campaign(ClusterWorld(directory, roles, server, nats=nats), seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
     return chaos.verdict, chaos
 
@@ -213,7 +237,7 @@ async def run_restarts(
     return chaos.verdict, chaos
 
 
-async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
+async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[float, float]) -> None:
     many, chats, seed = (*numbers, *(10, 8, 1)[len(numbers) :])
     roles = [word for word in words if word in ROLES] or ["all"] * 3
     named = {word: ALL[word] for word in words if word in ALL}
@@ -226,9 +250,11 @@ async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
             )
         else:
             verdict, chaos = await run_chaos(
-                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles
+                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles, pause_s=pause_s
             )
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
+    taken = ", ".join(f"{taken_s:.1f}" for taken_s in chaos.taken_over_s)
+    sys.stdout.write(f"writes refused {chaos.fenced}, what a paused one owned was taken over after {taken or '-'} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
     if verdict.broken:
@@ -238,5 +264,9 @@ async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    asyncio.run(_alone(numbers, sys.argv[1:]))
+    given, pauses_s = sys.argv[1:], PAUSE_S
+    if "--pause" in given:
+        at = given.index("--pause")
+        pauses_s = (float(given[at + 1]),) * 2
+        del given[at : at + 2]
+    asyncio.run(_alone([int(word) for word in given if word.isdecimal()], given, pauses_s))
