@@ -39,6 +39,7 @@ class Act(StrEnum):
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
     REMIND = "remind"
+    MOVE_REMINDER = "move_reminder"
     REMINDERS = "reminders"
     CANCEL_REMINDERS = "cancel_reminders"
     EDIT_SKILL = "edit_skill"
@@ -90,6 +91,7 @@ class Task:
     meant: Practised | None = None  # what is wished for, or still to come, instead
     lookup: Lookup | None = None  # what is wanted of what is logged
     reminder: RemindWish | None = None
+    moved: RemindWish | None = None  # the reminder that was set, and is to come at another time
     wished: WishedSkill | None = None  # what is to be done to a skill
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one

@@ -10,6 +10,17 @@ from datetime import date, datetime
 
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, OF_CERTAINTY, Act, Task
 from agent.coach.amendments import amend, rename
+from agent.coach.followups import (
+    ask_on,
+    change_goal,
+    change_reminder,
+    correct_log,
+    is_granted,
+    log_more,
+    may_follow,
+    read_fragment,
+    repeat_log,
+)
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, find_skill, read_correction
 from agent.coach.practice import name_key
@@ -52,12 +63,14 @@ class Listener:
         self._names = names
         self._language = language
         self._questions: dict[int, Task | None] = {}  # of the last answer, by how many there are
+        self._answered: dict[int, Task] = {}  # the newest message of so many
 
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
         task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
+            or self._follow_up(text, earlier, now)
             or self._wish(text, now)
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
@@ -137,7 +150,7 @@ class Listener:
         asked = self._find_question(earlier)
         if asked is None:
             return None
-        if says_yes and asked.act in CONFIRMED:
+        if asked.act in CONFIRMED and (says_yes or is_granted(text, earlier[-1].answer)):
             return replace(asked, act=CONFIRMED[Act(asked.act)], confirmed=True)
         return self._complete(text, asked, earlier[-1]) or self._amend(text, asked, earlier[-1])
 
@@ -213,6 +226,56 @@ class Listener:
             return None
         return Practised(said.minutes, find_skill(text, self._names) or "", date.min)
 
+    def _follow_up(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What a message that is too short to mean something by itself goes on from."""
+        last = self._last(earlier) if may_follow(text) else None
+        if last is None:
+            return None
+        if last.reminder is not None:
+            return change_reminder(text, last.reminder, now)
+        if last.meant is not None and last.act in _GOALS:
+            return change_goal(text, last)
+        asked = ask_on(text, last.lookup, self._names, now, self._language)
+        logged = () if asked else self._logged(earlier)
+        said = read_fragment(text, self._names, now, self._language) if logged else None
+        if said is None:
+            return asked
+        return (
+            repeat_log(said, text, logged)
+            or correct_log(said, text, logged, now.date())
+            or log_more(said, text, logged)
+        )
+
+    def _logged(self, earlier: Sequence[Exchange]) -> tuple[Practised, ...]:
+        """What the last answer says that it logged or corrected, as it stands since; () where it did neither."""
+        last = self._last(earlier) if asked_last(earlier, LOGGED) else None
+        if last is None:
+            return ()
+        if last.act is Intent.YES:  # to a question about a skill that is theirs since
+            last = self._last(earlier[:-1]) or last
+        if last.act is Act.LOG:
+            return last.practised
+        *before, entry = self._logged(earlier[:-1]) or (None,)
+        if last.act is not Act.CORRECT or entry is None:
+            return ()
+        right = read_correction(last.text, earlier[-1].now.date(), self._names)
+        entry = replace(
+            entry,
+            minutes=right.minutes or entry.minutes,
+            skill=right.skill or entry.skill,
+            day=right.day or entry.day,
+        )
+        return (*(each for each in before if each is not None), entry)
+
+    def _last(self, earlier: Sequence[Exchange]) -> Task | None:
+        """What the newest message that is answered asked for; None where nothing was said."""
+        if not earlier:
+            return None
+        if len(earlier) not in self._answered:
+            *before, last = earlier
+            self._answered[len(earlier)] = self.task(last.said, before, last.now, after_log=False)
+        return self._answered[len(earlier)]
+
     def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
         """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
         if not asked_last(earlier, (*LACKED, *CONFIRMED)):
@@ -245,6 +308,7 @@ _LOOKED_UP = frozenset(
 )
 """What may be a wish about what is logged, or be said beside one."""
 
+_GOALS = frozenset({Act.ASK_GOAL, Act.ASK_SKILL_GOAL, Act.GOAL})
 _NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
 _SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
 

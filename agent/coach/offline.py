@@ -32,6 +32,7 @@ from agent.coach.offline_wishes import (
     edit_skill,
     list_reminders,
     merge_skills,
+    move_reminder,
     set_goal,
     set_reminder,
 )
@@ -340,6 +341,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
     Act.REMIND: set_reminder,
+    Act.MOVE_REMINDER: move_reminder,
     Act.REMINDERS: list_reminders,
     Act.CANCEL_REMINDERS: cancel_reminders,
     Act.EDIT_SKILL: edit_skill,
