@@ -6,7 +6,7 @@ from enum import StrEnum
 from agent.coach.intents import Intent
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup
-from agent.coach.understanding.reading import Certainty
+from agent.coach.understanding.reading import Certainty, Heard
 from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.wishes import RemindWish, WishedSkill
 
@@ -20,6 +20,7 @@ class Act(StrEnum):
     ASK_NEAR_SKILL = "ask.near_skill"
     ASK_SKILL = "problem.which_skill"
     ASK_AMOUNT = "ask.amount"
+    ASK_WHAT = "ask.what"
     CORRECT = "correct"
     ASK_CORRECTION = "ask.correction"
     UNDO = "undo"
@@ -72,10 +73,10 @@ OF_CERTAINTY = {
     Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
 }
 
-LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT})
+LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT, Act.ASK_WHAT})
 """What asks for the rest of what was said."""
 
-LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount")
+LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount", "ask.what")
 """The texts that ask for it."""
 
 
@@ -107,3 +108,8 @@ class Task:
     def logs(self) -> int:
         """How many entries it writes."""
         return len(self.practised) if self.act is Act.LOG else 0
+
+
+def task_of_heard(heard: Heard, text: str) -> Task:
+    """What is done about practice that a message tells of."""
+    return Task(OF_CERTAINTY[heard.certainty], text, practised=heard.practised, notes=heard.notes)

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from agent.coach.acts import Act, Task
+from agent.coach.log_line import find_skill
+from agent.coach.practice import name_key
 from agent.coach.understanding.amounts import find_duration
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.clauses import SKILLS
 from agent.coach.understanding.entries import Chunk, Practised
 from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
-from agent.coach.understanding.reading import MOST_COUNTED
 from agent.coach.understanding.reaches import LEAST
+from agent.coach.understanding.reading import MOST_COUNTED, Certainty, hear
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
 from agent.coach.understanding.wishes import RemindWish, read_remind_wish
@@ -28,27 +30,30 @@ HOURS_AT_MOST = 12
 """A number without a unit that corrects hours is one of hours up to this; above, it is one of minutes."""
 
 _MARKED = re.compile(
-    r"\b(?:same|ditto|likewise|mism[oa]|igual|idem|was|were|is|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|make"
+    r"\b(?:of it|of that|le|lo|today|yesterday|hoy|ayer|did|hice|same|ditto|likewise|mism[oa]|igual|idem|was|were|is"
+    r"|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|actually|make"
     r"|better|rather|mejor|meant|mean|sorry|perd[oó]na?|wait|espera|para|mentira|no|not|plus|on top|y|and|also"
     r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
     re.IGNORECASE,
 )
 _SAME = frozenset({"same", "ditto", "likewise", "mismo", "lo mismo", "igual", "idem", "the same"})
-_MORE = frozenset({"and", "y", "e", "plus", "also", "another", "otro", "otra", "otros", "otras", "mas", "tambien", "then",
-                   "luego", "ademas", "extra", "more", "too", "on top"})  # fmt: skip
+_MORE = frozenset({
+    "and", "y", "e", "plus", "also", "another", "otro", "otra", "otros", "otras", "mas", "tambien", "then", "luego",
+    "ademas", "extra", "more", "too", "on top",
+})  # fmt: skip
 _RIGHT = frozenset({
     "was", "were", "is", "it", "that", "thats", "that's", "it's", "its", "eso", "esto", "esa", "ese", "fue", "fueron",
-    "era", "eran", "son", "make", "be", "been", "meant", "mean", "said", "decir", "queria", "quise", "no", "not", "nope",
-    "sorry", "wait", "oops", "actually", "perdon", "perdona", "perdone", "espera", "para", "mentira", "mejor", "better",
-    "rather", "hmm", "uy", "ups", "ay", "pera", "nah", "correction", "correccion", "miento", "digo", "pon", "ponle",
-    "ponlo", "dejalo", "que", "sean", "sea",
+    "era", "eran", "son", "make", "be", "been", "meant", "mean", "said", "decir", "queria", "quise", "no", "not",
+    "nope", "sorry", "wait", "oops", "actually", "perdon", "perdona", "perdone", "espera", "para", "mentira", "mejor",
+    "better", "rather", "hmm", "uy", "ups", "ay", "pera", "nah", "correction", "correccion", "miento", "digo", "pon",
+    "ponle", "ponlo", "dejalo", "que", "sean", "sea",
 })  # fmt: skip
 _SURELY_RIGHT = _RIGHT - {"it", "that", "is", "no", "not", "que", "be", "son", "para"}
 _QUIET = frozenset({
-    "only", "just", "solo", "nada", "like", "end", "final", "so", "pues", "bueno", "che", "eh", "well", "now", "ahora",
-    "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a", "con", "with",
-    "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please", "porfa", "did", "hice",
-    "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
+    "only", "just", "solo", "nada", "like", "end", "final", "so", "pues", "bueno", "che", "eh", "well", "now",
+    "ahora", "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a",
+    "con", "with", "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please",
+    "porfa", "did", "hice", "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
 })  # fmt: skip
 _QUIET_ROLES = frozenset(WordRole(letter) for letter in "IJAOvFpPTcCB,.oLV")
 _AMOUNTS = (WordRole.AMOUNT, WordRole.AMOUNT_SHORT)
@@ -77,6 +82,13 @@ class Fragment:
         hours = before >= 60 and before % 30 == 0 and self.number <= HOURS_AT_MOST
         minutes = self.number * 60 if hours else self.number
         return minutes if LEAST <= minutes <= MOST_COUNTED else None
+
+    def correct(self, entry: Practised) -> Practised:
+        """The entry, with what is right instead."""
+        entry = replace(
+            entry, minutes=self.minutes_beside(entry.minutes or 0) or entry.minutes, day=self.day or entry.day
+        )
+        return entry if self.skill is None else replace(entry, skill=self.skill, is_new=False, is_near=False)
 
 
 def may_follow(text: str) -> bool:
@@ -196,6 +208,17 @@ def log_more(said: Fragment, text: str, logged: Sequence[Practised]) -> Task | N
 
 # ---------------------------------------------------------------- after a question of the coach
 
+_CLAUSE_END = re.compile(r"[,.;!?]")
+_INTENDED = re.compile(
+    r"\b(?:(?:meant|supposed) to (?:be|say|have been)|should(?: have|['’]ve)? (?:be|been|said))\b", re.IGNORECASE
+)
+
+
+def first_clause(text: str) -> str:
+    """What is said before the reasons for it: "it was meant to be cello, I mistyped" is "it was cello"."""
+    return _INTENDED.sub(" ", _CLAUSE_END.split(text[:MAX_CHARS], maxsplit=1)[0])
+
+
 _YES = re.compile(
     r"[\W_]*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|claro|vale|dale|exacto|exactly|correct|right|go ahead|please do"
     r"|of course|por supuesto|obvio|definitely|absolutely|indeed|perfecto|de una|venga|eso)\b",
@@ -207,14 +230,18 @@ _GOES_ON = re.compile(
     r"|if|si|rather|mejor|actually|undo|delete|remove)\b",
     re.IGNORECASE,
 )
-_GRANTING = frozenset("""
-yes yeah yep yup sure ok okay si claro vale dale exacto exactly correct right go ahead please do of course por supuesto
-obvio definitely absolutely indeed perfecto de una venga eso obviously it that them this the a to in on with for and my
-is was one add log put save set make note write record keep count agregalo agregala anotalo anotala anadelo anadela ponlo
-ponla apuntalo apuntala registralo registrala guardalo guardala hazlo creala crealo sumalo favor gracias thanks thank you
-con en el la lo los las al del y porfa porfis tal cual asi es just both all todo todos days dias ambos as goal meta skill
-habilidad nueva new i meant mean coach mate dear
-""".split())  # fmt: skip
+_GRANTING = frozenset({
+    "a", "absolutely", "add", "agregala", "agregalo", "ahead", "al", "all", "ambos", "anadela", "anadelo", "and",
+    "anotala", "anotalo", "apuntala", "apuntalo", "as", "asi", "both", "claro", "coach", "con", "correct", "count",
+    "course", "creala", "crealo", "cual", "dale", "days", "de", "dear", "definitely", "del", "dias", "do", "el", "en",
+    "es", "eso", "exactly", "exacto", "favor", "for", "go", "goal", "gracias", "guardala", "guardalo", "habilidad",
+    "hazlo", "i", "in", "indeed", "is", "it", "just", "keep", "la", "las", "lo", "log", "los", "make", "mate", "mean",
+    "meant", "meta", "my", "new", "note", "nueva", "obvio", "obviously", "of", "ok", "okay", "on", "one", "perfecto",
+    "please", "ponla", "ponlo", "por", "porfa", "porfis", "put", "record", "registrala", "registralo", "right",
+    "save", "set", "si", "skill", "sumalo", "supuesto", "sure", "tal", "thank", "thanks", "that", "the", "them",
+    "this", "to", "todo", "todos", "una", "vale", "venga", "was", "with", "write", "y", "yeah", "yep", "yes", "you",
+    "yup",
+})  # fmt: skip
 
 
 def is_granted(text: str, question: str) -> bool:
@@ -231,6 +258,18 @@ def _first_off(text: str) -> str:
     """Without the yes it begins with, whose "sí" is no "si"."""
     opening = _YES.match(text)
     return text if opening is None else text[opening.end() :]
+
+
+def log_created(text: str, asked: Task, names: Sequence[str], now: datetime, language: str) -> Task | None:
+    """As "30 min of it": of the skill that was just created, or is about to be."""
+    if asked.act not in (Act.ASK_CREATE, Act.CREATE) or find_skill(text, names) not in (None, asked.name):
+        return None
+    heard = hear(text, (asked.name,), now, language)
+    if heard.certainty not in (Certainty.LOG, Certainty.ASK, Certainty.ASK_SKILL) or len(heard.practised) != 1:
+        return None
+    is_new = name_key(asked.name) not in map(name_key, names)
+    entry = replace(heard.practised[0], skill=asked.name, is_new=is_new)
+    return Task(Act.ASK_NEW_SKILL if is_new else Act.ASK_LOG, text, practised=(entry,))
 
 
 # ---------------------------------------------------------------- after something looked up
@@ -262,7 +301,11 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
     if found is None or (found.skill is None and found.since is None and found.number == asked.number):
         return None
     if found.skill is not None and found.since is None:
-        return Task(Act.NUMBER if asked.wanted is Wanted.NUMBER else Act.ENTRIES, text, lookup=replace(asked, skill=found.skill, unknown=""))
+        return Task(
+            Act.NUMBER if asked.wanted is Wanted.NUMBER else Act.ENTRIES,
+            text,
+            lookup=replace(asked, skill=found.skill, unknown=""),
+        )
     skill = found.skill or asked.skill
     wanted = replace(found, skill=skill, unknown="" if skill else asked.unknown, number=found.number or asked.number)
     return Task(Act.NUMBER if wanted.wanted is Wanted.NUMBER else Act.ENTRIES, text, lookup=wanted)
@@ -271,8 +314,8 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
 # ---------------------------------------------------------------- after a goal or a reminder
 
 _RATHER = re.compile(
-    r"\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no|pon(?:lo|la|le)?"
-    r"|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
+    r"\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
+    r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
     r"(?P<right>[^.;!?\n]{1,40})",
     re.IGNORECASE,
 )
@@ -294,7 +337,9 @@ def change_goal(text: str, asked: Task) -> Task | None:
     if minutes is None:
         return None
     meant = replace(asked.meant, minutes=minutes)
-    return replace(asked, act=Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL, text=text, meant=meant, confirmed=False)
+    return replace(
+        asked, act=Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL, text=text, meant=meant, confirmed=False
+    )
 
 
 def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:

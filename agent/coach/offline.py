@@ -334,6 +334,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_NEAR_SKILL: _ask_log,
     Act.ASK_SKILL: _ask_skill,
     Act.ASK_AMOUNT: _ask_amount,
+    Act.ASK_WHAT: _words("ask.what"),
     Act.NUMBER: _number,
     Act.ENTRIES: lambda work, task: entries_text(work.language, work.entries_of(task), work.today),
     Act.ASK_DELETE: _ask_change,
