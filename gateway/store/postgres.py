@@ -40,8 +40,8 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 (postgresql.org/docs/18/errcodes-appendix.html)."""
 
 
-CLOSED = "connection is closed"
-"""What asyncpg says, without a code, of one that ended between two statements; SQLAlchemy looks for these words."""
+LOST = ("connection is closed", "another operation", "connection_lost")
+"""What asyncpg says, without a code, of a connection that ended between two statements or is in the middle of one."""
 
 
 def is_outage(error: Exception) -> bool:
@@ -52,7 +52,7 @@ def is_outage(error: Exception) -> bool:
     while True:
         if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
             return True
-        if CLOSED in str(origin):
+        if any(words in str(origin) for words in LOST):
             return True
         if origin.__cause__ is None:
             return False
@@ -92,7 +92,7 @@ class PostgresEngine:
         return await self._in_thread(self._commit(jobs))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+        """One read-only transaction over one snapshot; again where a restart left dead connections in the pool."""
         return await self._in_thread(self._read(query))
 
     async def checkpoint(self) -> bool:
@@ -165,17 +165,16 @@ class PostgresEngine:
         return outcomes
 
     async def _read(self, query: Callable[[Connection], T]) -> T:
-        try:
-            return await self._read_once(query)
-        except (OSError, sa.exc.SQLAlchemyError) as error:
-            if not is_outage(error) or _refused_write(error):
-                raise
-        try:
-            return await self._read_once(query)
-        except (OSError, sa.exc.SQLAlchemyError) as error:
-            if isinstance(error, sa.exc.TimeoutError) or (is_outage(error) and not _refused_write(error)):
-                raise unavailable(error) from error
-            raise
+        for left in reversed(range(READERS + 1)):
+            connected: list[AsyncConnection] = []
+            try:
+                return await self._read_once(query, connected)
+            except (OSError, sa.exc.SQLAlchemyError) as error:
+                if _refused_write(error) or not (is_outage(error) or isinstance(error, sa.exc.TimeoutError)):
+                    raise
+                if not left or not connected:
+                    raise unavailable(error) from error
+        raise AssertionError("the last attempt returns or raises")
 
     async def _close(self) -> None:
         reading = asyncio.all_tasks() - {asyncio.current_task()}  # of somebody who does not wait any more
@@ -187,10 +186,11 @@ class PostgresEngine:
         if self._engine is not None:
             await self._engine.dispose()
 
-    async def _read_once(self, query: Callable[[Connection], T]) -> T:
+    async def _read_once(self, query: Callable[[Connection], T], connected: "list[AsyncConnection]") -> T:
         assert self._engine is not None, "open first"
         readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         async with readers.begin() as connection:
+            connected.append(connection)
             try:
                 return await connection.run_sync(query)
             except (OSError, sa.exc.SQLAlchemyError) as error:

@@ -13,6 +13,7 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import journal
 from gateway.store.engine import Store
 from gateway.store.journal import Fence
+from gateway.store.postgres import READERS
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
@@ -41,6 +42,17 @@ class TestOutages:
         async with asyncio.timeout(30):
             await store.write(hold)
             assert [] == await store.read(subjects, lasting=True)
+
+    async def test_the_first_read_behind_an_outage_finds_what_there_is(self, case: StoreCase, store: Store) -> None:
+        """Whoever it is for, and however many readers were left with a dead connection."""
+        await store.write(note("before"))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(READERS):
+                tasks.create_task(store.read(subjects))
+        with case.outage():
+            pass
+        async with asyncio.timeout(30):
+            assert ["before"] == await store.of("t").read(subjects)
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
