@@ -31,6 +31,9 @@ READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
 READER_WAIT_S = 10
+CLOSE_S = 3.0
+"""How long what was given up may close its connection: SQLAlchemy waits two seconds for a server's goodbye."""
+
 PAUSED_MS = "3000"
 
 READ_ONLY = "25006"
@@ -178,10 +181,12 @@ class PostgresEngine:
 
     async def _close(self) -> None:
         reading = asyncio.all_tasks() - {asyncio.current_task()}  # of somebody who does not wait any more
-        for task in reading:
-            task.cancel()
         if reading:
-            await asyncio.wait(reading)
+            _, late = await asyncio.wait(reading, timeout=CLOSE_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
         await self._drop()
         if self._engine is not None:
             await self._engine.dispose()
@@ -255,16 +260,10 @@ class PostgresLink:
         Raises:
             StoreUnavailable: perhaps nobody heard.
         """
-
-        async def tell(connection: "AsyncConnection") -> None:
-            driver: Any = (await connection.get_raw_connection()).driver_connection
-            assert connection.sync_connection is not None, "it is connected"
-            try:
-                await driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)
-            except asyncpg_errors(connection.sync_connection) as error:
-                raise ConnectionError(str(error)) from error
-
-        await self._use(tell, within_s)
+        await self._use(
+            partial(_ask_driver, ask=lambda driver: driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)),
+            within_s,
+        )
 
     async def aclose(self) -> None:
         """Hear nothing more; what is under way ends first."""
@@ -276,8 +275,11 @@ class PostgresLink:
     async def _connect(self) -> None:
         connection = await self._engine.connect()
         self._connection = connection
-        driver: Any = (await connection.get_raw_connection()).driver_connection
-        await driver.add_listener(NOTICES, lambda _driver, _process, _channel, words: self._hear(words))
+
+        def hear(_driver: object, _process: int, _channel: str, words: str) -> None:
+            self._hear(words)
+
+        await _ask_driver(connection, lambda driver: driver.add_listener(NOTICES, hear))
         self._on_connected()
 
     async def _drop(self) -> None:
@@ -285,6 +287,16 @@ class PostgresLink:
         if connection is not None:
             await connection.invalidate()
             await connection.close()
+
+
+async def _ask_driver(connection: "AsyncConnection", ask: Callable[[Any], Awaitable[object]]) -> None:
+    """What SQLAlchemy has no words for; an error of asyncpg's own is one of the connection."""
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert connection.sync_connection is not None, "it is connected"
+    try:
+        await ask(driver)
+    except asyncpg_errors(connection.sync_connection) as error:
+        raise ConnectionError(str(error)) from error
 
 
 def _transact(connection: Connection, job: Job[T]) -> T:

@@ -213,6 +213,7 @@ async def campaign(
     async with world:
         await world.start_all()
         await world.wait_for_owners()
+        await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "whoever listens")
         if world.platform.forgets:
             await acquaint(world, chats)
         chaos = Chaos(world, seed, kinds)

@@ -221,7 +221,9 @@ def test_once_another_owns_the_turn_no_page_is_turned(tmp_path: Path) -> None:
         await stream(spine, 5)
         await spine.store.write(partial(journal.take_all_shards, owner="another"))
         await stream(spine, 60)
-        assert ["placeholder"] == await spine.store.read(lambda c: list(c.execute(sa.select(outbox.c.action)).scalars()))
+        assert ["placeholder"] == await spine.store.read(
+            lambda c: list(c.execute(sa.select(outbox.c.action)).scalars())
+        )
 
     scene(tmp_path, play)
 
