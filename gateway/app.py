@@ -178,9 +178,9 @@ class Gateway:
                 await self._manager.aclose()
             await self._tenants.aclose()
 
-    def _tables(self) -> dict[str, AgentTables]:
-        """Those of each agent."""
-        products = {tenant.product.name: tenant.product for tenant in self._tenants}
+    def _tables(self, *coming: Tenant) -> dict[str, AgentTables]:
+        """Those of each agent, and of each that is about to come."""
+        products = {tenant.product.name: tenant.product for tenant in (*self._tenants, *coming)}
         return {name: product.tables for name, product in products.items() if product.tables is not None}
 
     async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
@@ -279,7 +279,7 @@ class Gateway:
     ) -> None:
         """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
         tried = self._tenants.try_settings(settings)
-        for name, made in self._tables().items():
+        for name, made in self._tables(*tried.tenants.values()).items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
         gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)

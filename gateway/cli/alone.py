@@ -24,6 +24,7 @@ from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
+from gateway.cli.stored_status import gateway_status
 from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
@@ -125,6 +126,13 @@ async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue
         async with reading(settings.database_url) as whole:
             store = _part_of(settings, whole, arguments)
             return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
+
+
+def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
+    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
+    settings = prepare(config_path)
+    running, answer = asyncio.run(gateway_status(settings))
+    return settings.home, running, answer
 
 
 def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import home_of, own_database
+from gateway.cli.client import alone, home_of, own_database
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
@@ -40,12 +40,12 @@ def command(as_json: bool, config_path: Path | None) -> None:
 
 def _look_closer(home: Path | None, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
     """The home, whether a gateway runs on it after all, and what is known; settings load where nothing else helps."""
-    from gateway.cli import stored_status  # noqa: PLC0415  the store takes as long to load as all the rest
-
     file = own_database(config_path, os.environ)
     if home is None or file is None:
-        return stored_status.closer_status(config_path)
-    return home, False, stored_status.of_file(home, file)
+        return alone().closer_status(config_path)
+    from gateway.cli.stored_status import of_file  # noqa: PLC0415  the store takes as long to load as all the rest
+
+    return home, False, of_file(home, file)
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from gateway.config.settings import Settings  # they take as long to load as all the rest
 
 
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  as above
-
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
-    return settings.home, running, answer
-
-
 def of_file(home: Path, file: Path) -> dict[str, JsonValue]:
     """What the database file of a home says."""
     os.umask(0o077)

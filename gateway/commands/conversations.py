@@ -25,9 +25,8 @@ from gateway.commands.base import (
 )
 from gateway.commands.decisions import VOID, Decision
 from gateway.commands.session import cleared_text
-from gateway.store.conversations import title_of
 from gateway.store.engine import Store
-from gateway.store.heads import ConversationHead, is_id_end, list_heads
+from gateway.store.heads import ConversationHead, is_id_end, list_heads, title_of
 from gateway.store.reach import list_reachable
 from gateway.texts import HARNESS
 

@@ -11,37 +11,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.consent import Parked
-from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnStarted
-from agent.wellformed import clean
+from agent.transcript import JOURNAL_EVENT, JournalEvent
 from channels.messages import INBOUND_EVENT, InboundMessage
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns
 from gateway.store.timeline import IDS_AT_ONCE
 
-TITLE_CHARS = 60
 WORDS = ("turn_started", "steered", "parked", "turn_ended")
 """The events of a turn that hold what was said, or tell by what its answer is known."""
-
-
-def title_of(text: str) -> str:
-    """What a conversation is called that begins with these words: their first line, cut between words."""
-    lines = (clean(line).strip() for line in text[: 8 * TITLE_CHARS].splitlines())
-    words = " ".join(next((line for line in lines if line), "").split())
-    if len(words) <= TITLE_CHARS:
-        return words
-    return words[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
-
-
-def first_words(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
-    """Titles for conversations of a time when they had none."""
-    first = sa.select(events.c.session_id, events.c.payload).where(events.c.seq == 0, events.c.kind == "turn_started")
-    titles = {}
-    for start in range(0, len(ids), IDS_AT_ONCE):
-        for id_, payload in connection.execute(first.where(events.c.session_id.in_(ids[start : start + IDS_AT_ONCE]))):
-            started = JOURNAL_EVENT.validate_json(payload)
-            if isinstance(started, TurnStarted) and started.items:
-                titles[id_] = title_of(started.items[0].text)
-    return titles
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from gateway.store import people, summaries
 from gateway.store.heads import ConversationHead, list_heads
+from gateway.store.journal import next_seq
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import sessions, turns
 
@@ -84,6 +85,7 @@ def revive(
     row = {
         "id": here, "tenant_id": tenant, "key": key, "generation": newest + 1, "mode": mode,
         "title": heads[0].title or None, "created_at": now, "continues_id": session_id,
+        "continues_seq": next_seq(connection, session_id),
     }  # fmt: skip
     connection.execute(sa.insert(sessions), row)
     summaries.take_along(connection, session_id, here)

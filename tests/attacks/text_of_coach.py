@@ -28,7 +28,7 @@ PIECE_CHARS = 8
 
 def heard(text: str) -> None:
     """A message that may tell of practice, for somebody who has skills of such names."""
-    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
+    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}", f"forgot to log {text}"):
         reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
     reading.may_be_practice(text)
 

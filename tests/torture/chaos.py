@@ -1,7 +1,8 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
 By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [PLATFORM] [KIND ...] [ROLE ...]` prints a few lines;
-with `turns` among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8).
+with `turns` among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8); with `--pause 60`
+each pause lasts so many seconds.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from tests.fakes.nats import NatsServer, binary
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import PLATFORMS, acquaint, talk
 from tests.torture.cluster import ClusterWorld
+from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict
 from tests.torture.platforms import Platform
 from tests.torture.world import NotSettled, Said
@@ -78,11 +80,16 @@ class Waits:
 class Chaos:
     """One campaign: what breaks next is drawn from a seed."""
 
-    def __init__(self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault]) -> None:
+    def __init__(
+        self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault], pause_s: tuple[float, float] = PAUSE_S
+    ) -> None:
         self.world = world
         self.chance = random.Random(seed)
         self._faults = faults
+        self._pause_s = pause_s
         self.done: list[str] = []
+        self.taken_over_s: list[float] = []  # from each pause until nothing was the paused one's any more
+        self.fenced = 0  # writes that were refused, as the machines logged them
         self.verdict = Verdict(0, 0)
         self.waits = Waits(world)
 
@@ -149,9 +156,22 @@ class Chaos:
         self.world.note_death()
         victim.signal(signal.SIGSTOP)
         try:
-            await asyncio.sleep(self.chance.uniform(*PAUSE_S))
+            async with asyncio.TaskGroup() as watching:
+                looking = watching.create_task(self._take_over(victim))
+                await asyncio.sleep(self.chance.uniform(*self._pause_s))
+                looking.cancel()
         finally:
             victim.signal(signal.SIGCONT)
+
+    async def _take_over(self, victim: GatewayProcess) -> None:
+        """Note how long it takes until the others have all that one owned."""
+        begun_s, node = time.monotonic(), (victim.home / "node").read_text().strip()
+        owned = " UNION ALL ".join(
+            f"SELECT owner FROM {table} WHERE owner LIKE '{node}:%'" for table in ("shards", "leases")
+        )
+        while self.world.looker.rows(owned):
+            await asyncio.sleep(0.1)
+        self.taken_over_s.append(time.monotonic() - begun_s)
 
     async def stop(self) -> None:
         """One is told to end, and drains."""
@@ -170,7 +190,7 @@ class Chaos:
         cut = self.world.cuts[await self.machine()]
         self.world.note_death()
         cut.silent.clear()
-        await asyncio.sleep(self.chance.uniform(*PAUSE_S))
+        await asyncio.sleep(self.chance.uniform(*self._pause_s))
         cut.silent.set()
         cut.cut()
 
@@ -207,7 +227,11 @@ ROLES = ("all", "ingress", "worker", "egress")
 
 @asynccontextmanager
 async def campaign(
-    world: ClusterWorld, chats: int, seed: int, kinds: Mapping[str, Fault] = ALL
+    world: ClusterWorld,
+    chats: int,
+    seed: int,
+    kinds: Mapping[str, Fault] = ALL,
+    pause_s: tuple[float, float] = PAUSE_S,
 ) -> AsyncIterator[Chaos]:
     """Machines that run while something is done to them, and then come to rest; `verdict` is what was found."""
     async with world:
@@ -216,7 +240,7 @@ async def campaign(
         await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "whoever listens")
         if world.platform.forgets:
             await acquaint(world, chats)
-        chaos = Chaos(world, seed, kinds)
+        chaos = Chaos(world, seed, kinds, pause_s)
         yield chaos
         if not world.server_of_rows.running:
             await asyncio.to_thread(world.server_of_rows.start)
@@ -227,6 +251,7 @@ async def campaign(
         except NotSettled as flaw:
             unsettled = str(flaw)
         chaos.verdict = verdict = await world.end()
+        chaos.fenced = sum(machine.tail(100_000_000).count("_fenced") for machine in world.machines)
     if unsettled is not None:
         verdict.wrong.append(f"I12: {unsettled}")
 
@@ -243,9 +268,11 @@ async def run_chaos(
     nats: NatsServer | None = None,
     platform: Platform | None = None,
     every_s: float = 0.3,
+    pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    async with campaign(ClusterWorld(directory, roles, server, platform, nats=nats), chats, seed, kinds) as chaos:
+    world = ClusterWorld(directory, roles, server, platform, nats=nats)
+    async with campaign(world, chats, seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
     return chaos.verdict, chaos
 
@@ -259,7 +286,7 @@ async def run_restarts(
     return chaos.verdict, chaos
 
 
-async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
+async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[float, float]) -> None:
     many, chats, seed = (*numbers, *(10, 8, 1)[len(numbers) :])
     roles = [word for word in words if word in ROLES] or ["all"] * 3
     named = {word: ALL[word] for word in words if word in ALL}
@@ -275,9 +302,11 @@ async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
             nats = servers.enter_context(NatsServer()) if binary() else None
             verdict, chaos = await run_chaos(
                 directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles, nats=nats,
-                platform=platforms[0] if platforms else None,
+                platform=platforms[0] if platforms else None, pause_s=pause_s,
             )  # fmt: skip
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
+    taken = ", ".join(f"{taken_s:.1f}" for taken_s in chaos.taken_over_s)
+    sys.stdout.write(f"writes refused {chaos.fenced}, what a paused one owned was taken over after {taken or '-'} s\n")
     sys.stdout.write(f"{chaos.waits.line()}\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
@@ -288,5 +317,9 @@ async def _alone(numbers: Sequence[int], words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    asyncio.run(_alone(numbers, sys.argv[1:]))
+    given, pauses_s = sys.argv[1:], PAUSE_S
+    if "--pause" in given:
+        at = given.index("--pause")
+        pauses_s = (float(given[at + 1]),) * 2
+        del given[at : at + 2]
+    asyncio.run(_alone([int(word) for word in given if word.isdecimal()], given, pauses_s))

@@ -7,7 +7,7 @@ from agent.coach.understanding.clauses import Clause
 from agent.coach.understanding.entries import Candidate, Chunk
 from agent.coach.understanding.tables import Twist, WordRole
 
-NEAR_WEEKDAYS = 4
+NEAR_WEEKDAYS = 5
 """A weekday so many days back is the last one in a log book's line too; one further back may be the next."""
 
 EVENING_MINUTE = 17 * 60

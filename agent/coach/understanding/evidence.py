@@ -24,6 +24,17 @@ _IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
 _DAYS_LONG = frozenset({"dias", "semanas", "noches", "tardes", "meses"})
 _MORE = frozenset({"more", "another", "otro", "otra", "otros", "otras"})
 _DOING = ("ing", "ando", "iendo")
+_OTHER_SKILLS = frozenset({"words", "reviews", "palabras", "repasos"})
+"""Behind a skill: they may be of another one, as vocabulary."""
+
+_MATERIALS = frozenset([
+    "book", "books", "textbook", "workbook", "notebook", "sketchbook", "songbook", "manual", "method", "part", "parts",
+    "ball", "balls", "material", "materials", "repertoire", "chapters", "chapter", "hangul", "characters", "kana",
+    "libro", "libros", "cuaderno", "manual", "metodo", "parte", "partes", "pelotas", "material", "repertorio",
+])  # fmt: skip
+"""What a skill is practised with: "worked through the rust book"."""
+
+_CONTENTS = frozenset({WordRole.CONTENT, WordRole.OTHER})
 _WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
 
 
@@ -98,23 +109,26 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     if clause.verb is not None and clause.verb <= core[-1]:
         return _is_said_of(clause, core, clause.verb)
     open_verb = any(chunk.role in VERBS - {WordRole.DONE} for chunk in clause.chunks[: core[0]])
-    if open_verb or _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
+    if open_verb or clause.has(WordRole.SUBJECT, WordRole.I_HAVE) or _is_begun(clause, core, entry):
         return False
-    between = _contents(clause, *core)
-    places = all(map(clause.is_place, between)) and core[-1] == at.get(
-        entry.amount.start
-    )  # "ballet barre at home 25 min"
-    first = clause.chunks[core[0]]
-    only_more = (
-        first.role in AMOUNTS
-        and _is_of(clause, core)
-        and not any(clause.chunks[at].plain.endswith(_DOING) for at in between)
-    )  # "50 minutes of slow practice on the violin"
-    return not _is_begun(clause, core, entry) and (places or not between or only_more)
+    return all(_is_noun(clause, number) for number in range(core[0])) and _is_of(clause, core)
+
+
+def _is_noun(clause: Clause, at: int) -> bool:
+    """Whether a word of no table is surely no verb: "sesión rapidita de ajedrez", "a chill 40 minutes"."""
+    chunk = clause.chunks[at]
+    if chunk.role not in _CONTENTS or chunk.twist is Twist.SELF:
+        return True
+    before = clause.chunks[at - 1].role if at else None
+    behind = clause.chunks[at + 1].role
+    fits = before is WordRole.PRACTICE or (before is WordRole.THE and behind in AMOUNTS and at > 1)
+    return fits and not clause.may_be_doing(at)
 
 
 def _is_taken_up(clause: Clause, skill: int) -> bool:
     """As "finally got my violin out again, 20 minutes"; not "restrung my guitar, 30 minutes"."""
+    if clause.verb is not None and clause.verb < skill and not clause.chunks[clause.verb].is_new:
+        return True  # "threw bowls at the pottery studio yesterday, 2 hrs"
     before = "".join(chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.ADVERB)
     return re.search("wT$|wT?wPT?$", before) is None  # "cambié las cuerdas de la guitarra, 30 minutos"
 
@@ -130,8 +144,8 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
     if any(clause.chunks[at].twist is Twist.LASTS and (timed or not clause.is_there(at)) for at in between):
         return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
-    places = practised or all(clause.is_place(number) for number in _contents(clause, verb + 1, core[0]))
-    return places and _is_of(clause, core)
+    nouns = practised or all(clause.is_place(number) or _is_noun(clause, number) for number in range(verb + 1, core[0]))
+    return nouns and _is_of(clause, core)
 
 
 def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
@@ -171,15 +185,6 @@ def _is_counted(clause: Clause, entry: Candidate) -> bool:
     return any(chunk.plain in {"in", "en", "dentro de"} for chunk in before)
 
 
-def _contents(clause: Clause, first: int, last: int = 0) -> list[int]:
-    """Where words stand, from the first to the last place, that may say something else."""
-    return [
-        number
-        for number, chunk in enumerate(clause.chunks[:last])
-        if number >= first and chunk.role in (WordRole.CONTENT, WordRole.OTHER) and chunk.twist is not Twist.SELF
-    ]
-
-
 def _is_of(clause: Clause, core: Sequence[int]) -> bool:
     """Whether what stands between amount and skill only says more of the skill: "of slow metronome work on the"."""
     first, last = clause.chunks[core[0]], core[-1]
@@ -190,7 +195,7 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
     if len(contents) == 1 and between[0] is contents[0] and between[1:2] and between[1].plain in {"of", "de"}:
         return True  # "una hora justa de kárate"
     if between[0].plain not in {"of", "de"}:
-        places = all(clause.is_place(number) for number in _contents(clause, core[0], last))
+        places = all(clause.is_place(at) for at in range(core[0], last) if clause.chunks[at].role is WordRole.CONTENT)
         last_role = [chunk.role for chunk in between if chunk.role not in (WordRole.THE, WordRole.OF)][-1]
         return places and last_role in _PRACTISING | {WordRole.PRACTICE}
     return len(contents) <= 2 and (
@@ -204,8 +209,12 @@ def _is_compound(clause: Clause, skill: int) -> bool:
     says = behind and (behind[0].role is WordRole.CONTENT or behind[0].twist is Twist.SELF)
     if not says or clause.chunks[skill].end != behind[0].start:
         return False
-    if behind[0].twist is Twist.SELF and clause.verb is not None and clause.verb > skill:
+    if behind[0].plain in _OTHER_SKILLS:
+        return True
+    if clause.verb is not None and clause.verb > skill and behind[0].twist is Twist.SELF:
         return False  # "una hora de ajedrez me he metido"
+    if clause.verb is not None and clause.verb < skill and behind[0].plain in _MATERIALS:
+        return False  # "worked through the rust book"
     before = [chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.OF]
     in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
     doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
@@ -303,10 +312,17 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
             alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
             open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
             return number if alone and open_to and not clause.is_aside else None
-        numbered = [chunk.role for chunk in clause.chunks] == [WordRole.CONTENT, WordRole.NUMBER]  # "chapter 4"
-        if not (clause.is_fragment or numbered) or clause.block is not None:
+        if not (clause.is_fragment or _tells_which(clause)) or clause.block is not None:
             return None
     return None
+
+
+def _tells_which(clause: Clause) -> bool:
+    """As "piano, the Bach prelude, 20 min", "rust, chapter 4, ...": nouns that only say what of it was practised."""
+    nouns = (WordRole.CONTENT, WordRole.PRACTICE, WordRole.THE, WordRole.OF, WordRole.NUMBER, WordRole.ADVERB)
+    return all(chunk.role in nouns for chunk in clause.chunks) and not any(
+        map(clause.may_be_doing, range(len(clause.chunks)))
+    )
 
 
 def _label_of(clauses: Sequence[Clause], at: int) -> int | None:
@@ -372,6 +388,9 @@ def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[C
             return True  # "and this evening guitar 25"
         if at in used or clause.is_aside or clause.block is not None or not clause.skills or clause.amounts:
             continue
+        denied = clauses[at + 1 : at + 2] and clauses[at + 1].twists == {Twist.NEGATED} and clauses[at + 1].is_listed
+        if denied and clauses[at + 1].is_fragment:
+            continue  # "Python: none"
         says = clause.is_bare or clause.verb is not None or clause.has(WordRole.NUMBER)
         if says and {chunk.skill for chunk in clause.skills if not chunk.is_new} - known:
             return True

@@ -168,7 +168,8 @@ def _is_label(before: _Before) -> bool:
     short = (
         len(names) <= 2 and not clause.days and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
     )
-    return short or before.clauses[before.at + 1].is_listed
+    dated = clause.has(WordRole.DAY) and clause.chunks[0] is names[0]  # "resumen de hoy: ..."
+    return short or (before.clauses[before.at + 1].is_listed and not dated)
 
 
 # ---------------------------------------------------------------- from a clause behind
@@ -238,7 +239,13 @@ def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> 
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
-    numbers = {chunk.minutes for chunk in clause.chunks if chunk.role is WordRole.NUMBER and chunk.minutes >= LEAST}
+    numbers = {
+        chunk.minutes
+        for number, chunk in enumerate(clause.chunks)
+        if chunk.role is WordRole.NUMBER
+        and chunk.minutes >= LEAST
+        and not any(each.role is WordRole.PRACTICE for each in clause.chunks[number + 1 : number + 2])  # "60 lengths"
+    }
     again = clause.mark in (WordRole.AND, WordRole.THEN)  # "and 15 after"
     corrects = (
         clause.is_fragment

@@ -17,7 +17,7 @@ from agent.coach.understanding.evidence import Evidence, weigh
 from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
 from agent.coach.understanding.tables import PAUSES, Twist, WordRole
-from agent.coach.understanding.words import Word, plain_of, words_of
+from agent.coach.understanding.words import Word, plain_of, without_telling, words_of
 from agent.language import DEFAULT
 from agent.wellformed import clean
 
@@ -80,7 +80,7 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     """What a message says of practice; `now` is the person's own, `language` theirs where the words tell none."""
     if len(text) > MAX_CHARS:
         return Heard(Certainty.NOTHING)
-    said = clean(text.replace("\n", f" {NEWLINE} "))
+    said = without_telling(clean(text.replace("\n", f" {NEWLINE} ")))
     words = words_of(said)
     if len(words) > MAX_WORDS:
         return Heard(Certainty.NOTHING)
@@ -99,6 +99,7 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
         return _learning(message) or _untold(message)
     return (
         _ask(found.to_practised(now.date()), _find_names(message, clauses))
+        or _find_enjoyment(message, clauses)
         or _lacking(message, clauses)
         or _learning(message)
         or _untold(message)
@@ -261,6 +262,26 @@ def _is_session(clause: Clause) -> bool:
         and (clause.is_bare or clause.has(WordRole.PRACTICE))
         and not clause.has(WordRole.INFINITIVE, WordRole.NUMBER)
     )
+
+
+_ENJOYED = frozenset([
+    "great", "good", "fun", "lovely", "awesome", "amazing", "nice", "brilliant", "fantastic", "well", "better", "lush",
+    "bien", "genial", "divertido", "divertida", "rica", "rico", "increible", "lujo", "maravilla", "estupendo", "chido",
+])  # fmt: skip
+
+
+_OF_JOY = frozenset({Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
+
+
+def _find_enjoyment(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
+    """As "cello was fun today": a day that is over, and how it was; how long is not said."""
+    chunks = [chunk for clause in clauses for chunk in clause.chunks]
+    named = {chunk.skill for chunk in chunks if chunk.role in SKILLS and not chunk.is_new}
+    said = any(chunk.plain in _ENJOYED for chunk in chunks) and any(chunk.role is WordRole.DAY for chunk in chunks)
+    others = any(chunk.role in AMOUNTS | {WordRole.INFINITIVE} for chunk in chunks)
+    if not said or others or len(named) != 1 or len(clauses) != 1 or not clauses[0].twists <= _OF_JOY:
+        return None
+    return None if clauses[0].is_asked else Heard(Certainty.ASK_AMOUNT, (Practised(None, named.pop(), _day(message)),))
 
 
 _LEARNING = frozenset([
