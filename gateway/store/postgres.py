@@ -68,7 +68,7 @@ def _is_told(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
-logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_told)
+logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_told)  # noqa: TID251  it is SQLAlchemy's
 
 
 def _refused_write(error: Exception) -> bool:
