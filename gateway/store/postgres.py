@@ -4,6 +4,7 @@ Where several processes share it each has one more, for leases and notices.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from threading import Thread
@@ -60,6 +61,14 @@ def is_outage(error: Exception) -> bool:
         if origin.__cause__ is None:
             return False
         origin = origin.__cause__
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    """Not of a broken connection whose closing was cut short: it is gone in any case."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_told)  # noqa: TID251  it is SQLAlchemy's
 
 
 def _refused_write(error: Exception) -> bool:
