@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.coach.acts import LACKING, Act, Task, task_of_heard
-from agent.coach.amendments import amend, rename
+from agent.coach.amendments import add_amount, add_skill, amend, rename
 from agent.coach.followups import read_fragment
 from agent.coach.intents import Intent, read_request
 from agent.coach.request_view import Exchange
 from agent.coach.understanding.amounts import find_duration
 from agent.coach.understanding.entries import Practised
-from agent.coach.understanding.reading import Certainty, add_amount, add_skill
+from agent.coach.understanding.reading import Certainty
 
 
 def answer_question(text: str, asked: Task, last: Exchange, names: Sequence[str], language: str) -> Task | None:
