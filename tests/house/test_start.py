@@ -85,7 +85,7 @@ SELDOM = {
 
 
 def test_the_gateway_loads_nothing_that_is_seldom_used() -> None:
-    """Migrations, the console's templates, the other database, the rules that answer where no model does, the two
-    libraries that cut and read long texts; nor what others load only because it is there."""
-    code = "from gateway.cli.root import root\nroot(['run', '--help'], standalone_mode=False)\nimport gateway.coach.product"
+    """Not migrations, pages, the other database or what reads long texts; nor what others load because it is there."""
+    code = "from gateway.cli.root import root\nroot(['run', '--help'], standalone_mode=False)"
+    code += "\nimport gateway.coach.product"
     assert set() == loaded_by(code) & SELDOM
