@@ -6,11 +6,12 @@ The database's clock decides what has run out. What is done with shards and acco
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
+from channels.clocks import steady_now
 from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
@@ -23,6 +24,9 @@ log = structlog.get_logger()
 
 LEASE_S = 3.0
 """How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
+
+CLOCKS_DIFFER_S = 2.0
+"""Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
 
 LOOK_S = 0.7
 RETRY_S = 0.2
@@ -52,13 +56,22 @@ class ClusterEvents:
 class ClusterMembership:
     """This process among the others."""
 
-    def __init__(self, me: Member, link: PostgresLink, wakeups: Wakeups, lease_s: float = LEASE_S) -> None:
-        """Nothing is asked for before `begin`."""
+    def __init__(
+        self,
+        me: Member,
+        link: PostgresLink,
+        wakeups: Wakeups,
+        lease_s: float = LEASE_S,
+        go_by: Callable[[datetime, timedelta], timedelta] = steady_now.go_by,
+    ) -> None:
+        """Nothing is asked for before `begin`. `go_by` is told what the server's clock showed, within so long."""
         self.me = me
         self.wakeups = wakeups
         self._link = link
         self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
         self._lease_s = lease_s
+        self._go_by = go_by
+        self._off_s = 0.0  # the machine's clock from the server's
         self._loop = asyncio.get_running_loop()
         self.ownership = SharedOwnership(me.role, self._loop.time, wakeups.tell)
         self._events: ClusterEvents | None = None
@@ -125,6 +138,8 @@ class ClusterMembership:
         self._note(await self._link.transact(look, self._lease_s), begun_s)
 
     def _note(self, done: Round, begun_s: float) -> None:
+        if done.at is not None:
+            self._note_clock(-self._go_by(done.at, timedelta(seconds=self._loop.time() - begun_s)).total_seconds())
         before = dict(self.ownership.names)
         gained, lost = self.ownership.update(done, begun_s + self._lease_s)
         if gained or lost:
@@ -138,6 +153,13 @@ class ClusterMembership:
             self._events.on_named()
         if gained:
             self._events.on_gained(gained)
+
+    def _note_clock(self, off_s: float) -> None:
+        if abs(off_s - self._off_s) > CLOCKS_DIFFER_S:
+            log.warning(
+                "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"
+            )
+            self._off_s = off_s
 
     def _names(self) -> list[str]:
         """Every lease that this process would have, by its role."""

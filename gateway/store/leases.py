@@ -17,6 +17,7 @@ from gateway.store import crashes
 from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
+from gateway.store.tables.base import Instant
 from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
 from gateway.store.tables.turns import leases, members, shards
 
@@ -72,6 +73,7 @@ class Round:
     shards: Mapping[int, int]  # each with its epoch
     names: Mapping[str, int]
     died: Collection[int] = ()  # shards among them that their owner let run out
+    at: datetime | None = None  # by the server's clock; None: this process is not among the members any more
 
 
 _hold = HotStatement(
@@ -129,7 +131,7 @@ def look_round(
     shards that it may do without. One that leaves `takes` nothing, and no share is fair any more.
     """
     until = STORE_NOW + int(lease_s * 1_000_000)
-    _stay(connection, me.id, fenced, lease_s)
+    now = _stay(connection, me.id, fenced, lease_s)
     renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
     own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
     kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
@@ -147,7 +149,7 @@ def look_round(
         _take_names(connection, me.id, missing, until, names)
     for group in shared:
         _share_names(connection, me, group, until, names)
-    return Round(own, names, died)
+    return Round(own, names, died, now)
 
 
 def _share_names(
@@ -170,9 +172,11 @@ def _share_names(
         _take_names(connection, me.id, missing, until, names, share - len(own))
 
 
-def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> None:
+def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> datetime | None:
+    """Be a member for so long again; when that is, by the server's clock."""
     until = STORE_NOW + int(lease_s * 1_000_000)
-    connection.execute(sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced))
+    stays = sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced)
+    return connection.execute(stays.returning(sa.type_coerce(STORE_NOW, Instant))).scalar()
 
 
 def _share(connection: sa.Connection) -> int:
