@@ -106,6 +106,10 @@ _MOODS = (
     r"sin energ[ií]as?",
     r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n",
     r"ganas)",
+    r"(?:i|we|it all|everything i (?:play|do)) (?:just )?(?:sounds?|plays?|looks?) (?:so |really |like )?(?:awful",
+    r"terrible|horrible|rubbish|trash|garbage|bad|crap)",
+    r"(?:chuck|pack|jack) it (?:all )?in|call(?:ing)? it quits|throw in the towel|i (?:hate|can['’]?t stand)",
+    r"suen[oa] (?:\w+ )?(?:fatal|horrible|mal|p[eé]simo|de pena)|mandar(?:lo)? todo|odio",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
@@ -257,9 +261,11 @@ _WORDS = (
                              r"|\bqu[eé]\s+estoy\s+(?:registrando|practicando|aprendiendo)\b|\binstrument(?:s|os)\b"
                              r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
-    (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
+    (Intent.GUIDE, _pattern(r"\bguide\b|\b(?:tips?|advice|consejos?)\b"
+                            r"(?!\s+(?:for|on|about|to|with|para|sobre|con)\s+(?!(?:my\s+"
+                            r"|mi\s+)?(?:practi|ensay|session|sesi)))|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b(?! (?:i )?(?:log|record|add|enter))[^\n]{0,80}\bpracti"
-                            r"|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bgu[ií]a\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\W+(?:me\b|please|pls|page|menu|i\b)"
                            r"|\b(?:need|want|get|some)\s+help\b"
@@ -278,7 +284,11 @@ _WORDS = (
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
                            r"|\bqu[eé]\s+(?:\w+\s+)?(?:puedes|sabes|pod[eé]s)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
-                           r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
+                           r"|\bc[oó]mo\s+(?:funciona|va|trabaja)s?\s+(?:esto|eso|este|esta|el\s+bot|la\s+app)\b"
+                           r"|\bpara\s+qu[eé]\s+sirves?\b|\bqu[eé]\s+(?:haces|sabes\s+hacer)\b"
+                           r"|\binstruc(?:tions|ciones)\b|\bmen[uú]\b"
+                           r"|\bwhat\s+are\s+you\s+for\b"
+                           r"|\b(?:get|getting)\s+started\b|\bhow\s+do\s+i\s+(?:start|begin)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b"
                              r"|\bgracias+\b"
                              r"|^\W{0,9}(?:ta|nice\s+one)\b|\bcheers\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"

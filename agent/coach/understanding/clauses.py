@@ -127,6 +127,15 @@ class Clause:
         before = [chunk for chunk in self.chunks[:at] if chunk.role not in passed]
         return bool(before) and before[-1].role in _PREPOSITIONS and before[-1].plain not in _NO_PLACE
 
+    def may_be_doing(self, at: int) -> bool:
+        """Whether a word of no table is, by its ending, a verb: something else may have been done."""
+        chunk = self.chunks[at]
+        if chunk.role is WordRole.OTHER:
+            return chunk.twist is not Twist.SELF
+        if chunk.role is not WordRole.CONTENT or self.is_place(at):
+            return False
+        return chunk.is_doing or chunk.is_first_person
+
     @cached_property
     def verb(self) -> int | None:
         """Where it says what its speaker did: "I", then a verb; a verb of the first person; or a verb at its head."""

@@ -97,8 +97,12 @@ ENGLISH = LanguageTable(
             "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
         "L": (
-            "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
+            "note down; write down; jot down; put down; mark me down for; put me down for; put me down as; mark "
+            "down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
+        ),
+        "p": (
+            "listening comprehension; listening practice; listening exercises; reading practice; reading comprehension"
         ),
         "c": "followed by; as well as; and also",
         "C": "and then; and after that; after that; and afterwards; and later",
@@ -110,7 +114,8 @@ ENGLISH = LanguageTable(
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
-            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; messed around on; messed around; "
+            "fooled around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
             "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
             "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
@@ -126,7 +131,8 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "in months; in weeks; in years; in ages; in days; in forever; for the first time in months; for the "
+            "for the first time; in months; in weeks; in years; in ages; in days; in forever; for the first time in "
+            "months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
             "own; by myself; with my tutor; with my teacher; with a tutor; with a friend; with my friend; with "
             "friends; with my "
@@ -148,7 +154,7 @@ ENGLISH = LanguageTable(
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
             "weekend; up next; is planned; to start; on my way; on my list; off to; heading to; headed to; here i "
-            "come; coming up"
+            "come; coming up; heading out; heading off; setting off; off for; off on; popping out; stepping out"
         ),
         "negated": (
             "instead i; not even; no time; zero minutes; 0 minutes; nothing at all; did nothing; no way; almost did; "
@@ -210,13 +216,19 @@ ENGLISH = LanguageTable(
         ),
         ".": "period",
         ",": "comma",
-        "L": "log add record register track note enter",
-        "V": "practised practiced practicd pratised praticed practsed",
+        "L": "log add record register track note enter logging recording registering tracking",
+        "f": "get squeeze complete revise rehearse tackle memorise memorize",
+        "V": (
+            "practised practiced practicd pratised praticed practsed rehearsed strummed plucked bowed tooted noodled "
+            "shredded"
+        ),
         "v": (
-            "enjoyed stayed played studied did rehearsed trained drilled worked jammed managed logged clocked "
-            "learned learnt revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated "
+            "enjoyed stayed played studied did trained drilled worked jammed managed logged clocked "
+            "learned learnt revised reviewed tackled grinded ground hit picked spent devoted dedicated "
             "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
-            "strummed plucked bowed tooted recited plugged hacked geeked nerded tinkered noodled banged"
+            "recited plugged hacked geeked nerded tinkered banged blew pounded "
+            "thumped slogged memorised memorized conjugated threw kicked sparred dribbled debugged analysed analyzed "
+            "hiked lifted stitched"
         ),
         "g": "got put",
         "G": (
@@ -299,7 +311,7 @@ ENGLISH = LanguageTable(
             "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually hero minecraft"
         ),
         "command": (
-            "undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
+            "give undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
             "export import set start accidentally mistakenly"
         ),
         "others": (
