@@ -121,13 +121,14 @@ def _nearly(chunks: list[Chunk]) -> None:
 
 def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
+    timed = any(chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT) for chunk in chunks)
     for at, chunk in enumerate(chunks[:-1]):
-        named = re.match("SF?[Dd]", letters_of(chunks, at + 1, at + 4)) and chunks[at + 1].plain.endswith("ing")
+        named = chunks[at + 1].role is WordRole.SKILL and chunks[at + 1].plain.endswith("ing") and timed
         if chunk.plain == "been" and (named or chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "I've been practising"
         begins = at == 0 or (chunks[at - 1].role.value in PAUSES + "IOJ" and chunks[at - 1].plain != "me")
         if (
-            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdF"
+            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdFj"
         ):  # "llevo 2 horas programando"
             chunks[at] = replace(chunk, role=WordRole.DID, twist=Twist.DOUBT, is_first_person=True)
         if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):

@@ -122,7 +122,8 @@ ENGLISH = LanguageTable(
             "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
             "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
             "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
-            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "up; caught up on; dabbled in; had a go at; had a go on; had a go with; had a crack at; managed to get; "
+            "managed to do; managed to "
             "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
             "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
             "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
@@ -228,7 +229,7 @@ ENGLISH = LanguageTable(
             "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
             "recited plugged hacked geeked nerded tinkered banged blew pounded "
             "thumped slogged memorised memorized conjugated threw kicked sparred dribbled debugged analysed analyzed "
-            "hiked lifted stitched"
+            "hiked lifted stitched bashed whacked smacked thrashed battered fiddled crooned belted hummed"
         ),
         "g": "got put",
         "G": (

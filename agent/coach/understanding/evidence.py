@@ -130,7 +130,11 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
         return False
     timed = clause.chunks[core[0]].role in AMOUNTS
     between = range(core[0], core[-1])  # what is told of where: "studied Japanese on the train for 35 minutes"
-    if any(clause.chunks[at].twist is Twist.LASTS and (timed or not clause.is_there(at)) for at in between):
+    if any(
+        clause.chunks[at].twist is Twist.LASTS
+        and (timed or not (clause.is_there(at) or clause.is_with(at, core[-1])))
+        for at in between
+    ):
         return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
     nouns = practised or all(clause.is_place(number) or _is_noun(clause, number) for number in range(verb + 1, core[0]))

@@ -117,6 +117,8 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
     """The clause before, of the same sentence, that names one skill and no amount."""
     for number in range(at - 1, -1, -1):
         clause = clauses[number]
+        if clause.is_aside and not clause.skills and not clause.amounts:
+            continue  # "I have been knitting since dinner, about 45 minutes"
         called = number == at - 1 and _calls_out(clause, clauses[at])
         if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
             return None

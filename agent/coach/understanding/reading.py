@@ -209,8 +209,9 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 
 
 def _is_dated(message: _Message, clause: Clause) -> bool:
-    """As "bachata 1 hora hoy": in figures, and a day that is past."""
-    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
+    """As "bachata 1 hora hoy": in figures, or a day that is surely past."""
+    figures = message.words[clause.amounts[0].start].is_number
+    return clause.has(WordRole.DAY) or (figures and clause.has(WordRole.DAY_EITHER))
 
 
 def _counted_last(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
