@@ -111,6 +111,7 @@ _MOODS = (
     r"(?:chuck|pack|jack) it (?:all )?in|call(?:ing)? it quits|throw in the towel|i (?:hate|can['’]?t stand)",
     r"suen[oa] (?:\w+ )?(?:fatal|horrible|mal|p[eé]simo|de pena)|mandar(?:lo)? todo|odio",
     r"(?:rubbish|crap(?:py)?|shit(?:ty)?|lousy|horrid|horrible|dreadful) (?:\w+ )?(?:day|week|night|morning)",
+    r"ganas de dejar\w*|(?:semana|noche) (?:de mierda|horrible|fatal|terrible|espantosa|p[eé]sima|de perros)",
     r"d[ií]a (?:de mierda|horrible|fatal|terrible|feo|espantoso|p[eé]simo|de perros|malo)|hartazgo",
     r"(?:no|nada) me sale(?: nada)?(?: bien)?|never (?:gonna|going to) (?:get|be|learn|improve)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
@@ -188,7 +189,8 @@ _WORDS = (
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
-                                 r"|\bdeshac\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
+                                 r"|\b(?:cancel|borr|quit|elimin|anul|sac|revi?ert)\w{1,3}\s+(?:lo|la|el|es[ae]|est[ae]|mi|es[ae]\s+\w+)\s+[uú]ltim"
+                                 r"|\bdeshac\w*|\bdeshag\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
     (Intent.MAYBE_PLAN, _pattern(r"\b(?:put\s+together|make|draw|create|prepare|sketch|build|design|prep[aá]r|haz"
                                  r"|dise[nñ]|arm)\w*\b"

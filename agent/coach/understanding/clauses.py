@@ -213,7 +213,8 @@ class Clause:
         verb = self.verb
         if verb is None and before and self.amounts and self.skills and self.chunks[at].plain in _PLACES:
             core = [place for place, chunk in enumerate(self.chunks) if chunk.role in AMOUNTS | SKILLS]
-            return core[-1] < at and before[0].plain in _WHERE  # "Spanish 25 minutes on the bus"
+            first = self.chunks[core[0]].role in SKILLS  # "Spanish on the bus for 25 minutes"
+            return (core[0] if first else core[-1]) < at and before[0].plain in _WHERE
         if verb is None or verb > at or not before:
             return False
         if self.chunks[at].twist is Twist.OTHERS and not (self.chunks[at].plain in _GROUPS and self.has_subject):

@@ -215,7 +215,10 @@ def _spoken_short(chunks: list[Chunk]) -> None:
     """As "I'm cooked", "logré encajar quince minutos"."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
-        if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
+        if plain in _BEING_SO and behind.plain in _SO and letters_of(chunks, at + 2, at + 3) == WordRole.CONTENT:
+            for place in (at, at + 1):  # "I'm so happy"
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+        elif plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
         elif (
             before is not None

@@ -92,6 +92,8 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
+    if behind is not None and is_named_last(clauses, at):
+        return Candidate(amount, behind.skills[0], at, at + 1)
     if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
         return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
@@ -107,6 +109,17 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     ):
         return Candidate(amount, entries[-1].skill, at, at)
     return None if says_more or clause.is_bare else _inherit(clauses, at)
+
+
+def is_named_last(clauses: Sequence[Clause], at: int) -> bool:
+    """As "hit the driving range for an hour, golf": the one skill of a message, behind the one amount of it."""
+    last = clauses[-1]
+    amounts = [chunk for clause in clauses for chunk in clause.amounts]
+    skills = [chunk for clause in clauses for chunk in clause.skills]
+    plain = all(chunk.role is WordRole.SKILL or chunk.plain.endswith(("ly", "mente")) for chunk in last.chunks)
+    own = clauses[at].verb is not None and clauses[at].block is None
+    near = at == len(clauses) - 2 and last.sentence == clauses[at].sentence and last.mark is WordRole.COMMA
+    return near and plain and own and len(amounts) == len(skills) == 1
 
 
 def _names_one(clause: Clause) -> bool:
