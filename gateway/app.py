@@ -144,7 +144,6 @@ class Gateway:
         self._tenants = Tenants(settings, parts, self._own)
         self._stop = asyncio.Event()
         self._faults = Faults()
-        self._started_at = steady_now()
         self._api_channel = ApiChannel(clock=steady_now)
         self._api: ApiServer | None = None
         self._scheduled: set[str] = set()  # the agents whose schedules are looked at
@@ -178,9 +177,9 @@ class Gateway:
                 await self._manager.aclose()
             await self._tenants.aclose()
 
-    def _tables(self) -> dict[str, AgentTables]:
-        """Those of each agent."""
-        products = {tenant.product.name: tenant.product for tenant in self._tenants}
+    def _tables(self, *coming: Tenant) -> dict[str, AgentTables]:
+        """Those of each agent, and of each that is about to come."""
+        products = {tenant.product.name: tenant.product for tenant in (*self._tenants, *coming)}
         return {name: product.tables for name, product in products.items() if product.tables is not None}
 
     async def _join(self, tasks: Supervised, key: bytes, presence: Presence) -> ChannelManager:
@@ -279,7 +278,7 @@ class Gateway:
     ) -> None:
         """Put changed settings in force; a model that cannot be made refuses before anything is changed."""
         tried = self._tenants.try_settings(settings)
-        for name, made in self._tables().items():
+        for name, made in self._tables(*tried.tenants.values()).items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
         gone = self._tenants.dismiss(settings)
         self._tenants.take(settings, tried)
@@ -305,7 +304,7 @@ class Gateway:
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
         model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._own.budgets.standing)
         standing = GatewayStatus(
-            self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
+            self._store, manager, router, self._snapshot, model, steady_now(), self._faults, lambda: intake.floods
         )
         standing.cluster, standing.models_of = presence, self._tenants.models
         return standing

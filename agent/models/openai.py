@@ -145,3 +145,10 @@ class OpenAIModel:
 
 def _headers_of(credential: Credential) -> dict[str, str]:
     return {"Authorization": f"Bearer {credential.secret}"}
+
+
+def make_model(name: str, config: LinkConfig, *, servers: KnownServers | None) -> OpenAIModel:
+    """As `tenk.models` finds it. One with a base URL is enlisted, so that its server is asked what it serves."""
+    if servers is not None and config.base_url is not None:
+        servers.enlist(config, name)
+    return OpenAIModel(name, config, servers=servers)

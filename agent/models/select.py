@@ -1,7 +1,8 @@
-"""A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when chosen."""
+"""A configured name becomes a model here; its wire, ours too, is found by an entry point and imported when chosen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
@@ -23,9 +24,7 @@ from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
 
 if TYPE_CHECKING:
-    from agent.models.anthropic import AnthropicModel
     from agent.models.known_servers import KnownServers
-    from agent.models.openai import OpenAIModel
 
 
 class UnknownModel(ValueError):
@@ -37,12 +36,31 @@ OWN_WIRES = frozenset({"anthropic", "openai"})
 GROUP = "tenk.models"
 """Entry points of other distributions' wires, each under the word before the colon of a model's name."""
 
+OWN_GROUP = "tenk.own_models"
+"""Those of our own wires: apart, so that nobody else's stands in their place."""
+
 
 class MakeModel(Protocol):
-    """What such an entry point names; nothing is connected by calling it."""
+    """What another distribution's entry point names; nothing is connected by calling it."""
 
     def __call__(self, name: str, config: LinkConfig) -> ChatModel:
         """The model of this name: what stands behind the colon."""
+        ...
+
+
+class OwnModel(ChatModel, Protocol):
+    """A model over a wire of ours, which can try a credential."""
+
+    async def check(self, credential: Credential) -> None:
+        """Make one cheap call with it; see `check_credential`."""
+        ...
+
+
+class MakeOwnModel(Protocol):
+    """What our own entry points name."""
+
+    def __call__(self, name: str, config: LinkConfig, *, servers: "KnownServers | None") -> OwnModel:
+        """As `MakeModel`; with what servers behind base URLs say of themselves, for the wire that asks them."""
         ...
 
 
@@ -166,17 +184,16 @@ def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
     return PromptedTools(model, unless_taken=config.takes_tools is not False)
 
 
-def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> "AnthropicModel | OpenAIModel":
+def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> OwnModel:
     """A model over a wire of ours; ValueError where its settings cannot work."""
-    if wire == "anthropic":
-        from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
+    return _own_maker(wire)(name, config, servers=servers)
 
-        return AnthropicModel(name, config)
-    from agent.models.openai import OpenAIModel  # noqa: PLC0415  as above
 
-    if servers is not None and config.base_url is not None:
-        servers.enlist(config, name)
-    return OpenAIModel(name, config, servers=servers)
+@cache
+def _own_maker(wire: str) -> MakeOwnModel:
+    """Found once: each look reads what all distributions offer."""
+    make: MakeOwnModel = next(iter(entry_points(group=OWN_GROUP, name=wire))).load()
+    return make
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:

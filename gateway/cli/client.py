@@ -6,15 +6,45 @@ It loads next to nothing where a gateway runs: settings and store take most of a
 import os
 import tomllib
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
 from gateway.ops import control_client
 from gateway.safety.private_files import DATABASE, check_home
 from gateway.safety.redaction import escape_controls
+
+
+class Alone(Protocol):
+    """`gateway.cli.alone`: what needs the whole configuration, and mostly the store."""
+
+    def operate(self, config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+        """What an operator's call of this name answers."""
+        ...
+
+    def look_up(self, config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+        """What a question that changes nothing is answered."""
+        ...
+
+    def export_person(self, config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
+        """Write a person's data to a new file; who it is, and how many rows of what are in it."""
+        ...
+
+    def closer_status(self, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
+        """The home, whether a gateway runs on it, and its status or what its store holds."""
+        ...
+
+    def status_of_file(self, home: Path, file: Path) -> dict[str, Any]:
+        """What the database file of a home says, or why it is not read."""
+        ...
+
+
+def alone() -> Alone:
+    """What does an operator's work by itself, imported now: settings and store take longer than a list of 10,000."""
+    from gateway.cli import alone as module  # noqa: PLC0415  see the first lines
+
+    return module
 
 
 def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -27,9 +57,7 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     try:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
-        from gateway.cli.alone import operate  # noqa: PLC0415  see the first lines
-
-        return operate(config_path, name, arguments)
+        return alone().operate(config_path, name, arguments)
 
 
 def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
@@ -47,18 +75,15 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
         file = own_database(config_path, os.environ)
         if file is not None and name == "sessions.list" and arguments.keys() == {"most"}:
             return _list_conversations(file, arguments["most"])
-        from gateway.cli.alone import look_up  # noqa: PLC0415  see the first lines
-
-        return look_up(config_path, name, arguments)
+        return alone().look_up(config_path, name, arguments)
 
 
 def _list_conversations(file: Path, most: int) -> Any:
     """The list that may be of many thousands, without settings or a loop: those take longer than it."""
-    from gateway.ops.conversation_list import list_conversations  # noqa: PLC0415  where no gateway runs
-    from gateway.store.looking import look_at  # noqa: PLC0415  the same
+    from gateway.ops.conversation_list import list_of_file  # noqa: PLC0415  where no gateway runs
 
     os.umask(0o077)
-    return look_at(file, partial(list_conversations, most=most))
+    return list_of_file(file, most)
 
 
 def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, known_as, look
+from gateway.cli.client import alone, ask, known_as, look
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.safety.names import minute, short, short_of
@@ -86,9 +86,7 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
 @config_option
 def export(who: str, destination: Path, config_path: Path | None) -> None:
     """Write everything that is kept of WHO to the new file DESTINATION, as JSON of mode 0600. The audit keeps that."""
-    from gateway.cli.alone import export_person  # noqa: PLC0415  lists do without
-
-    person, tables = export_person(config_path, who, destination)
+    person, tables = alone().export_person(config_path, who, destination)
     click.echo(f"{destination} holds what is kept of {known_as(person)}: {tables}.")
 
 

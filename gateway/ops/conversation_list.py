@@ -1,9 +1,12 @@
 """The list of conversations as operators get it. Nothing else of them is loaded: 10,000 are to take under a second."""
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.safety.names import shown_name
 from gateway.store.heads import Connection, ConversationHead, list_heads
+from gateway.store.looking import look_at
 from gateway.store.tenancy import whose_rows
 from gateway.texts import TranslatedError
 
@@ -21,6 +24,15 @@ def list_conversations(connection: Connection, most: object, user_id: str | None
     """
     heads = list_heads(connection, whose_rows(), number("most", most, MOST_LISTED), user_id=user_id)
     return [head_shown(head) for head in heads]
+
+
+def list_of_file(file: Path, most: object) -> "JsonValue":
+    """The list out of a database file that is left as it is.
+
+    Raises:
+        StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.looking.look_at`.
+    """
+    return look_at(file, partial(list_conversations, most=most))
 
 
 def head_shown(head: ConversationHead) -> "dict[str, JsonValue]":

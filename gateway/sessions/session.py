@@ -46,8 +46,8 @@ from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
 from gateway.spans import span, trace_id_of
 from gateway.store import approvals, inbox, journal
-from gateway.store.conversations import title_of
 from gateway.store.engine import Connection
+from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
 

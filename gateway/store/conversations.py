@@ -11,37 +11,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.consent import Parked
-from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnStarted
-from agent.wellformed import clean
+from agent.transcript import JOURNAL_EVENT, JournalEvent
 from channels.messages import INBOUND_EVENT, InboundMessage
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns
 from gateway.store.timeline import IDS_AT_ONCE
 
-TITLE_CHARS = 60
 WORDS = ("turn_started", "steered", "parked", "turn_ended")
 """The events of a turn that hold what was said, or tell by what its answer is known."""
-
-
-def title_of(text: str) -> str:
-    """What a conversation is called that begins with these words: their first line, cut between words."""
-    lines = (clean(line).strip() for line in text[: 8 * TITLE_CHARS].splitlines())
-    words = " ".join(next((line for line in lines if line), "").split())
-    if len(words) <= TITLE_CHARS:
-        return words
-    return words[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
-
-
-def first_words(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
-    """Titles for conversations of a time when they had none."""
-    first = sa.select(events.c.session_id, events.c.payload).where(events.c.seq == 0, events.c.kind == "turn_started")
-    titles = {}
-    for start in range(0, len(ids), IDS_AT_ONCE):
-        for id_, payload in connection.execute(first.where(events.c.session_id.in_(ids[start : start + IDS_AT_ONCE]))):
-            started = JOURNAL_EVENT.validate_json(payload)
-            if isinstance(started, TurnStarted) and started.items:
-                titles[id_] = title_of(started.items[0].text)
-    return titles
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +38,16 @@ class KeptTurn:
         return self.id if not waits else f"{self.id}.{waits}"
 
 
-def kept_turns(connection: sa.Connection, tenant: str, key: str, session_id: str | None, most: int) -> list[KeptTurn]:
-    """The newest turns of a conversation of this key (None: of the living one), oldest first."""
+def kept_turns(
+    connection: sa.Connection,
+    tenant: str,
+    key: str,
+    session_id: str | None,
+    most: int,
+    *,
+    of: Sequence[str] | None = None,
+) -> list[KeptTurn]:
+    """Newest turns of a conversation of this key (None: of the living one), oldest first; `of` these users' alone."""
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)
     query = query.where(sessions.c.id == session_id) if session_id else query.order_by(sessions.c.generation.desc())
     found = connection.execute(query.limit(1)).scalar()
@@ -70,7 +55,7 @@ def kept_turns(connection: sa.Connection, tenant: str, key: str, session_id: str
         return []
     rows = connection.execute(
         sa.select(turns.c.id, turns.c.started_at, turns.c.ended_at)
-        .where(turns.c.session_id == found)
+        .where(turns.c.session_id == found, sa.true() if of is None else turns.c.user_id.in_(of))
         .order_by(turns.c.id.desc())
         .limit(min(most, IDS_AT_ONCE))
     ).all()

@@ -1,14 +1,16 @@
 """Conversations as lists show them: who was in each last, when, how many turns it took and what they cost.
 
-`gateway.store.conversations` decides what a conversation holds; nothing that reads it is loaded here.
+What it says is read by `gateway.store.conversations`; nothing that reads a whole journal is loaded here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
+from agent.wellformed import clean, read_object
 from gateway.store.tables.base import Instant
 from gateway.store.tables.people import users
 from gateway.store.tables.turns import events, sessions, turns, usage
@@ -18,6 +20,8 @@ Connection = sa.Connection
 
 IDS_AT_ONCE = 400
 """Ids bound in one statement; SQLite before 3.32 takes 999."""
+
+TITLE_CHARS = 60
 
 LEAST_ID_CHARS = 6
 """Of an id that is not written out: `tenk sessions` shows the last eight."""
@@ -39,6 +43,11 @@ class ConversationHead:
     created_at: datetime
     used_at: datetime  # of the newest event in its journal
     cost_microusd: int | None  # of the calls whose cost is known; None: of none
+
+    @property
+    def platform(self) -> str:
+        """Where it is held, as its key has it: Telegram."""
+        return self.key.split(":")[2].capitalize()
 
 
 _last = sa.select(events).where(events.c.session_id == sessions.c.id).order_by(events.c.seq.desc()).limit(1)
@@ -102,7 +111,7 @@ def list_heads(
     rows = connection.execute(query).all()
     used = _sum_use(connection, [row.id for row in rows])
     untitled = [row.id for row in rows if row.title is None]
-    first_words = _first_words(connection, untitled) if untitled else {}
+    first_words = _first_words(connection, untitled)
     return [
         ConversationHead(
             row.id, row.key, row.generation, bool(row.living), row.mode, row.title or first_words.get(row.id, ""),
@@ -142,7 +151,21 @@ def _sum_use(connection: sa.Connection, ids: Sequence[str]) -> dict[str, tuple[i
 
 
 def _first_words(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str]:
-    """Titles for conversations of a time when they had none."""
-    from gateway.store.conversations import first_words  # noqa: PLC0415  reading a journal takes as long to load as all the rest
+    """Titles for conversations of a time when they had none, by what was said first."""
+    first = sa.select(events.c.session_id, events.c.payload).where(events.c.seq == 0, events.c.kind == "turn_started")
+    titles = {}
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        for id_, payload in connection.execute(first.where(events.c.session_id.in_(ids[start : start + IDS_AT_ONCE]))):
+            started: Any = read_object(payload) or {}
+            if items := started.get("items"):
+                titles[id_] = title_of(items[0]["text"])
+    return titles
 
-    return first_words(connection, ids)
+
+def title_of(text: str) -> str:
+    """What a conversation is called that begins with these words: their first line, cut between words."""
+    lines = (clean(line).strip() for line in text[: 8 * TITLE_CHARS].splitlines())
+    words = " ".join(next((line for line in lines if line), "").split())
+    if len(words) <= TITLE_CHARS:
+        return words
+    return words[: TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -21,6 +21,7 @@ from agent.transcript import (
     Steered,
     ToolResultRewritten,
     ToolReturned,
+    TurnEnded,
     TurnStarted,
 )
 from channels.messages import Address
@@ -109,7 +110,7 @@ class SessionState:
 
 
 _newest = (
-    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode, sessions.c.continues_id, sessions.c.created_at)
+    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode, sessions.c.continues_id, sessions.c.continues_seq)
     .where(sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.key == sa.bindparam("b_key"))
     .order_by(sessions.c.generation.desc())
     .limit(1)
@@ -131,36 +132,33 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     room, seen = limit - len(rows), {None, found.id}
     while room > 0 and later is not None and later.continues_id not in seen:
         seen.add(later.continues_id)
-        there = _newest_events(connection, later.continues_id, room, later.created_at)
-        ended = _whole_turns(connection, there, cut=len(there) == room, until=later.created_at)
+        there = _newest_events(connection, later.continues_id, room, later.continues_seq)
+        ended = _whole_turns(connection, there, cut=len(there) == room)
         past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
         room, later = room - len(there), connection.execute(_by_id, {"b_id": later.continues_id}).first()
     return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), found.continues_id is not None)
 
 
-_by_id = sa.select(sessions.c.continues_id, sessions.c.created_at).where(sessions.c.id == sa.bindparam("b_id"))
+_by_id = sa.select(sessions.c.continues_id, sessions.c.continues_seq).where(sessions.c.id == sa.bindparam("b_id"))
 
 
-def _newest_events(
-    connection: sa.Connection, session_id: str, limit: int, until: datetime | None = None
-) -> Sequence[Any]:
-    """So many events of a conversation, in order; those until then."""
+def _newest_events(connection: sa.Connection, session_id: str, limit: int, below: int | None = None) -> Sequence[Any]:
+    """So many events of a conversation, in order; those below this place."""
     query = sa.select(events.c.seq, events.c.turn_id, events.c.payload).where(events.c.session_id == session_id)
-    query = query if until is None else query.where(events.c.at <= until)
+    query = query if below is None else query.where(events.c.seq < below)
     return connection.execute(query.order_by(events.c.seq.desc()).limit(limit)).all()[::-1]
 
 
-def _whole_turns(
-    connection: sa.Connection, rows: Sequence[Any], *, cut: bool, until: datetime | None = None
-) -> list[PastTurn]:
-    """The turns of these events that have ended (until then), in order; where they are `cut`, not those cut into."""
+def _whole_turns(connection: sa.Connection, rows: Sequence[Any], *, cut: bool) -> list[PastTurn]:
+    """The turns that end in these events, in order; where they are `cut`, not those cut into."""
     by_turn: dict[str, list[JournalEvent]] = {}
     for row in rows:
         by_turn.setdefault(row.turn_id, []).append(JOURNAL_EVENT.validate_json(row.payload))
+    by_turn = {id_: found for id_, found in by_turn.items() if isinstance(found[-1], TurnEnded)}
     if cut:
         by_turn = {id_: found for id_, found in by_turn.items() if isinstance(found[0], TurnStarted)}
     last_seq = {row.turn_id: row.seq for row in rows}
-    owners = _ended_owners(connection, by_turn, until)
+    owners = _ended_owners(connection, by_turn)
     ended = sorted(owners, key=last_seq.__getitem__)  # one that waited ended behind those that ran meanwhile
     return [PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended]
 
@@ -169,14 +167,11 @@ _now_of = sa.func.coalesce(users.c.joined, turns.c.user_id)
 """Whom a turn acted for, as they are known by now: by a link somebody may be another user's."""
 
 
-def _ended_owners(
-    connection: sa.Connection, turn_ids: Collection[str], until: datetime | None
-) -> dict[str, tuple[str, datetime]]:
-    """Whom each of these turns acted for and when it ended, as far as it has (until then)."""
+def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, datetime]]:
+    """Whom each of these turns acted for and when it ended, as far as it has."""
     if not turn_ids:
         return {}
-    ended: list[sa.ColumnElement[bool]] = [turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)]
-    ended += [] if until is None else [turns.c.ended_at <= until]
+    ended = turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)
     query = sa.select(turns.c.id, _now_of.label("owner"), turns.c.ended_at).where(*ended)
     found = connection.execute(query.outerjoin_from(turns, users, users.c.id == turns.c.user_id))
     return {row.id: (row.owner, row.ended_at) for row in found}
@@ -257,8 +252,9 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     )
 
 
-def count_attempt(connection: sa.Connection, turn_id: str) -> int:
-    """Count one more attempt at a turn that broke by itself; how many there are now."""
+def count_attempt(connection: sa.Connection, turn_id: str, fence: Fence) -> int:
+    """Count one more attempt at a turn that broke by itself; how many there are now. Raises Fenced, as `hold` does."""
+    hold(connection, fence)
     return int(
         connection.execute(
             sa.update(turns)

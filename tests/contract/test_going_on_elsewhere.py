@@ -16,13 +16,16 @@ from tests.fakes.people import NOON
 
 
 async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) -> None:
-    """By who joined them by a link, with what had ended there and the notes; what is said there later is not in it."""
+    """By who joined them by a link, with what had ended there and the notes; what is said there later is not in it.
+
+    The clock of who owns the other chat is a minute fast at first, and then slow.
+    """
     there, turn = await begun(store)
+    key, fast = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
     await store.write(
-        lambda c: journal.append(c, turn, 0, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "so")], NOON)
+        lambda c: journal.append(c, turn, 0, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "so")], fast)
     )
-    await store.write(partial(journal.end_turn, turn_id="t1", reason=EndReason.COMPLETED, now=NOON))
-    key, later = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
+    await store.write(partial(journal.end_turn, turn_id="t1", reason=EndReason.COMPLETED, now=fast))
 
     def link(c: sa.Connection) -> None:
         row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}
@@ -38,20 +41,18 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
     (head,) = await store.read(lists)
     assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(lists, id_end=there.id[-8:]))
     await store.write(
-        partial(reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=later)
+        partial(reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=NOON)
     )
-    late = replace(turn, id="t2")
+    late, slow = replace(turn, id="t2"), NOON - timedelta(minutes=1)
     await store.write(lambda c: journal.begin_turn(c, late))
     await store.write(
-        lambda c: journal.append(
-            c, late, 2, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "no")], later + timedelta(1)
-        )
+        lambda c: journal.append(c, late, 2, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "no")], slow)
     )
-    await store.write(partial(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=later + timedelta(1)))
+    await store.write(partial(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=slow))
     state = await store.read(partial(journal.load_session, tenant="default", key=key, limit=10))
     assert state is not None and [("u9", "t1", True)] == [(one.user_id, one.id, one.elsewhere) for one in state.past]
     assert ["u9"] == list(await store.read(partial(summaries.find, session_id=state.id)))
-    _, here = await store.read(lists)
-    assert (state.id, True, 0) == (here.id, here.living, here.turns)
+    by_id = {head.id: head for head in await store.read(lists)}
+    assert ({there.id, state.id}, True, 0) == ({*by_id}, by_id[state.id].living, by_id[state.id].turns)
     ids = await store.read(lambda c: c.execute(reach.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
     assert {there.id, state.id} == set(ids)

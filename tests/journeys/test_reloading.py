@@ -7,6 +7,8 @@ import pytest
 from gateway.errors import GatewayError
 from tests.fakes.model_server import Reply
 from tests.journeys.house import CONFIG, TOKEN, House, house, slow
+from tests.journeys.test_reminders import DUE
+from tests.journeys.test_tenants import BELL, bells_texts
 
 ONE_LISTED = '[access.accounts."telegram:main"]\ndirect = "allowlist"\nallow = ["telegram:1"]\n'
 TWO_LISTED = ONE_LISTED.replace('"telegram:1"', '"telegram:1", "telegram:2"')
@@ -103,3 +105,24 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
         with pytest.raises(GatewayError, match=r"TENK_MODEL: model\.name: write offline"):
             await here.operator("reload")
         assert "openai:another" == (await here.operator("status"))["model"]
+
+
+async def test_an_agent_that_only_a_reload_brings_is_on_time(
+    tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tables are made and its reminders looked at: the agent of the start has neither."""
+    monkeypatch.syspath_prepend(str(installed))
+    async with house(tmp_path, config='[agent]\nproduct = "pantry"\n', bots=(BELL,)) as here:
+        assert [] == await here.rows("SELECT name FROM sqlite_master WHERE name = 'reminders'")
+        (tmp_path / "secrets.toml").write_text(f'[channels.telegram.bell]\ntoken = "{BELL}"\n')
+        (tmp_path / "secrets.toml").chmod(0o600)
+        bell = '[channels.telegram.bell]\ntenant = "bell"\n[tenants.bell.access]\ndirect = "open"\n'
+        write(tmp_path, f'[agent]\nproduct = "pantry"\n{bell}[tenants.bell.agent]\nproduct = "coach"\n')
+        await here.operator("reload")
+        at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
+        here.sim.say(1, f"/remind {at} guitar", bot=BELL)
+        await here.until(lambda: any("remind you" in text for text in bells_texts(here, 1)), "the reminder's promise")
+        await here.store.write(lambda connection: connection.exec_driver_sql(DUE))
+        await here.until(
+            lambda: any("guitar" in text and "⏰" in text for text in bells_texts(here, 1)), "the reminder"
+        )

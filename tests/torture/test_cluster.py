@@ -1,16 +1,23 @@
 """Three machines on one PostgreSQL, under everything that breaks."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import SeenMessage
+from gateway.store.journal import shard_of
+from tests.fakes.model_replies import Fault
 from tests.fakes.nats import NatsServer, binary
 from tests.fakes.postgres import PostgresServer
+from tests.journeys.house import said as words_said
+from tests.journeys.test_linking import CODE
 from tests.torture.chaos import RESTART_S, run_chaos, run_restarts
 from tests.torture.cluster import ClusterWorld
-from tests.torture.platforms import SHARDS, DiscordShardsPlatform, TelegramWebhookPlatform
+from tests.torture.gateway_process import GatewayProcess
+from tests.torture.platforms import SHARDS, DiscordShardsPlatform, TelegramPlatform, TelegramWebhookPlatform
 
 FAULTS = int(os.environ.get("TORTURE_FAULTS", "40"))
 """Of one long campaign."""
@@ -73,6 +80,152 @@ async def test_two_machines_share_the_shards_of_a_bot_and_one_takes_over_a_dead_
         assert (SHARDS, True) == (sessions.identifies, sessions.resumes >= 4)
         verdict = await world.end()
     assert [] == verdict.broken, verdict.line()
+
+
+ON_DISCORD = 500
+"""From this number on a chat is a direct one on Discord."""
+
+
+class TelegramAndDiscord(TelegramPlatform):
+    """Two bots of one gateway."""
+
+    config = TelegramPlatform.config + "[channels.discord.main]\n"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = DiscordPersonSide()
+
+    def environment(self) -> dict[str, str]:
+        """Of both."""
+        return {**super().environment(), **self.there.environment()}
+
+    async def start(self) -> Mapping[str, str]:
+        """Both listen."""
+        await self.there.__aenter__()
+        return await super().start()
+
+    async def aclose(self) -> None:
+        """As of the other."""
+        await super().aclose()
+        await self.there.__aexit__(None, None, None)
+
+    def say(self, chat: int, text: str, picture: bytes | None = None) -> str:
+        """Where the chat is."""
+        return super().say(chat, text) if chat < ON_DISCORD else self.there.say(self.key(chat), text)
+
+    def answers(self, chat: int) -> list[SeenMessage]:
+        """As of the other."""
+        return super().answers(chat) if chat < ON_DISCORD else self.there.answers(self.key(chat))
+
+    def key(self, chat: int) -> str:
+        """As of the other."""
+        return super().key(chat) if chat < ON_DISCORD else self.there.direct(chat)
+
+
+class TwoChats:
+    """One person's, each owned by another worker, whose clocks are a minute apart."""
+
+    def __init__(self, world: ClusterWorld) -> None:
+        self.world = world
+        owners = {shard: str(owner) for shard, owner in world.looker.rows("SELECT shard, owner FROM shards")}
+        nodes = {(machine.home / "node").read_text().strip(): machine for machine in world.machines}
+
+        def owner(key: str) -> GatewayProcess:
+            return nodes[owners[shard_of(f"agent:coach:{key}")].partition(":")[0]]
+
+        self.here, self.owner = 1, owner("telegram:main:direct:1")
+        keys = {chat: f"discord:main:direct:{chat}" for chat in range(ON_DISCORD, ON_DISCORD + 99)}
+        self.there = next(chat for chat, key in keys.items() if owner(key) != self.owner)
+        self.heir = owner(keys[self.there])
+
+    async def hears(self, chat: int) -> list[str]:
+        """What the model is told that was said, once somebody has said something more there."""
+        said = self.world.say(chat)
+        await self.world.until(lambda: self.world.shows(said), 30.0, f"the answer to m{said.number}")
+        bodies = [received.body for received in self.world.server.requests]
+        heard = [words for body in bodies if f"m{said.number} please" in (words := words_said(body))]
+        return [word.removesuffix(" please") for word in heard[-1]]
+
+    async def tells(self, chat: int, words: str, answer: str) -> str:
+        """What somebody is told for this, which has not been told there yet."""
+        self.world.write(chat, words)
+
+        def told() -> list[str]:
+            return [shown.text for shown in self.world.answers(chat) if answer in shown.text]
+
+        await self.world.until(lambda: bool(told()), 30.0, f"{answer!r} to {words!r}")
+        return told()[-1]
+
+    def id_of(self, chat: int) -> str:
+        """The living conversation there."""
+        key = f"agent:coach:{'telegram' if chat == self.here else 'discord'}:main:direct:{chat}"
+        named = f"SELECT id FROM sessions WHERE key = '{key}' ORDER BY generation DESC LIMIT 1"
+        return str(self.world.looker.rows(named)[0][0])
+
+    async def die(self, machine: GatewayProcess) -> None:
+        """It is killed, and another has what it owned."""
+        self.world.note_death()
+        await machine.kill()
+        await self.world.wait_for_owners()
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(150)
+async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_chat(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    """What had been answered is known there and nothing later, whatever the clocks say, also to the heirs of both."""
+    platform = TelegramAndDiscord()
+    async with ClusterWorld(tmp_path, ("ingress", "worker", "worker", "egress"), server, platform) as world:
+        await world.start_all()
+        await world.wait_for_owners()
+        shares = "SELECT count(owner) FROM shards GROUP BY owner"
+        await world.until(lambda: world.looker.rows(shares) == [(128,), (128,)], 30.0, "a fair share")
+        world.server.keeps_requests = True
+        chats = TwoChats(world)
+        here, there = chats.here, chats.there
+        assert (["m1"], ["m2"]) == (await chats.hears(there), await chats.hears(here))
+        (code,) = CODE.findall(await chats.tells(here, "/link", "Give this code"))
+        await chats.tells(there, f"/link {code}", "Is that you, too?")
+        await chats.tells(there, "/link yes", "One word more")
+        await chats.tells(here, "/link yes", "Connected")
+        await chats.tells(here, "/title Blue", "Blue")
+        await chats.tells(there, f"/sessions {chats.id_of(here)}", "We go on here with “Blue” from Telegram")
+        assert ["m2", "m3"] == await chats.hears(here)
+        assert ["m2", "m4"] == await chats.hears(there)
+        await chats.tells(here, f"/sessions {chats.id_of(there)}", "We go on here with “Blue” from Discord")
+        assert ["m2", "m4", "m5"] == await chats.hears(there)
+        world.server.script(Fault(hang=True))
+        hung = world.say(here)
+        await world.until(
+            lambda: any("m6 please" in words_said(one.body) for one in world.server.requests), 30.0, "the sixth request"
+        )
+        await chats.die(chats.owner)
+        await world.until(lambda: world.shows(hung), 30.0, "the answer of the heir")
+        assert ["m2", "m4", "m6", "m7"] == await chats.hears(here)
+        await world.start_all()
+        await chats.die(chats.heir)
+        assert ["m2", "m4", "m6", "m7", "m8"] == await chats.hears(here)
+        assert ["m2", "m4", "m5", "m9"] == await chats.hears(there)
+        await world.settle()
+        verdict = await world.end()
+    assert [] == verdict.broken, verdict.line()
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(150)
+async def test_machines_whose_clocks_differ_go_by_one(tmp_path: Path, server: PostgresServer) -> None:
+    """The worker's is half a minute fast: what is edited after its answer was not edited before it."""
+    async with ClusterWorld(tmp_path, ("ingress", "worker", "egress"), server) as world:
+        await world.start_all()
+        await world.wait_for_owners()
+        said = world.say(1)
+        await world.until(lambda: world.shows(said), 30.0, "the answer")
+        await world.settle()
+        world.platform.sim.edit(1, int(said.message_id), "m1 edited")
+        edits = "SELECT outcome FROM inbox WHERE kind = 'message' AND event_id LIKE 'edit:%' AND outcome IS NOT NULL"
+        await world.until(lambda: bool(world.looker.rows(edits)), 30.0, "the edit's outcome")
+        assert [("context",)] == world.looker.rows(edits)
 
 
 def say_in_all(world: ClusterWorld, kinds: str = "") -> None:

@@ -139,7 +139,7 @@ class World:
     def say(self, chat: int, kinds: str = "", *, picture: bool = False) -> Said:
         """Somebody says something of these kinds (see `script`), perhaps under a picture."""
         number = len(self.said) + 1
-        message_id = self._write(chat, f"m{number}{kinds} please", png() if picture else None)
+        message_id = self.write(chat, f"m{number}{kinds} please", png() if picture else None)
         self.said.append(Said(number, chat, kinds, message_id))
         return self.said[-1]
 
@@ -147,7 +147,7 @@ class World:
         """Somebody logs practice by command; the minutes, which nobody else logs."""
         minutes = 100 + len(self.logged)
         self.logged.append(minutes)
-        self._write(chat, f"/log {minutes}m cello")
+        self.write(chat, f"/log {minutes}m cello")
         return minutes
 
     def use(self) -> None:
@@ -157,7 +157,8 @@ class World:
             taken = self.platform.command(OWN_COMMANDS, "log", f"1m cello, {take(number)}")
             self.used.append(Used(number, taken))
 
-    def _write(self, chat: int, text: str, picture: bytes | None = None) -> str:
+    def write(self, chat: int, text: str, picture: bytes | None = None) -> str:
+        """Somebody writes this; the message's id."""
         message_id = self.platform.say(chat, text, picture)
         self._written.add((self.platform.key(chat), message_id))
         return message_id

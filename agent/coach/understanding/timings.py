@@ -27,12 +27,12 @@ _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
 _HALF = frozenset({"half", "media"})
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
-_STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
-_STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
+_STARTED = frozenset(["started", "began", "opened", "empece", "comence", "arranque", "start"])
+_STOPPED = frozenset(["stopped", "closed", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada cosa", "apiece"])
 _IT = frozenset({"it", "that", "this", "eso"})
 _WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
-_AFTER = frozenset({"am", "pm", "after", "afterwards", "before", "despues", "antes"})
+_AFTER = frozenset({"am", "pm", "morning", "afternoon", "evening", "after", "afterwards", "before", "despues", "antes"})
 _LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
@@ -281,6 +281,15 @@ def _amounts_told_more(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
+def _for_a_day(chunks: list[Chunk]) -> None:
+    """As "para el lunes 45 minutos de guitarra": still to come; "log 20 min for monday" is not."""
+    if any(chunk.role is WordRole.LOG for chunk in chunks):
+        return
+    for at, chunk in enumerate(chunks):
+        if chunk.plain in {"for", "para"} and re.match("T?y", letters_of(chunks, at + 1, at + 3)):
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
+
+
 def _time_that_is_there(chunks: list[Chunk]) -> None:
     """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -300,7 +309,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         if (
             (chunk.plain in _CAME_TO or practice)
             and re.search("(?:S|(?:^|[TY])k)p*[YP]*x?$", said[:at])
-            and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
+            and re.match("P?F?[Dda][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
             if chunks[at - 1].twist is Twist.SELF:
@@ -314,6 +323,15 @@ def cut_amounts(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.AMOUNT_VAGUE, twist=Twist.DOUBT)
 
 
+IN_ALL = frozenset(["total", "totals", "altogether", "overall", "totaling", "totalling", "sumando", "sumado"])
+"""Behind an amount: it says again what stands before."""
+
+
+def _is_summed(chunks: Sequence[Chunk], at: int) -> bool:
+    """As the last of "piano 20 min, guitar 30 min, 50 minutes in total"."""
+    return any(not IN_ALL.isdisjoint(chunk.plain.split()) for chunk in chunks[at + 1 : at + 1 + MAX_BETWEEN])
+
+
 def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
     """Whether such a number or fraction stands on this side of an amount."""
     for far in range(1, MAX_BETWEEN + 1):
@@ -324,6 +342,8 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         says_how = chunk.role is WordRole.AMOUNT_VAGUE and letters_of(chunks, place + 1, place + 2) == WordRole.CONTENT
         if far == 2 and chunks[at + step].plain == "," and (says_how or chunk.plain in _LITTLE):
             return False  # "15 min, poco pero algo", "an hour, a bit rusty"
+        if chunk.role in _AMOUNTS and _is_summed(chunks, max(at, place)):
+            return False
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS
@@ -346,9 +366,17 @@ def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
     return not things or things[0].role not in _COUNTS or things[0].plain in _FRACTIONS
 
 
+def _an_hour_long(chunks: list[Chunk]) -> None:
+    """As "hour-long Spanish conversation": an amount without a number."""
+    for at, chunk in enumerate(chunks[:-1]):
+        behind = [each.plain for each in chunks[at + 1 : at + 3]]
+        if chunk.plain == "hour" and chunk.role is WordRole.OTHER and (behind[0] == "long" or behind == ["-", "long"]):
+            chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=60, unit=60, twist=None)
+
+
 NUMBERS_FIRST = (
-    _it_was,
+    _an_hour_long, _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
-AMOUNTS_THEN = (_took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
+AMOUNTS_THEN = (_for_a_day, _took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
 """In this order, words of other kinds between them: see `contexts`."""

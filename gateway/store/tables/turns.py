@@ -56,7 +56,8 @@ sessions = sa.Table(
     sa.Column("mode", sa.String(16), nullable=False),  # steer | followup | collect | interrupt
     sa.Column("title", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
-    sa.Column("continues_id", Id),  # the conversation of another chat that it goes on from, as it was at `created_at`
+    sa.Column("continues_id", Id),  # the conversation of another chat that it goes on from, as it was when it began
+    sa.Column("continues_seq", sa.Integer),  # the first place in the other's journal that was free then
     sa.UniqueConstraint("tenant_id", "key", "generation"),
 )
 partial_index("ix_sessions_continues", sessions.c.continues_id, where=sessions.c.continues_id.is_not(None))
