@@ -36,6 +36,7 @@ _OCCASIONS = frozenset([
 ])  # fmt: skip
 """At which one practises: "orchestra rehearsal, 90 minutes of violin"."""
 
+_AGREED = frozenset({"deal", "venga", "trato", "fine", "promise", "dale"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
@@ -177,6 +178,10 @@ def _is_label(before: _Before) -> bool:
         return False  # "A slow day: ten minutes of ukulele"
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
+    own = before.clauses[before.at + 1]
+    dated = clause.has(WordRole.DAY) or own.has(WordRole.DAY)
+    if dated and not names[0].is_capital and not own.is_listed and names[0].plain not in _AGREED:
+        return False  # "fierro, 1 hr de boxeo hoy"
     short = (
         len(names) <= 2 and not clause.days and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
     )
