@@ -33,9 +33,10 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
-_HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
+_HAD = frozenset({"had", "did", "took", "finished", "completed", "tuve", "hice", "tome", "termine", "acabe"})
 _CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
 _HOMEWORK = frozenset({"homework", "deberes", "tarea", "tareas"})
+_YOU_LOG = frozenset(["registras", "apuntas", "anotas", "agregas", "anades", "sumas", "pones", "guardas"])
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
 _THAT = frozenset({"que", "q"})
@@ -348,6 +349,9 @@ def _requests(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[:-1]):
         if chunk.plain == "4" and chunks[at + 1].role.value in "dD":
             chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
+        if _head(chunk) == "me" and chunks[at + 1].plain in _YOU_LOG:  # "¿me registras 50 minutos de árabe?"
+            chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
+            chunks[at + 1] = replace(chunks[at + 1], role=WordRole.LOG, twist=None)
         logs = "L" in letters_of(chunks, at + 1, at + 4)
         if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):
             chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")

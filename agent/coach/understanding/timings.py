@@ -34,6 +34,7 @@ EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada 
 _IT = frozenset({"it", "that", "this", "eso"})
 _WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
 _AFTER = frozenset({"am", "pm", "morning", "afternoon", "evening", "after", "afterwards", "before", "despues", "antes"})
+_TOOK = frozenset({"took", "took me", "llevo", "tomo"})
 _LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
@@ -220,17 +221,14 @@ def _it_was(chunks: list[Chunk]) -> None:
 
 
 def _took_so_long(chunks: list[Chunk]) -> None:
-    """As "did my French homework last night, took 50 minutes"."""
+    """As "did my French homework last night, took 50 minutes", "terminé mi lección, me llevó 25 minutos"."""
     for at, chunk in enumerate(chunks[1:-1], 1):
         ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
-        before = letters_of(chunks, 0, at)
-        if (
-            chunk.plain in {"took", "took me"}
-            and ends
-            and re.search("[Vv].*S.*[,.]$", before)
-            and "d" not in before.lower()
-        ):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+        it = chunks[at - 1].plain in _IT or chunks[at - 1].twist is Twist.SELF
+        before = letters_of(chunks, 0, at - it)
+        if chunk.plain in _TOOK and ends and re.search("[Vvo].*S.*[,.]$", before) and "d" not in before.lower():
+            for place in range(at - it, at + 1):
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _after_it(chunks: list[Chunk]) -> None:
