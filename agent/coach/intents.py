@@ -253,7 +253,8 @@ _WORDS = (
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\bwhat\s+(?:did|have|'ve)\s+you\s+(?:just\s+)?(?:log|record|note|put|sav|writ|add)\w*"
                               r"|(?<!por )\bqu[eé]\s+(?:has\s+|me\s+)?(?:anota|apunta|registra|guarda|agrega)(?:ste|do)\b"
-                              r"|\b(?:show|list|see|mu[eé]stra|ense[nñ]a)\w{0,3}\s+(?:me\s+)?(?:lo\s+de\s+|my\s+|the\s+)?(?:today|yesterday"
+                              r"|\b(?:show|list|see|mu[eé]stra|ense[nñ]a)\w{0,3}\s+(?:me\s+)?(?:lo\s+de\s+|my\s+|the\s+)?(?:today"
+                              r"|yesterday"
                               r"|hoy|ayer)\W*$"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
