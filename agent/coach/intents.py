@@ -252,7 +252,7 @@ _WORDS = (
                               r"|entradas|registros|pr[aá]cticas)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\bwhat\s+(?:did|have|'ve)\s+you\s+(?:just\s+)?(?:log|record|note|put|sav|writ|add)\w*"
-                              r"|(?<!por )\bqu[eé]\s+(?:has\s+|me\s+)?(?:anota|apunta|registra|guarda|agrega)(?:ste|do)\b"
+                              r"|(?<!por )\bqu[eé]\s+(?:has\s+|me\s+)?(?:anota|apunta|registra|guarda)(?:ste|do)\b"
                               r"|\b(?:show|list|see|mu[eé]stra|ense[nñ]a)\w{0,3}\s+(?:me\s+)?(?:lo\s+de\s+|my\s+|the\s+)?(?:today"
                               r"|yesterday"
                               r"|hoy|ayer)\W*$"
