@@ -129,6 +129,7 @@ _TALK = (
     r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
     r"happy (?:birthday|new year)",
+    r"^\W*qu[eé] (?:bien|guay|bueno|chido|lindo)\W*$",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+)\b[^?\d]{0,24}$|clima\b|ch(?:ao|au)|nos vemos|buenas noches (?:coach|a todos)",
     r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
     r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
@@ -323,6 +324,7 @@ _WORDS = (
                                r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
                                r"|evening|day|afternoon))\b")),
 )  # fmt: skip
+_IT = _pattern(r"it|that|this|lo|la|eso|esto")
 _ASKS = _pattern(r"[\s¿]*(?:is|why|do(?:es)?|did|will|how|what|when|es|por\s*qu[eé]|c[oó]mo|cu[aá]ndo)\b[^?]*\?")
 """A question about the world, which orders nothing."""
 
@@ -344,7 +346,7 @@ def untimed_request(text: str) -> RequestedIntent:
     if exact is not None:
         return RequestedIntent(exact)
     created = _CREATE.match(text) or _PUT_IN.match(text)
-    if created is not None:
+    if created is not None and not _IT.fullmatch((created["name"] or created["other"]).strip()):
         return RequestedIntent(Intent.CREATE, name=(created["name"] or created["other"]).strip(" .!\"'“”«»"))
     asked = NOT_ASKED.search(plain_of(text.casefold())) is None
     passed = set() if asked else {Intent.STATS}
