@@ -358,6 +358,10 @@ async def test_the_last_turn_that_ended_is_found_by_the_journal(store: Store) ->
     assert (True, False, False) == (await last(first), await last(second), await last(first, "another"))
     await end(second, 2)
     assert (False, True) == (await last(first), await last(second))
+    third = replace(second, id="t3", user_id="u2")
+    await store.write(lambda c: journal.begin_turn(c, third))
+    await end(third, 3)
+    assert (True, True) == (await last(second), await last(third)), "each person in a group has a last one"
     await begun(store, "t2", 2)
     assert not await last(second)
 
