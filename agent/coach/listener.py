@@ -9,7 +9,7 @@ from dataclasses import astuple, replace
 from datetime import date, datetime
 
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, OF_CERTAINTY, Act, Task
-from agent.coach.amendments import amend, rename
+from agent.coach.amendments import add_amount, add_skill, amend, rename
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, find_skill, read_correction
 from agent.coach.practice import name_key
@@ -18,7 +18,7 @@ from agent.coach.sentences import Reading, read_sentence, spell_correction
 from agent.coach.understanding.amounts import find_duration
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
-from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
+from agent.coach.understanding.reading import Certainty, Heard, hear, may_be_practice
 from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.wishes import (
     SkillVerb,

@@ -126,6 +126,11 @@ class ClusterMembership:
 
     def _note(self, done: Round, begun_s: float) -> None:
         before = dict(self.ownership.names)
+        if done.rejoined:
+            mend = (
+                "if another machine's home is a copy of this one, delete the file `node` in one of them and restart it"
+            )
+            log.warning("cluster_rejoined", member=self.me.id, mend=mend)
         gained, lost = self.ownership.update(done, begun_s + self._lease_s)
         if gained or lost:
             log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards), died=len(done.died))

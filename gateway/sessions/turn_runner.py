@@ -112,8 +112,7 @@ class TurnRunner:
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
         note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
-        is_ours = partial(deps.ownership.stands, self._session.fence)
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say, is_ours)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence, note, say)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.debug("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)

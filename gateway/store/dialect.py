@@ -115,15 +115,8 @@ def let_see(connection: sa.Connection) -> None:
     if connection.info.get(SETTING, EVERYBODY) == whose:
         return
     connection.info[SETTING] = whose
-    driver = _driver_of(connection)
-    if isinstance(driver, _Asyncpg):
-        driver.rows("SELECT set_config($1, $2, true)", (SETTING, whose))
-    else:
-        connection.execute(_SET, {"whose": whose})
-        connection.info[SETTING] = whose  # it may have been the first of its transaction
-
-
-_SET = sa.select(sa.func.set_config(SETTING, sa.bindparam("whose"), sa.true()))
+    _set.rows(connection, {"b_whose": whose})
+    connection.info[SETTING] = whose  # it may have been the first of its transaction
 
 
 def _with(does: Callable[[sa.Connection, list[Any]], None], values: list[Any]) -> Callable[[sa.Connection], None]:
@@ -268,6 +261,8 @@ class HotStatement:
 
         return compiled.string, bind
 
+
+_set = HotStatement(sa.select(sa.func.set_config(SETTING, sa.bindparam("b_whose"), sa.true())), walled=False)
 
 _VALUE_ERRORS = (TypeError, ValueError, OverflowError)
 

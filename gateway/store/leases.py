@@ -7,7 +7,7 @@ epoch, which every write of the owner carries. `gateway.cluster` decides who ask
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -42,7 +42,7 @@ class Lease:
 class Member:
     """A process of a cluster, as it says of itself."""
 
-    id: str  # NODE:PID; the node is its home's, which one process at a time has
+    id: str  # NODE:PID.MARK, no two alike; the node is its home's, which one process at a time has
     host: str
     role: str
     version: str
@@ -72,6 +72,7 @@ class Round:
     shards: Mapping[int, int]  # each with its epoch
     names: Mapping[str, int]
     died: Collection[int] = ()  # shards among them that their owner let run out
+    rejoined: bool = False  # this process was no member any more, and is one again
 
 
 _hold = HotStatement(
@@ -104,12 +105,15 @@ def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -
         mine = table.c.owner.startswith(f"{me.node}:", autoescape=True)
         connection.execute(sa.update(table).where(mine).values(until=sa.literal(0, sa.BigInteger)))
     connection.execute(sa.delete(members).where(members.c.id.startswith(f"{me.node}:", autoescape=True)))
-    row = {
+    connection.execute(upsert(connection, members, ["role"]), _member_row(me, now))
+    _stay(connection, me.id, 0, lease_s)
+
+
+def _member_row(me: Member, now: datetime) -> dict[str, object]:
+    return {
         "id": me.id, "host": me.host, "role": me.role, "version": me.version, "key_mark": me.key_mark,
         "joined_at": now, "until": now, "fenced": 0, "leaving": False,
     }  # fmt: skip
-    connection.execute(upsert(connection, members, ["role"]), row)
-    _stay(connection, me.id, 0, lease_s)
 
 
 def look_round(
@@ -129,7 +133,10 @@ def look_round(
     shards that it may do without. One that leaves `takes` nothing, and no share is fair any more.
     """
     until = STORE_NOW + int(lease_s * 1_000_000)
-    _stay(connection, me.id, fenced, lease_s)
+    rejoined = not _stay(connection, me.id, fenced, lease_s) and takes
+    if rejoined:  # it stood still for so long that it was forgotten, or its home has a twin that joined
+        connection.execute(insert_new(connection, members), _member_row(me, datetime.now(UTC)))
+        _stay(connection, me.id, fenced, lease_s)
     renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
     own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
     kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
@@ -147,7 +154,7 @@ def look_round(
         _take_names(connection, me.id, missing, until, names)
     for group in shared:
         _share_names(connection, me, group, until, names)
-    return Round(own, names, died)
+    return Round(own, names, died, rejoined)
 
 
 def _share_names(
@@ -170,9 +177,11 @@ def _share_names(
         _take_names(connection, me.id, missing, until, names, share - len(own))
 
 
-def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> None:
+def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> bool:
+    """Be a living member for so long; False where it is none."""
     until = STORE_NOW + int(lease_s * 1_000_000)
-    connection.execute(sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced))
+    stays = sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced)
+    return connection.execute(stays).rowcount > 0
 
 
 def _share(connection: sa.Connection) -> int:

@@ -101,8 +101,8 @@ def completed(text: str) -> None:
     """The answer to which skill it was, and to how long it was."""
     entry = Practised(45, "Guitar", TODAY)
     for said in (text, f"it was {text}", "gutiar"):
-        reading.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
-        reading.add_amount(said[: reading.MAX_CHARS], entry)
+        amendments.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
+        amendments.add_amount(said[: reading.MAX_CHARS], entry)
 
 
 def plan_words(text: str) -> None:
@@ -169,7 +169,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.wishes:read_skill_wish": Entry(skill_wish, wishes.MAX_SKILL_WISH_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
-    "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
+    "agent.coach.amendments:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
     "agent.coach.plan_data:asks_for_plan": Entry(plan_data.asks_for_plan, 2000),
     "agent.coach.plan_data:wants_next_week": Entry(plan_data.wants_next_week, plan_data.MAX_CHARS),

@@ -194,6 +194,21 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     assert 256 == len((await cluster.look(B)).shards)
 
 
+async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> None:
+    """It stood still for hours; or a copy of its home joined, which takes it for dead. One that leaves is let go."""
+    twin = replace(A, id="aaaa:1.twin", host="other")
+    await cluster.join(A, B)
+    await cluster.look(A)
+    await cluster.join(twin)
+    assert (await cluster.look(A)).rejoined
+    assert {A, B, twin} == {each.member for each in await cluster.store.read(leases.standing) if each.lives}
+    assert not (await cluster.look(A)).rejoined
+    owned = [await cluster.look(each, surplus=range(256)) for each in (A, twin, B) * 2][3:]
+    assert [86, 86, 84] == sorted((len(each.shards) for each in owned), reverse=True)
+    await cluster.store.write(partial(leases.leave, me=A))
+    assert not (await cluster.look(A, takes=False)).rejoined
+
+
 async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:
     """By the database's clock; a row that a turn has claimed, and what is said later, wait for nobody."""
     keys = [f"agent:coach:telegram:main:direct:{number}" for number in range(3)]

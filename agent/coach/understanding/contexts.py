@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from agent.coach.understanding.entries import Chunk
-from agent.coach.understanding.skills import is_acting
+from agent.coach.understanding.skills import is_acting, new_skill_of
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 from agent.coach.understanding.timings import AMOUNTS_THEN, LEAST_PAST, NUMBERS_FIRST, letters_of
 
@@ -165,6 +165,17 @@ def _awake(chunks: list[Chunk]) -> None:
             for behind in range(at + 1, min(at + 2, len(chunks))):
                 if chunks[behind].plain in {"early", "late", "temprano", "tarde"}:
                     chunks[behind] = replace(chunks[behind], role=WordRole.ADVERB, twist=None)
+
+
+def _read_a_while(chunks: list[Chunk]) -> None:
+    """As "... and read for 20 minutes": reading is a skill as any other; "read that 20 minutes ..." is none."""
+    for at, chunk in enumerate(chunks):
+        ends = re.match(r"F?[Dd][YKJ]*(?:$|[,.cCB])", letters_of(chunks, at + 1, at + 6)) is not None
+        if chunk.twist is Twist.UNCLEAR and ends and (skill := new_skill_of(chunk.plain)) is not None:
+            spanish = chunk.plain not in {"read", "reading"}
+            chunks[at] = replace(
+                chunk, role=WordRole.ACT, skill=skill, is_new=True, twist=None, is_first_person=spanish
+            )
 
 
 def _all_but(chunks: list[Chunk]) -> None:
@@ -346,6 +357,7 @@ _READINGS = (
     _forgot_to_log,
     _had_lesson,
     _asides,
+    _read_a_while,
     _all_but,
     *NUMBERS_FIRST,
     _doing_a_skill,

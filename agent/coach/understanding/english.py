@@ -97,7 +97,8 @@ ENGLISH = LanguageTable(
             "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
         "L": (
-            "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
+            "note down; write down; jot down; put down; mark me down for; put me down for; put me down as; mark "
+            "down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
         ),
         "p": (
@@ -113,7 +114,8 @@ ENGLISH = LanguageTable(
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
-            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; messed around on; messed around; "
+            "fooled around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
             "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
             "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
@@ -129,7 +131,8 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "in months; in weeks; in years; in ages; in days; in forever; for the first time in months; for the "
+            "for the first time; in months; in weeks; in years; in ages; in days; in forever; for the first time in "
+            "months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
             "own; by myself; with my tutor; with my teacher; with a tutor; with a friend; with my friend; with "
             "friends; with my "

@@ -29,6 +29,7 @@ _BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
 _TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total", "esto", "eso", "esta", "es"])
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
+_IS = frozenset(["is", "are", "am", "was", "were", "es", "son", "esta", "estan", "estoy", "hay", "fue"])
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
@@ -153,6 +154,8 @@ def _reach_terse(before: _Before) -> Twist | None:
         return None  # "the kids are in bed, 30 min of crochet done"
     if same or (clause.is_fragment and not clause.amounts) or found is None:
         return found or (Twist.DOUBT if same and before.is_next and _is_label(before) else None)
+    if any(chunk.plain in _IS for chunk in clause.chunks[1:]):
+        return None  # "fingers are killing me. 70 minutes of guitar"
     aside = clause.twists & {Twist.OTHERS, Twist.LASTS}
     return _first(aside) if before.is_next and not before.own.has(WordRole.DONE) else None
 

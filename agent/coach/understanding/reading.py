@@ -14,6 +14,7 @@ from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, SKILLS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
+from agent.coach.understanding.pairs import tells_which
 from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
 from agent.coach.understanding.tables import PAUSES, Twist, WordRole
@@ -56,14 +57,14 @@ _NO_QUESTION_BACK = (
 )  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
-MAX_ANSWER_WORDS = 6
+LEAST_PLAIN = 10
 MOST_COUNTED = 300
 """Minutes; a greater number without a unit is hardly a session's."""
 
 MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
-_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY, WordRole.NUMBER}
 
 
@@ -100,6 +101,7 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     return (
         _ask(found.to_practised(now.date()), _find_names(message, clauses))
         or _find_enjoyment(message, clauses)
+        or _counted_last(message, clauses)
         or _lacking(message, clauses)
         or _learning(message)
         or _untold(message)
@@ -168,6 +170,9 @@ def _find_names(message: _Message, clauses: Sequence[Clause]) -> list[Practised]
         if len(clause.amounts) != 1 or clause.skills or clause.block is not None or clause.is_aside or clause.is_asked:
             continue
         name, is_clear = _name_in(message, clause)
+        before = clauses[at - 1] if at else clause
+        if not name and clause.is_bare and before.verb is not None and before.block is None and not before.skills:
+            name, is_clear = _name_in(message, before)  # "tried the cello today, 20 minutes"
         near = message.skills.near(plain_of(name.casefold()))
         amount = clause.amounts[0]
         taken_back = find_reach(clauses, Candidate(amount, amount, at, at, is_said=clause.verb is not None))
@@ -191,9 +196,11 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
         return "", False
     verb = clause.verb
     starts = chunks.index(first[0])
-    terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
+    named = [at for at, chunk in enumerate(chunks) if chunk.role is WordRole.CONTENT and chunk not in first]
+    terse = all(map(clause.is_place, named[:1])) and all(chunk.role in _OF_TERSE for chunk in chunks)
     short = (
-        clause.amounts[0].role is WordRole.AMOUNT_SHORT
+        not clause.amounts
+        or clause.amounts[0].role is WordRole.AMOUNT_SHORT
         or _is_dated(message, clause)
         or chunks[starts - 1].role is WordRole.OF
     )
@@ -204,6 +211,18 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 def _is_dated(message: _Message, clause: Clause) -> bool:
     """As "bachata 1 hora hoy": in figures, and a day that is past."""
     return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
+
+
+def _counted_last(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
+    """As "guitar, the Bach prelude, 30": minutes of which no unit is said."""
+    ends = [*clauses[:1], *clauses[1:][-1:]]
+    if [len(clause.chunks) for clause in ends] != [1, 1] or not all(map(tells_which, clauses[1:-1])):
+        return None
+    (skill,), (number,) = (clause.chunks for clause in ends)
+    fits = number.role is WordRole.NUMBER and LEAST_PLAIN <= number.minutes <= MOST_COUNTED
+    if skill.role is not WordRole.SKILL or not fits:
+        return None
+    return Heard(Certainty.ASK, (Practised(number.minutes, skill.skill, _day(message)),))
 
 
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
@@ -224,7 +243,8 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         ):
             skill = clause.skills[0]
             if (spoken := _counted_minutes(clause)) and not clause.is_cut:
-                return Heard(Certainty.ASK, (Practised(spoken, skill.skill, _day(message), skill.is_new),))
+                said = Certainty.LOG if _is_plainly_counted(message, spoken) else Certainty.ASK
+                return Heard(said, (Practised(spoken, skill.skill, _day(message), skill.is_new),))
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
         practice = clause.is_bare and clause.has(WordRole.PRACTICE) and not any(each.twists for each in clauses)
         bare = practice or (clause.is_bare and len(clauses) == 1)
@@ -245,6 +265,12 @@ def _counted_minutes(clause: Clause) -> int:
     numbers = [chunk for chunk in clause.chunks if chunk.role is WordRole.NUMBER]
     fits = _is_counted(clause) and LEAST <= numbers[0].minutes <= MOST_COUNTED
     return numbers[0].minutes if fits and not clause.skills[0].is_new else 0
+
+
+def _is_plainly_counted(message: _Message, minutes: int) -> bool:
+    """As "violin 25", the whole of a message: a skill of theirs and what are hardly anything else than minutes."""
+    roles = [chunk.role for chunk in message.chunks]
+    return roles == [WordRole.SKILL, WordRole.NUMBER] and minutes >= LEAST_PLAIN and minutes % 5 == 0
 
 
 def _is_counted(clause: Clause) -> bool:
@@ -355,39 +381,6 @@ def _day(message: _Message) -> date:
 def may_be_practice(text: str) -> bool:
     """Whether a message may be about practice that was done: only then the person's skills are needed to read it."""
     chunks = chunks_of(
-        words_of(clean(text[:MAX_CHARS].replace("\n", f" {NEWLINE} "))), Circumstances(_ANY_DAY, know(()), DEFAULT)
+        words_of(clean(text[:MAX_CHARS].replace("\n", f" {NEWLINE} "))), Circumstances(ANY_DAY, know(()), DEFAULT)
     )
     return any(chunk.role in _OF_PRACTICE for chunk in chunks)
-
-
-def add_skill(text: str, entry: Practised, skills: Sequence[str]) -> Heard:
-    """What was practised, by the answer to which skill it was: a name, and little else."""
-    known = know(skills)
-    said = clean(text[:MAX_CHARS])
-    words = words_of(said)
-    found = [match for at in range(len(words)) if (match := known.find(words, at)) is not None]
-    if len(found) == 1 and len(words) <= MAX_ANSWER_WORDS:
-        return Heard(Certainty.LOG, (replace(entry, skill=found[0][0]),))
-    name = said.strip(' .!,;:"“”«»')
-    if found or not name or len(words) > MAX_ANSWER_WORDS or "?" in said:
-        return Heard(Certainty.NOTHING)
-    near = known.near(plain_of(name.casefold()))
-    new = replace(entry, skill=near or name, is_new=near is None)
-    return Heard(Certainty.ASK_NEW if near is None else Certainty.ASK_NEAR, (new,))
-
-
-def add_amount(text: str, entry: Practised) -> Heard:
-    """What was practised, by the answer to how long it was: an amount, and little else."""
-    words = words_of(clean(text[:MAX_CHARS]))
-    chunks = chunks_of(words, Circumstances(_ANY_DAY, know(()), DEFAULT))
-    amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
-    if not amounts:  # "20"
-        amounts = [chunk.minutes for chunk in chunks if chunk.role is WordRole.NUMBER and chunk.minutes]
-        amounts = [minutes for minutes in amounts if LEAST <= minutes <= MOST_COUNTED]
-    if (
-        len(amounts) != 1
-        or len(words) > MAX_ANSWER_WORDS
-        or any(chunk.twist is not None or chunk.role is WordRole.QUESTION for chunk in chunks)
-    ):
-        return Heard(Certainty.NOTHING)
-    return Heard(Certainty.LOG, (replace(entry, minutes=amounts[0]),))

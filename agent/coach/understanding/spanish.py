@@ -68,7 +68,8 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "a ver; no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no tanto; diría que; "
+            "a ver; estoy que me salgo; no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no "
+            "tanto; diría que; "
             "yo diría "
             "que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; no apunté; no "
             "anoté; no registré; no lo apunté; no lo anoté; no lo registré; no he apuntado; no he anotado; se me "
@@ -103,7 +104,8 @@ SPANISH = LanguageTable(
         "B": "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo",
         "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
         "J": (
-            "en meses; en semanas; en años; en siglos; por primera vez en meses; por primera vez en semanas; por "
+            "de siempre; por primera vez; en meses; en semanas; en años; en siglos; por primera vez en meses; por "
+            "primera vez en semanas; por "
             "primera vez en años; en plan; al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a "
             "solas; en casa; han caído; ha caído; en realidad; en línea; por internet; en vivo; al aire libre; con "
             "amigos; con la banda; con mi profe; en el parque; en mi cuarto; en punto; de ellos; clavados; clavadas; "
@@ -212,7 +214,7 @@ SPANISH = LanguageTable(
         ",": "coma",
         "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá "
         "agrégame regístrame añádeme apúnteme anóteme regístreme agrégueme añádame agregue registre "
-        "añada registrando anotando apuntando agregando sumando",
+        "añada anote apunte anoten agregá registrando anotando apuntando agregando sumando",
         "V": (
             "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq "
             "ensayé ensayado rasgueé"

@@ -323,6 +323,15 @@ def cut_amounts(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.AMOUNT_VAGUE, twist=Twist.DOUBT)
 
 
+IN_ALL = frozenset(["total", "totals", "altogether", "overall", "totaling", "totalling", "sumando", "sumado"])
+"""Behind an amount: it says again what stands before."""
+
+
+def _is_summed(chunks: Sequence[Chunk], at: int) -> bool:
+    """As the last of "piano 20 min, guitar 30 min, 50 minutes in total"."""
+    return any(not IN_ALL.isdisjoint(chunk.plain.split()) for chunk in chunks[at + 1 : at + 1 + MAX_BETWEEN])
+
+
 def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
     """Whether such a number or fraction stands on this side of an amount."""
     for far in range(1, MAX_BETWEEN + 1):
@@ -333,6 +342,8 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         says_how = chunk.role is WordRole.AMOUNT_VAGUE and letters_of(chunks, place + 1, place + 2) == WordRole.CONTENT
         if far == 2 and chunks[at + step].plain == "," and (says_how or chunk.plain in _LITTLE):
             return False  # "15 min, poco pero algo", "an hour, a bit rusty"
+        if chunk.role in _AMOUNTS and _is_summed(chunks, max(at, place)):
+            return False
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS

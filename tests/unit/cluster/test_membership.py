@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -15,7 +16,7 @@ from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.presence import SharedPresence
+from gateway.presence import SharedPresence, member_id
 from gateway.store import leases
 from gateway.store.engine import Store, engine_for
 from gateway.store.leases import Member, MemberStanding, Round
@@ -142,6 +143,13 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
             await asyncio.sleep(0)
         running.cancel()
     assert {1: 1} == one.ownership.shards
+
+
+def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:
+    """Under one name both would hold the same shards by the same epochs: in a container each is process 1."""
+    first, second = member_id(tmp_path), member_id(tmp_path)
+    assert first != second
+    assert first.partition(".")[0] == second.partition(".")[0]
 
 
 async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:

@@ -22,9 +22,9 @@ from gateway.ops.lock import HomeLock
 from gateway.safety.vault import Vault, keep_keys
 from gateway.store import credentials, migrate, people
 from gateway.store.credentials import Connected
+from gateway.store.glance import HEAD
 from gateway.store.inspection import inspect
 from gateway.store.people import Newcomer
-from gateway.store.schema import HEAD
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.spine import quick_store
 
