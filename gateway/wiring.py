@@ -207,7 +207,7 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
         sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
-        question_of_another(_asked(turns.store), texts), deps.buttons, dates=deps.dates,
+        question_of_another(_people_asked(turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
 
@@ -348,7 +348,7 @@ async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, w
     )
 
 
-def _asked(store: Store) -> Mapping[str, Callable[[str], Awaitable[str | None]]]:
+def _people_asked(store: Store) -> Mapping[str, Callable[[str], Awaitable[str | None]]]:
     """Whom a question with buttons was asked, by the word that its buttons carry."""
 
     async def by_approval(id_: str) -> str | None:

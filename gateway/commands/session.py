@@ -168,8 +168,8 @@ class _SessionReplies:
         cleared = cleared_text(self._texts, asked.principal.locale, results)
         ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
         others = not asked.direct and asked.session.running
-        key = "stopped" if ran or cleared else "not_yours_to_stop" if others else "nothing_to_stop"
-        first = self._texts.text(asked.principal.locale, f"commands.{key}")
+        idle = "commands.not_yours_to_stop" if others else "commands.nothing_to_stop"
+        first = self._texts.text(asked.principal.locale, "commands.stopped" if ran or cleared else idle)
         return " ".join(part for part in (first, cleared) if part)
 
     def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
