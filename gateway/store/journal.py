@@ -260,8 +260,9 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     )
 
 
-def count_attempt(connection: sa.Connection, turn_id: str) -> int:
-    """Count one more attempt at a turn that broke by itself; how many there are now."""
+def count_attempt(connection: sa.Connection, turn_id: str, fence: Fence) -> int:
+    """Count one more attempt at a turn that broke by itself; how many there are now. Raises Fenced, as `hold` does."""
+    hold(connection, fence)
     return int(
         connection.execute(
             sa.update(turns)

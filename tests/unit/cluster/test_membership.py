@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from gateway.cluster.membership import ClusterEvents, ClusterMembership, LeasedAccount
+from gateway.cluster.membership import LEASE_S, ClusterEvents, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
@@ -145,6 +145,16 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
     assert {1: 1} == one.ownership.shards
 
 
+async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
+    """Perhaps nobody could renew: what ran out just now is taken by nobody else, for as long as a lease lasts."""
+    link, times_s = ScriptedLink(), iter([0.0, 0.0, LEASE_S, 2 * LEASE_S + 1, 3 * LEASE_S, 3 * LEASE_S + 1])
+    one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), lambda: next(times_s))
+    await one.begin(accounts, NOW)
+    for _ in range(4):
+        await one.look()
+    assert [0.0, 0.0, LEASE_S, LEASE_S, 0.0] == [look["takes"].total_seconds() for look in link.looks]
+
+
 def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:
     """Under one name both would hold the same shards by the same epochs: in a container each is process 1."""
     first, second = member_id(tmp_path), member_id(tmp_path)
@@ -159,7 +169,7 @@ async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
     await one.begin(accounts, NOW)
     await one.begin_leaving()
     await one.look()
-    assert ([], False) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
+    assert ([], None) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
     await one.leave()
     assert ["wake me:1\nleases "] == link.notices
 
