@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from channels.clocks import since_boot_s
+from channels.clocks import since_boot_s, steady_now
 from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
@@ -24,6 +24,9 @@ log = structlog.get_logger()
 
 LEASE_S = 3.0
 """How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
+
+CLOCKS_DIFFER_S = 2.0
+"""Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
 
 LOOK_S = 0.7
 RETRY_S = 0.2
@@ -54,14 +57,23 @@ class ClusterMembership:
     """This process among the others."""
 
     def __init__(
-        self, me: Member, link: PostgresLink, wakeups: Wakeups, now_s: Callable[[], float] = since_boot_s
+        self,
+        me: Member,
+        link: PostgresLink,
+        wakeups: Wakeups,
+        now_s: Callable[[], float] = since_boot_s,
+        go_by: Callable[[datetime, timedelta], timedelta] = steady_now.go_by,
     ) -> None:
-        """Nothing is asked for before `begin`. `now_s` also counts while the process, or the machine, stands still."""
+        """Nothing is asked for before `begin`. `now_s` also counts while the process, or the machine, stands still;
+        `go_by` is told what the server's clock showed, within so long.
+        """
         self.me = me
         self.wakeups = wakeups
         self._link = link
         self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
         self._now_s = now_s
+        self._go_by = go_by
+        self._off_s = 0.0  # the machine's clock from the server's
         self.ownership = SharedOwnership(me.role, now_s, wakeups.tell)
         self._events: ClusterEvents | None = None
         self._nudged = asyncio.Event()
@@ -137,6 +149,8 @@ class ClusterMembership:
         return timedelta(seconds=LEASE_S if now_s < self._patient_until_s else 0.0)
 
     def _note(self, done: Round, begun_s: float) -> None:
+        if done.at is not None:
+            self._note_clock(-self._go_by(done.at, timedelta(seconds=self._now_s() - begun_s)).total_seconds())
         before = dict(self.ownership.names)
         if done.rejoined:
             mend = (
@@ -155,6 +169,13 @@ class ClusterMembership:
             self._events.on_named()
         if gained:
             self._events.on_gained(gained)
+
+    def _note_clock(self, off_s: float) -> None:
+        if abs(off_s - self._off_s) > CLOCKS_DIFFER_S:
+            log.warning(
+                "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"
+            )
+            self._off_s = off_s
 
     def _names(self) -> list[str]:
         """Every lease that this process would have, by its role."""

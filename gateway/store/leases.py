@@ -17,6 +17,7 @@ from gateway.store import crashes
 from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
+from gateway.store.tables.base import Instant
 from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
 from gateway.store.tables.turns import leases, members, shards
 
@@ -73,6 +74,7 @@ class Round:
     names: Mapping[str, int]
     died: Collection[int] = ()  # shards among them that their owner let run out
     rejoined: bool = False  # this process was no member any more, and is one again
+    at: datetime | None = field(default=None, compare=False)  # by the server's clock; None: it is no member any more
 
 
 _hold = HotStatement(
@@ -134,11 +136,12 @@ def look_round(
     and no share is fair any more.
     """
     until = STORE_NOW + int(lease_s * 1_000_000)
-    rejoined = not _stay(connection, me.id, fenced, lease_s) and takes is not None
+    now = _stay(connection, me.id, fenced, lease_s)
+    rejoined = now is None and takes is not None
     before = STORE_NOW - (takes or timedelta(0)) // timedelta(microseconds=1)
     if rejoined:  # it stood still for so long that it was forgotten, or its home has a twin that joined
         connection.execute(insert_new(connection, members), _member_row(me, datetime.now(UTC)))
-        _stay(connection, me.id, fenced, lease_s)
+        now = _stay(connection, me.id, fenced, lease_s)
     renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
     own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
     kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
@@ -156,7 +159,7 @@ def look_round(
         _take_names(connection, me.id, missing, (before, until), names)
     for group in shared:
         _share_names(connection, me, group, (before, until), names)
-    return Round(own, names, died, rejoined)
+    return Round(own, names, died, rejoined, now)
 
 
 def _share_names(
@@ -179,11 +182,11 @@ def _share_names(
         _take_names(connection, me.id, missing, span, names, share - len(own))
 
 
-def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> bool:
-    """Be a living member for so long; False where it is none."""
+def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> datetime | None:
+    """Be a living member for so long; when that is, by the server's clock. None where it is none."""
     until = STORE_NOW + int(lease_s * 1_000_000)
     stays = sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced)
-    return connection.execute(stays).rowcount > 0
+    return connection.execute(stays.returning(sa.type_coerce(STORE_NOW, Instant))).scalar()
 
 
 def _share(connection: sa.Connection) -> int:

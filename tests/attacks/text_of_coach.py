@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 
 from agent.coach import (
     amendments,
+    answers,
     chart,
     chart_picture,
     entry_words,
@@ -101,8 +102,9 @@ def followed(text: str) -> None:
         said = f"{opening}{text}"[: followups.MAX_CHARS]
         followups.may_follow(said)
         followups.read_fragment(said, SKILLS, NOW, "en")
-        followups.is_granted(said, "Shall I log **20 min of guitar**?")
+        answers.is_granted(said, "Shall I log **20 min of guitar**?")
         followups.first_clause(said)
+        followups.says_wrong(said)
         followups.ask_on(said, Lookup(Wanted.ENTRIES), SKILLS, NOW, "en")
         followups.change_goal(said, Task(Act.ASK_GOAL, "", meant=Practised(180, "", TODAY)))
         followups.change_reminder(said, RemindWish(NOW.time(), (), TODAY, ""), NOW)
@@ -211,6 +213,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
+    "agent.coach.followups:join_log": "loops over the few entries of one message",
     "agent.coach.followups:repeat_log": "loops over the few entries of one message",
     "agent.coach.followups:correct_log": "loops over the few entries of one message",
     "agent.coach.followups:spell_right": "puts three parts of bounded length together",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 import structlog
 
+from channels.clocks import SteadyClock
 from gateway.cluster.membership import LEASE_S, ClusterEvents, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
@@ -22,6 +23,7 @@ from gateway.store.engine import Store, engine_for
 from gateway.store.leases import Member, MemberStanding, Round
 from gateway.store.postgres import PostgresLink
 from gateway.supervision import Faults, Supervised
+from tests.fakes.set_clock import SetClock
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"attached": True}}
@@ -129,6 +131,19 @@ async def test_another_version_is_told_at_the_start() -> None:
         assert 1 == await membership(link, member()).begin(accounts, NOW)
     (said,) = [line for line in logged if line["event"] == "versions_differ"]
     assert ("1", ["0.9"]) == (said["ours"], said["others"])
+
+
+async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
+    """Its operator is told once how far it is."""
+    machine = SetClock()
+    clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
+    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late)))
+    one = ClusterMembership(member(), link, Wakeups("me:1"), go_by=clock.go_by)
+    with structlog.testing.capture_logs() as logged:
+        await one.begin(accounts, NOW)
+        await one.look()
+    assert abs(clock() - late) < timedelta(seconds=1)
+    assert [-30] == [round(line["seconds"]) for line in logged if line["event"] == "clock_differs"]
 
 
 async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out() -> None:

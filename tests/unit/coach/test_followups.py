@@ -6,8 +6,8 @@ from datetime import time, timedelta
 import pytest
 
 from agent.coach.acts import Act
+from agent.coach.answers import is_granted
 from agent.coach.changes import CreateSkill
-from agent.coach.followups import is_granted
 from agent.coach.listener import Listener
 from agent.coach.request_view import Exchange
 from tests.fakes.offline_conversation import Conversation
@@ -208,6 +208,41 @@ class TestWhatIsLacking:
         assert "viola" in await player.say("30 min of it today")
         await player.say("yes")
         assert [("viola", 30)] == player.logged
+
+
+class TestWhatWasNotDoneYet:
+    async def test_what_somebody_meant_to_practise_is_done(self, player: Conversation):
+        """The time comes behind it; it is asked about."""
+        assert "when it is done" in await _talk(player, "what should I practise?", "ok I'll do piano")
+        assert "25 min of piano" in await player.say("done! did 25 in the end")
+
+    async def test_a_name_behind_a_time_without_one(self, player: Conversation):
+        """After words that could have been about anything."""
+        assert "nothing is logged" in await player.say("Today I didn't touch it, was in the workshop 25 min instead")
+        assert "25 min of piano" in await player.say("yes, piano")
+        assert [] == player.logged
+
+
+class TestMoreInPlaceOfAYes:
+    async def test_it_joins_what_was_asked_about(self, player: Conversation):
+        """One yes is for both."""
+        await _talk(player, "add viola as a new skill", "30 min of it today")
+        assert "30 min of piano" in await player.say("and the same for piano")
+        await player.say("yes")
+        assert [("piano", 30), ("viola", 30)] == sorted(player.logged)
+
+    async def test_what_is_sure_by_itself_is_logged(self, player: Conversation):
+        """What was asked about is not."""
+        await _talk(player, "I practised cello 20 minutes", "and yesterday I practised piano for 40 minutes")
+        assert [("piano", 40)] == player.logged
+
+    @pytest.mark.parametrize("said", ["hmm, that's not right", "uy no, así no era"])
+    async def test_that_it_is_wrong_is_a_no(self, player: Conversation, said: str):
+        """And behind a log the way to correct it."""
+        await _talk(player, "I practised cello 20 minutes")
+        assert "yes or no" not in await player.say(said)
+        await player.say("30 min guitar")
+        assert "/edit" in await player.say(said)
 
 
 class TestGoalsAndReminders:
