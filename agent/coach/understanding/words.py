@@ -226,7 +226,7 @@ def _said_in(table: LanguageTable) -> Iterator[str]:
 
 
 @cache
-def _known() -> frozenset[str]:
+def _known_words() -> frozenset[str]:
     return frozenset(word for table in (ENGLISH, SPANISH) for word in _said_in(table)) | _REAL
 
 
@@ -253,15 +253,15 @@ def _slips() -> tuple[dict[str, frozenset[str]], dict[tuple[str, str], list[str]
 
 def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
     """The words, those with one slip in an ordinary word mended; `own` are words of the person's skills."""
-    known = _known()
+    known = _known_words()
     return [word if word.plain in known or len(word.plain) < LEAST_MENDED else _mend(word, own) for word in words]
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
     clitic = _CLITIC.fullmatch(word.plain)
-    if clitic is not None and clitic[1] in _known():  # "afinándolo"
+    if clitic is not None and clitic[1] in _known_words():  # "afinándolo"
         return replace(word, text=clitic[1], plain=clitic[1])
-    if word.plain.endswith("in") and f"{word.plain}g" in _known() | own:  # "learnin"
+    if word.plain.endswith("in") and f"{word.plain}g" in _known_words() | own:  # "learnin"
         return replace(word, text=f"{word.plain}g", plain=f"{word.plain}g")
     if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
