@@ -32,7 +32,7 @@ NAME = "reminder"
 def set_reminder(
     connection: sa.Connection, principal: Principal, command: SetReminder, key: str, now: datetime
 ) -> ReminderSet:
-    """Keep it, to be said where it was asked for.
+    """Keep it, to be said where it was asked for; the same once more for the same chat takes the place of the first.
 
     Raises:
         PracticeRefused: it lies in the past, its time does not exist, it is asked in a group, or there are too many.
@@ -49,12 +49,17 @@ def set_reminder(
     if origin is None:
         raise PracticeRefused(Refusal.ONLY_DIRECT)
     id_ = new_id()
+    wanted = {
+        "at": f"{at:%H:%M}", "weekdays": json.dumps(command.weekdays), "day": command.day, "about": command.about,
+        "address": json.dumps(_to_json(origin.address)),
+    }  # fmt: skip
+    same = [reminders.c[name].is_not_distinct_from(value) for name, value in wanted.items()]
+    connection.execute(sa.delete(reminders).where(own(reminders, principal), *same))
     connection.execute(
         reminders.insert(),
         {
-            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": f"{at:%H:%M}",
-            "weekdays": json.dumps(command.weekdays), "day": command.day, "about": command.about,
-            "address": json.dumps(_to_json(origin.address)), "session_key": origin.session_key, "zone": zone,
+            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, **wanted,
+            "session_key": origin.session_key, "zone": zone,
             "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
         },
     )  # fmt: skip
