@@ -46,10 +46,9 @@ from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
-from gateway.hook_loading import load_hooks
 from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
-from gateway.product import AgentProduct
+from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.safety.vault import Vault

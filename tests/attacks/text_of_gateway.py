@@ -136,7 +136,6 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "gateway.sessions.pictures:_unseen": "looks at the first 50 characters of a type that a platform tells",
-    "gateway.hook_loading": "names in the operator's configuration, read once at the start",
     "gateway.store.model_rests": "loops over the operator's few models, by their names",
     "gateway.commands.decisions": "looks at what one press led to",
     "gateway.sessions.questions:Questions._list_answers": "loops over the three answers there are",
@@ -176,8 +175,8 @@ EXCUSED: dict[str, str] = {
     "gateway.config.environment": "the operator's own configuration, read once at the start",
     "gateway.safety.output:_Element.__init__": "our own names of tags, compiled once at the start",
     "gateway.ops.watchdog": "the names of our own functions on a stack, a dozen",
-    "gateway.extensions": "names in the operator's configuration and in entry points, read once at the start",
     "gateway.product": "names in the operator's configuration, read once at the start",
+    "gateway.extensions": "names in the operator's configuration and in entry points, read once at the start",
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.sessions.router:Router.forget": "compares the keys of living sessions",
