@@ -17,8 +17,9 @@ from gateway.delivery.pages import close_open_markup
 from gateway.http.api import openai_format
 from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
 from gateway.http.api.problems import ApiRefusal
-from gateway.safety import guard, images, output, redaction
+from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
+from gateway.sessions import pictures
 from gateway.sessions.inbox_rules import is_marked, words_of
 from gateway.sessions.questions import describe, typed_answer
 from gateway.sessions.user_items import frame
@@ -113,7 +114,7 @@ def woken(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "gateway.safety.images:read_image": Entry(lambda text: images.read_image(b"\xff\xd8" + b"\xff" * len(text))),
+    "gateway.sessions.pictures:read_image": Entry(lambda text: pictures.read_image(b"\xff\xd8" + b"\xff" * len(text))),
     "gateway.access.pasted:hide_secrets": Entry(lambda text: pasted.hide_secrets(Rejected("1", text, "")), 16_384),
     "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
     "gateway.safety.guard:find_all": Entry(guard.find_all),
