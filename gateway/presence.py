@@ -32,9 +32,9 @@ from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
+from gateway.store.glance import HEAD
 from gateway.store.leases import Member
 from gateway.store.postgres import PostgresLink
-from gateway.store.schema import HEAD
 from gateway.supervision import Run, Supervised, run_until
 from gateway.wiring import Runtime
 
@@ -120,19 +120,21 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
         epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
         return Presence(store, Ownership(epoch), epoch)
     key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
-    me = Member(
-        f"{_node(settings.home)}:{os.getpid()}", host[:128], role, f"{version('tenk-gateway')}, schema {HEAD}", key_mark
-    )
+    me = Member(member_id(settings.home), host[:128], role, f"{version('tenk-gateway')}, schema {HEAD}", key_mark)
     wakeups = Wakeups(me.id)
     nats = None if nats_url is None else NatsLink(nats_url.get_secret_value(), subject_of(key), wakeups.hear)
     return SharedPresence(settings, store, me, wakeups, nats)
 
 
-def _node(home: Path) -> str:
+def member_id(home: Path) -> str:
+    """This process's in a cluster: the home's node, and what another with a copy of that home has not.
+
+    In a container every process has the number 1.
+    """
     path = home / NODE
     if not path.exists():
         path.write_text(uuid.uuid4().hex[:16])
-    return path.read_text().strip()[:32]
+    return f"{path.read_text().strip()[:32]}:{os.getpid()}.{uuid.uuid4().hex[:8]}"
 
 
 class SharedPresence(Presence):

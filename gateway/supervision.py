@@ -1,7 +1,8 @@
 """An unexpected error ends the one piece of work it is in: it is recorded, counted and shown, and the gateway goes on.
 
 What a piece is, a chat's lane, a session's mailbox, a part like the control socket, its owner knows. What each does
-about errors it expects is not decided here. A `GatewayError` travels up: who raised it knows that nothing can go on.
+about errors it expects is not decided here. A `GatewayError` travels up: who raised it knows that nothing can go on,
+but for a store that does not answer: it comes back.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Sleep
 from channels.foreign import words_of
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.telemetry import FAULTS, series
 
 T = TypeVar("T")
@@ -107,8 +108,11 @@ class Supervised(asyncio.TaskGroup):
     async def _contain(self, coro: Coroutine[Any, Any, T]) -> T:
         try:
             return await coro
-        except GatewayError:
-            raise
+        except GatewayError as error:
+            if not isinstance(error, StoreUnavailable):
+                raise
+            log.warning("task_lost", task=getattr(coro, "__qualname__", ""), error=str(error))
+            return None  # type: ignore[return-value]  # as below
         except Exception as error:  # noqa: BLE001  one task: recorded here, the others go on
             self.faults.note("task", getattr(coro, "__qualname__", ""), error)
             return None  # type: ignore[return-value]  # nobody asks a task that broke for its result
@@ -135,6 +139,10 @@ class Supervised(asyncio.TaskGroup):
             error = await self._apart(run)
             if error is None:
                 return
+            if isinstance(error, StoreUnavailable):
+                log.warning("part_awaits_store", part=care.name, error=str(error))
+                await self._sleep(REST_S[0])
+                continue
             if not failures and isinstance(error, GatewayError):
                 raise error
             failures = 1 if loop.time() - begun_s > STEADY_S else failures + 1

@@ -10,10 +10,20 @@ from datetime import date, datetime
 
 from agent.coach.log_line import Correction, LogLineError, read_correction
 from agent.coach.sentences import shape_of, spell_correction
+from agent.coach.understanding.chunks import Circumstances, chunks_of
+from agent.coach.understanding.clauses import AMOUNTS
 from agent.coach.understanding.entries import Practised
-from agent.coach.understanding.reading import hear
+from agent.coach.understanding.reaches import LEAST
+from agent.coach.understanding.reading import ANY_DAY, MOST_COUNTED, Certainty, Heard, hear
+from agent.coach.understanding.reading import MAX_CHARS as MAX_HEARD_CHARS
+from agent.coach.understanding.skills import know
+from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.words import plain_of, words_of
+from agent.language import DEFAULT
+from agent.wellformed import clean
 
 MAX_CHARS = 300
+MAX_ANSWER_WORDS = 6
 
 _OPENING = re.compile(
     r"[\W_]*(?:(?P<yes>yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|vale|claro)\b[\W_]*)?"
@@ -97,3 +107,36 @@ def rename(rest: str, entry: Practised, names: Sequence[str], now: datetime, lan
         return None
     (named,) = heard.practised
     return replace(entry, skill=named.skill, is_new=named.is_new, is_near=named.is_near)
+
+
+def add_skill(text: str, entry: Practised, skills: Sequence[str]) -> Heard:
+    """What was practised, by the answer to which skill it was: a name, and little else."""
+    known = know(skills)
+    said = clean(text[:MAX_HEARD_CHARS])
+    words = words_of(said)
+    found = [match for at in range(len(words)) if (match := known.find(words, at)) is not None]
+    if len(found) == 1 and len(words) <= MAX_ANSWER_WORDS:
+        return Heard(Certainty.LOG, (replace(entry, skill=found[0][0]),))
+    name = said.strip(' .!,;:"“”«»')
+    if found or not name or len(words) > MAX_ANSWER_WORDS or "?" in said:
+        return Heard(Certainty.NOTHING)
+    near = known.near(plain_of(name.casefold()))
+    new = replace(entry, skill=near or name, is_new=near is None)
+    return Heard(Certainty.ASK_NEW if near is None else Certainty.ASK_NEAR, (new,))
+
+
+def add_amount(text: str, entry: Practised) -> Heard:
+    """What was practised, by the answer to how long it was: an amount, and little else."""
+    words = words_of(clean(text[:MAX_HEARD_CHARS]))
+    chunks = chunks_of(words, Circumstances(ANY_DAY, know(()), DEFAULT))
+    amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
+    if not amounts:  # "20"
+        amounts = [chunk.minutes for chunk in chunks if chunk.role is WordRole.NUMBER and chunk.minutes]
+        amounts = [minutes for minutes in amounts if LEAST <= minutes <= MOST_COUNTED]
+    if (
+        len(amounts) != 1
+        or len(words) > MAX_ANSWER_WORDS
+        or any(chunk.twist not in (None, Twist.DOUBT) or chunk.role is WordRole.QUESTION for chunk in chunks)
+    ):
+        return Heard(Certainty.NOTHING)
+    return Heard(Certainty.LOG, (replace(entry, minutes=amounts[0]),))

@@ -87,7 +87,7 @@ _MOODS = (
     r"ag[uü]itad[oa]|achicopalad[oa]",
     r"(?:so|this|that) (?:bad|terrible|awful|hopeless) at|tan (?:mal[oa]|torpe|p[eé]sim[oa]) (?:en|con|para)",
     r"ganas de rendirme",
-    r"cut out for (?:this|it)|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
+    r"cut out for|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
     r"not good enough|no soy capaz",
     r"(?:not|never) (?:really )?improv(?:ing|e)\w*|isn['’]t improving|no (?:estoy )?mejor(?:ando|o)",
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
@@ -106,6 +106,15 @@ _MOODS = (
     r"sin energ[ií]as?",
     r"(?:qu[eé]|me da|tengo) (?:mucha )?(?:pereza|flojera)|ganas de llorar|perd(?:í|iendo) (?:la|las) (?:ilusi[oó]n",
     r"ganas)",
+    r"(?:i|we|it all|everything i (?:play|do)) (?:just )?(?:sounds?|plays?|looks?) (?:so |really |like )?(?:awful",
+    r"terrible|horrible|rubbish|trash|garbage|bad|crap)",
+    r"(?:chuck|pack|jack) it (?:all )?in|call(?:ing)? it quits|throw in the towel|i (?:hate|can['’]?t stand)",
+    r"suen[oa] (?:\w+ )?(?:fatal|horrible|mal|p[eé]simo|de pena)|mandar(?:lo)? todo|odio",
+    r"(?:rubbish|crap(?:py)?|shit(?:ty)?|lousy|horrid|horrible|dreadful) (?:\w+ )?(?:day|week|night|morning)",
+    r"ganas de dejar\w*|(?:semana|noche) (?:de mierda|horrible|fatal|terrible|espantosa|p[eé]sima|de perros)",
+    r"i(?:['’]?m| am) (?:\w+ )?(?:rubbish|crap|pants|trash|garbage|awful|lousy)|soy (?:\w+ )?mal[ií]sim[oa]",
+    r"d[ií]a (?:de mierda|horrible|fatal|terrible|feo|espantoso|p[eé]simo|de perros|malo)|hartazgo",
+    r"(?:no|nada) me sale(?: nada)?(?: bien)?|never (?:gonna|going to) (?:get|be|learn|improve)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
@@ -120,6 +129,8 @@ _TALK = (
     r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
     r"happy (?:birthday|new year)",
+    r"^\W*qu[eé] (?:bien|guay|bueno|chido|lindo)\W*$",
+    r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+)\b[^?\d]{0,24}$|clima\b|ch(?:ao|au)|nos vemos|buenas noches (?:coach|a todos)",
     r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
     r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
     r"feliz cumplea[nñ]os",
@@ -155,7 +166,7 @@ _CREATE = _pattern(
     r"[\W_]{0,9}(?:(?:please|quiero|i\s+want\s+to|can\s+you|could\s+you|puedes|por\s+favor|me)\s+){0,2}"
     r"(?:(?:add|create|new|start|register|make)\s+(?:me\s+)?(?:an?\s+|the\s+)?(?:new\s+)?skill"
     r"|(?:a[nñ]ad\w{1,4}|crear?|agreg\w{1,4}|registr\w{1,3}|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad(?:\s+nueva)?)\b\s*+"
-    r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
+    r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})\??$"
 )
 _PUT_IN = _pattern(
     r"[\W_]{0,9}(?:[\w,]{1,9}\s){0,3}(?:(?:add|put|agreg\w{1,4}|a[nñ]ad\w{1,4}|mete|pon(?:er)?)\s+(?P<name>[^\n?\d]{1,60}?)\s+"
@@ -171,19 +182,25 @@ _YES = _whole(
 )  # fmt: skip
 _NO = _whole(
     "n", "no", "nope", "nah", "no,? thanks", "don['’]t", "cancel", "not now", "no,? gracias", "cancela", "mejor no",
-    "d[eé]jalo",
+    "d[eé]jalo", "forget (?:it|about it)",
+    "never ?mind", "leave it", "skip it", "olv[ií]dalo", "da igual", "no importa",
 )  # fmt: skip
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|reviert)\w*|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel|delete|remove|erase|scrap|drop|get\s+rid\s+of)\s+(?:that|it|this|the\s+last)\b(?!\s+\w+ing\b)"
-                                 r"|\btake\s+(?:it|that)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
+                                 r"|\btake\s+(?:it|(?:that|the|my)(?:\s+last\s+\w+)?)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
                                  r"|\b(?:anot|apunt|registr|puse|met)\w*\s+(?:\w+\s+)?dos\s+veces\b|\b(?:est[aá]\s+)?duplicad[oa]\b"
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
-                                 r"|\bdeshac\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
+                                 r"|\b(?:cancel|borr|quit|elimin|anul|sac|revi?ert)\w{1,3}\s+(?:lo|la|el|es[ae]|est[ae]|mi|es[ae]\s+\w+)\s+[uú]ltim"
+                                 r"|\bdeshac\w*|\bdeshag\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+    (Intent.MAYBE_PLAN, _pattern(r"\b(?:put\s+together|make|draw|create|prepare|sketch|build|design|prep[aá]r|haz"
+                                 r"|dise[nñ]|arm)\w*\b"
+                                 r"[^?\n\d]{0,24}\b(?:schedule|timetable|horario|cronograma)\b"
+                                 r"|\bqu[eé]\s+(?:toca|trabajo|estudio|toco|ensayo|repaso)\s+(?:hoy|esta|ma[nñ]ana|ahora)\b"
+                                 r"|\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|need|want|hazme|dame|arma\w*|necesito|quiero)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
@@ -216,14 +233,16 @@ _WORDS = (
                              r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
-                             r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
+                             r"|\bdeb\w+\s+(?:haber\s+sido|ser|decir|poner)\b"
                              r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n\w*|disculp\w+|sorry|oh)\W+){1,3}(?:it\s+"
                              r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
                              r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+\b[^?]{0,20}\b(?:actually|en\s+realidad"
                              r"|not?\s+\d+)"
                              r"|^\W*(?:actually|en\s+realidad)\W+(?:it\s+|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b"
-                             r"|\bc[aá]mbi[ae]l[oa]s?\b"
+                             r"|\bc[aá]mbi[ae]l[oa]s?\b|\bten[ií]an?\s+que\s+(?:ser|decir)\b|\bsupposed\s+to\s+(?:be|say)\s+\w+[^?]*\bnot\b"
+                             r"|^\W*(?:please\s+|kindly\s+)?(?:make|set|change|turn|put|pon|cambia|deja)\s+(?:\w+['’]s|today|yesterday)\s"
+                             r"|^\W*(?:pon|cambia|deja)\s+\d[^?]{0,20}\s(?:en|a)\s+(?:el|la|lo)\s[^?]{0,30}\bde\s+(?:hoy|ayer|el|los)"
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)[^?]{0,25},?\s+"
                              r"(?:not|no)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)")),
     (Intent.JOKE, _JOKE),
@@ -233,6 +252,11 @@ _WORDS = (
                               r"|few\s+)?(?:sessions|entries|logs|sesiones"
                               r"|entradas|registros|pr[aá]cticas)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
+                              r"|\bwhat\s+(?:did|have|'ve)\s+you\s+(?:just\s+)?(?:log|record|note|put|sav|writ|add)\w*"
+                              r"|(?<!por )\bqu[eé]\s+(?:has\s+|me\s+)?(?:anota|apunta|registra|guarda)(?:ste|do)\b"
+                              r"|\b(?:show|list|see|mu[eé]stra|ense[nñ]a)\w{0,3}\s+(?:me\s+)?(?:lo\s+de\s+|my\s+|the\s+)?(?:today"
+                              r"|yesterday"
+                              r"|hoy|ayer)\W*$"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\b(?:behind|ahead)\b[^\n]{0,20}\b(?:compared"
@@ -243,13 +267,14 @@ _WORDS = (
                             r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bhow\s+(?:did|was)\s+(?:my|last|this|the)\s+(?:last\s+)?(?:week|month|day)"
                             r"|\bc[oó]mo\s+me\s+(?:fue|ha\s+ido|va)\b|\bvoy\s+mejor\b|\baverage\b|\bpromedio\b|^\W*(?:\w+\W+){0,3}total\W*$|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
-                            r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you)\b)|\bmy\s+(?:hours|total)\b"
+                            r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you"
+                            r"|is\s+(?:good|enough|best|ideal|ok|right|too))\b)|\bmy\s+(?:hours|total)\b"
                             r"|\b(?:show|give|tell|what|dame|dime|muestra\w*|cu[aá]l)\b[^\n]{0,30}\btotals?\b"
                             r"|^\W*total\b|\b(?:report|reporte|informe)\b|\b(?:have|did)\s+i\b[^\n]{0,40}\b(?:more|less|better)\b|\b(?:mi|mis)\s+avances?\b|^\W*(?:[^\W\d]+\W+){0,3}(?:hours|horas)\b[^\n\d]{0,20}\b(?:this|last|est[ea])\s+(?:week|month|year|semana|mes|a[nñ]o)\b|\b(?:m[aá]s|menos)\b[^\n]{0,30}\bque\s+(?:el|la)\s+(?:mes|semana|pasad[oa])\b[^\n]{0,20}\?"
                             r"|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
-                            r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que))"
+                            r"|[^\n]{0,40}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que|est[aá]n?\s+bien|bastan?|es\s+bueno|son\s+buen))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\b(?:am\s+i|are\s+you)\s+(?:track|logg|record)ing\s+(?:any|some)"
@@ -257,9 +282,11 @@ _WORDS = (
                              r"|\bqu[eé]\s+estoy\s+(?:registrando|practicando|aprendiendo)\b|\binstrument(?:s|os)\b"
                              r"|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
-    (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b"
+    (Intent.GUIDE, _pattern(r"\bguide\b|\b(?:tips?|advice|consejos?)\b"
+                            r"(?!\s+(?:for|on|about|to|with|para|sobre|con)\s+(?!(?:my\s+"
+                            r"|mi\s+)?(?:practi|ensay|session|sesi)))|\bexplain\b|\bteach\b"
                             r"|\bhow\s+(?:should|do|can|to)\b(?! (?:i )?(?:log|record|add|enter))[^\n]{0,80}\bpracti"
-                            r"|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bgu[ií]a\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"^\W*help\b|(?<!send )\bhelp\W*$(?<!\?)|\bhelp\W+(?:me\b|please|pls|page|menu|i\b)"
                            r"|\b(?:need|want|get|some)\s+help\b"
@@ -273,12 +300,17 @@ _WORDS = (
                            r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
                            r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
                            r"|hay\s+que\s+hacer)\s+aqu[ií]\b"
-                           r"|\bwhat\s+(?:\w+\s+)?can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
+                           r"|\bwhat\s+(?:\w+\s+){0,4}can\s+(?:you|i\s+(?:say|ask|do|tell|type))\b"
+                           r"|\bqu[eé]\s+(?:\w+\s+){0,3}(?:puedo\s+(?:preguntar|pedir|decir|escribir)|(?:puedes|pod[eé]s)\s+hacer)|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
                            r"|\bqu[eé]\s+(?:\w+\s+)?(?:puedes|sabes|pod[eé]s)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"
                            r"|you)\s+(?:\w+\s+)?work\b"
-                           r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
+                           r"|\bc[oó]mo\s+(?:funciona|va|trabaja)s?\s+(?:esto|eso|este|esta|el\s+bot|la\s+app)\b"
+                           r"|\bpara\s+qu[eé]\s+sirves?\b|\bqu[eé]\s+(?:haces|sabes\s+hacer)\b"
+                           r"|\binstruc(?:tions|ciones)\b|\bmen[uú]\b"
+                           r"|\bwhat\s+are\s+you\s+for\b"
+                           r"|\b(?:get|getting)\s+started\b|\bhow\s+do\s+i\s+(?:start|begin)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b"
                              r"|\bgracias+\b"
                              r"|^\W{0,9}(?:ta|nice\s+one)\b|\bcheers\b|\bmuy\s+amable\b|\bappreciated?\b|\bagrade[cz]\w+"
@@ -292,6 +324,7 @@ _WORDS = (
                                r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
                                r"|evening|day|afternoon))\b")),
 )  # fmt: skip
+_IT = _pattern(r"it|that|this|lo|la|eso|esto")
 _ASKS = _pattern(r"[\s¿]*(?:is|why|do(?:es)?|did|will|how|what|when|es|por\s*qu[eé]|c[oó]mo|cu[aá]ndo)\b[^?]*\?")
 """A question about the world, which orders nothing."""
 
@@ -313,7 +346,7 @@ def untimed_request(text: str) -> RequestedIntent:
     if exact is not None:
         return RequestedIntent(exact)
     created = _CREATE.match(text) or _PUT_IN.match(text)
-    if created is not None:
+    if created is not None and not _IT.fullmatch((created["name"] or created["other"]).strip()):
         return RequestedIntent(Intent.CREATE, name=(created["name"] or created["other"]).strip(" .!\"'“”«»"))
     asked = NOT_ASKED.search(plain_of(text.casefold())) is None
     passed = set() if asked else {Intent.STATS}

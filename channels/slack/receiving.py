@@ -17,8 +17,9 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, NotPersisted, Sink
-from channels.clocks import Clock
+from channels.clocks import Clock, Sleep
 from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from channels.retrying import Backoff
 from channels.slack.cursor import ResumePoint
 from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory, people_in, profile_in
@@ -26,6 +27,7 @@ from channels.slack.translate import TranslationContext, to_rejected, translate_
 from channels.slack.translate_interaction import translate_actions, translate_command
 from channels.slack.wire import quiet_logger
 
+STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))  # between offers of one delivery
 COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
 _log = structlog.get_logger()
@@ -35,15 +37,22 @@ class Receiver:
     """What both ways in share: who we are, how far we heard, and the sink."""
 
     def __init__(
-        self, bot: BotIdentity, sink: Sink, resume_point: ResumePoint, names: NameDirectory, clock: Clock
+        self,
+        bot: BotIdentity,
+        sink: Sink,
+        resume_point: ResumePoint,
+        names: NameDirectory,
+        clock: Clock,
+        sleep: Sleep | None,
     ) -> None:
-        """`clock` gives aware UTC."""
+        """`clock` gives aware UTC; with `sleep` what the store refuses is offered again, and nothing overtakes it."""
         self.bot = bot
         self.sink = sink
         self.resume_point = resume_point
         self.names = names
         self.context = TranslationContext(resume_point.threads, names.name_of)
         self._clock = clock
+        self._sleep = sleep
 
     def translate(self, body: object) -> InboundEvent | Rejected | None:
         """What one delivery means; None when it says nothing to us."""
@@ -59,7 +68,7 @@ class Receiver:
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def take(self, body: object) -> None:
-        """Commit what one delivery says.
+        """Commit what one delivery says; what comes next in its chat goes on only behind that.
 
         Raises:
             NotPersisted: it was not committed; Slack must not be told that we have it.
@@ -67,8 +76,17 @@ class Receiver:
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
-            translated = self._translate_safely(body)
-        await self.hand_in([translated])  # what came next in this chat goes on only when this one waits
+            translated, attempt = self._translate_safely(body), 0
+            while True:
+                try:
+                    await self.hand_in([translated])
+                    break
+                except NotPersisted:
+                    if self._sleep is None:
+                        raise
+                attempt += 1
+                self.sink.report(ChannelState.DEGRADED, "the store takes no messages; this one is offered again")
+                await self._sleep(STORE_BACKOFF.wait_s(attempt))
         self.sink.report(ChannelState.READY)
 
     def _translate_safely(self, body: object) -> InboundEvent | Rejected | None:

@@ -25,6 +25,7 @@ class PastConversation:
     title: str  # "": it has none
     used_at: datetime  # aware UTC
     living: bool  # what is said next goes on with it
+    place: str = ""  # the platform where it was; "": here
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Records(Protocol):
     """Keeps what was said in each chat."""
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
-        """The chat's conversations, the one used last first.
+        """What may be gone on with here, the one used last first: the chat's own, and those of its person's others.
 
         Raises:
             NotPersisted: the store cannot be asked just now.
@@ -56,9 +57,9 @@ class Records(Protocol):
         ...
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
-        """The last messages of one of the chat's conversations (None: the living one), in their order.
+        """The last messages of one of these conversations (None: the living one of this chat), in their order.
 
-        Of another chat's there are none. A part has the key that it was sent with.
+        Of any other there are none. A part has the key that it was sent with.
 
         Raises:
             NotPersisted: the store cannot be asked just now.
@@ -179,7 +180,7 @@ class Recollection:
             self._history.begin(chat, await self._frames(chat, None))
 
     async def conversation(self, chat: str, conversation_id: str) -> Sequence[Frame]:
-        """The messages of a past conversation as frames; none where it is not this chat's.
+        """The messages of a past conversation as frames; none where it may not be gone on with here.
 
         Raises:
             NotPersisted: it cannot be known just now.
@@ -187,7 +188,7 @@ class Recollection:
         return await self._frames(chat, conversation_id)
 
     async def conversations(self, chat: str) -> list[JsonValue]:
-        """The chat's conversations, as a page lists them.
+        """What may be gone on with in this chat, as a page lists it.
 
         Raises:
             NotPersisted: they cannot be known just now.
@@ -198,6 +199,7 @@ class Recollection:
                 "title": past.title,
                 "at": past.used_at.isoformat(timespec="seconds"),
                 "living": past.living,
+                "place": past.place,
             }
             for past in await self._records.conversations(chat)
         ]

@@ -24,7 +24,6 @@ from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.cli.prepare import prepare
-from gateway.cli.stored_status import gateway_status
 from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
@@ -32,22 +31,22 @@ from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
-from gateway.ops.lock import HomeLock
+from gateway.ops.lock import HomeLock, why_silent
 from gateway.ops.personal_data import Eraser, PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
-from gateway.safety.private_files import replace_file
-from gateway.store import outbox
+from gateway.safety.private_files import DATABASE, replace_file
+from gateway.store import outbox, pairing
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older, file_of
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
+from gateway.store.glance import HEAD
 from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
-from gateway.store.schema import HEAD
 
 
 async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -132,6 +131,36 @@ def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonV
     settings = prepare(config_path)
     running, answer = asyncio.run(gateway_status(settings))
     return settings.home, running, answer
+
+
+def status_of_file(home: Path, file: Path) -> dict[str, JsonValue]:
+    """What the database file of a home says, or why it is not read."""
+    return asyncio.run(stored_status(home, f"sqlite:///{file}"))
+
+
+async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
+    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+    try:
+        answer = await control_client.call(settings.control_path, "status", {})
+    except control_client.NobodyAnswers:
+        return False, await stored_status(settings.home, settings.database_url)
+    return True, answer if isinstance(answer, dict) else {"status": answer}
+
+
+async def stored_status(home: Path, url: str) -> dict[str, JsonValue]:
+    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
+    if url.startswith("sqlite") and not (home / DATABASE).exists():
+        return {}
+    why = why_silent(home)
+    silent: dict[str, JsonValue] = {"needs_you": {"gateway": why}} if why else {}
+    try:
+        async with reading(url) as store:
+            parts = await store.read(outbox.depths)
+            waiting = await store.read(pairing.pending_counts)
+    except SchemaDiffers as differs:
+        return silent | {"store": str(differs)}
+    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
+    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
 
 
 def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:

@@ -35,6 +35,10 @@ class Alone(Protocol):
         """The home, whether a gateway runs on it, and its status or what its store holds."""
         ...
 
+    def status_of_file(self, home: Path, file: Path) -> dict[str, Any]:
+        """What the database file of a home says, or why it is not read."""
+        ...
+
 
 def alone() -> Alone:
     """What does an operator's work by itself, imported now: settings and store take longer than a list of 10,000."""

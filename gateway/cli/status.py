@@ -12,8 +12,10 @@ from gateway.cli.client import alone, home_of, own_database
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
+from gateway.ops.lock import why_silent
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
+from gateway.store.glance import glance_at
 
 NOT_RUNNING = 3
 """The exit status where no gateway runs, as init systems have it."""
@@ -39,13 +41,16 @@ def command(as_json: bool, config_path: Path | None) -> None:
 
 
 def _look_closer(home: Path | None, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
-    """The home, whether a gateway runs on it after all, and what is known; settings load where nothing else helps."""
+    """The home, whether a gateway runs on it after all, and what is known: by a glance, or else by the store."""
+    os.umask(0o077)
     file = own_database(config_path, os.environ)
     if home is None or file is None:
         return alone().closer_status(config_path)
-    from gateway.cli.stored_status import of_file  # noqa: PLC0415  the store takes as long to load as all the rest
-
-    return home, False, of_file(home, file)
+    seen = glance_at(file)
+    if not seen:
+        return home, False, {} if seen is not None else alone().status_of_file(home, file)
+    why = why_silent(home)
+    return home, False, ({"needs_you": {"gateway": why}} if why else {}) | seen
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

@@ -116,7 +116,7 @@ class _ConversationReplies:
         if here:
             said = texts.plural(locale, "commands.sessions_back", head.turns, title=title)
         else:
-            said = texts.text(locale, "commands.sessions_taken", title=title, place=_place(head))
+            said = texts.text(locale, "commands.sessions_taken", title=title, place=escape(head.platform))
         return Reply(partial(self._back_text, locale, said, title), session=ResumeConversation(head.id))
 
     def _back_text(self, locale: str | None, said: str, title: str, results: Results) -> str:
@@ -168,17 +168,16 @@ class _ConversationReplies:
         for number, head in enumerate(heads, 1):
             here = head.key == asked.session.where[1]
             key = f"commands.sessions_{('living' if head.living else 'row') if here else 'elsewhere'}"
-            shown = {"title": self._title(head, locale), "used": _day(head.used_at, asked), "place": _place(head)}
+            shown = {
+                "title": self._title(head, locale),
+                "used": _day(head.used_at, asked),
+                "place": escape(head.platform),
+            }
             rows.append(f"{number}. " + said(locale, key, **shown))
         return said(locale, "commands.sessions", rows="\n".join(rows))
 
     def _title(self, head: ConversationHead, locale: str | None) -> str:
         return escape(head.title) or self._texts.text(locale, "commands.sessions_untitled")
-
-
-def _place(head: ConversationHead) -> str:
-    """The platform of a conversation, as its key has it."""
-    return escape(head.key.split(":")[2].capitalize())
 
 
 def _is_number(wanted: str, most: int) -> bool:

@@ -21,8 +21,9 @@ from gateway.delivery.pages import AnswerPages
 from gateway.delivery.sender import call_within
 from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
-from gateway.store import outbox, sends
-from gateway.store.engine import Store
+from gateway.store import journal, outbox, sends
+from gateway.store.engine import Connection, Store
+from gateway.store.journal import Fence
 from gateway.store.outbox import OutboxPart, OutboxRow
 
 log = structlog.get_logger()
@@ -62,13 +63,14 @@ class LiveDeps:
 class GrowingAnswer:
     """The text of one turn's answer so far, and the messages that show it."""
 
-    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage) -> None:
-        """`message` is the answer to come, its text still empty."""
+    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage, fence: Fence) -> None:
+        """`message` is the answer to come, its text still empty; `fence` that of its turn."""
         self._deps = deps
         self._channel = channel
         self._pacer = deps.delivery.pacer(channel)
         self._tenant = tenant
         self._message = message
+        self._fence = fence
         self._chat = message.address.chat
         self._pieces: list[str] = []  # of the text so far
         self._chars = 0
@@ -213,10 +215,12 @@ class GrowingAnswer:
     ) -> None:
         """Put these rows into the outbox, the last of which is a new placeholder, and wait until it was sent."""
         self._shown.append(new)
-        rows: list[OutboxRow] = await self._deps.store.write(
-            lambda connection: outbox.put(connection, self._tenant, parts, self._deps.delivery.now()),
-            self._deps.delivery.publish,
-        )
+
+        def put(connection: Connection) -> list[OutboxRow]:
+            journal.hold(connection, self._fence)  # or who goes on with the turn had not known of these parts
+            return outbox.put(connection, self._tenant, parts, self._deps.delivery.now())
+
+        rows = await self._deps.store.write(put, self._deps.delivery.publish)
         if filled is not None:
             filled[0].final, filled[0].dangling = filled[1], False
             failpoint("page_turned")
@@ -225,7 +229,8 @@ class GrowingAnswer:
 
     async def _edit(self, shown: _Shown, rendered: Rendered, *, is_status: bool = False) -> None:
         """Show what there is."""
-        if not isinstance(self._channel, EditsMessages) or shown.platform_id is None:
+        stands = self._deps.delivery.ownership.stands(self._fence)  # it may have run out while this was read
+        if not isinstance(self._channel, EditsMessages) or shown.platform_id is None or not stands:
             return
         part = OutboundPart(
             address=self._message.address, rendered=rendered, idem_key="", unfinished=True, is_status=is_status

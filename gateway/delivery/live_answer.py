@@ -11,6 +11,7 @@ from functools import partial
 import structlog
 
 from agent.catalogue import Catalogue
+from agent.errors import Fenced
 from agent.ports import TextDelta, TextDiscarded, TurnEvent
 from agent.turn_events import EventReader, Watcher
 from agent.turn_progress import ToolProgress, ToolStarted, TurnFinished
@@ -21,7 +22,7 @@ from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.sender import call_within
 from gateway.store import sends, signs
-from gateway.store.journal import TurnRow
+from gateway.store.journal import Fence, TurnRow
 
 log = structlog.get_logger()
 
@@ -46,17 +47,17 @@ class LiveAnswer:
         channel: Channel,
         tenant: str,
         message: OutboundMessage,
+        fence: Fence,
         note: str = "",
         say: SayTool = lambda _event: "",
-        is_ours: Callable[[], bool] = lambda: True,
     ) -> None:
         """`message` is the answer to come, its text still empty; `note` is shown where that takes long.
 
-        `say` puts what a tool does into words for the person. Once it `is_ours` no more nothing is shown: another
-        process goes on with the turn.
+        `say` puts what a tool does into words for the person. Once the turn's `fence` stands no more nothing is shown:
+        another process goes on with it.
         """
         self._say = say
-        self._is_ours = is_ours
+        self._is_ours = partial(deps.delivery.ownership.stands, fence)
         self._deps = deps
         self._channel = channel
         self._pacer = deps.delivery.pacer(channel)
@@ -65,7 +66,7 @@ class LiveAnswer:
         self._address = message.address
         self._turn_id = message.source_id
         self._message_id: str | None = None
-        self._growing = GrowingAnswer(deps, channel, tenant, message)
+        self._growing = GrowingAnswer(deps, channel, tenant, message, fence)
         self._reacted = False
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -150,6 +151,9 @@ class LiveAnswer:
     async def _show(self) -> None:
         try:
             await self._keep_showing()
+        except Fenced as fenced:
+            log.info("live_answer_fenced", turn_id=self._turn_id, error=str(fenced))
+            self._events.close()
         except Exception:  # noqa: BLE001  one live answer: recorded here; the turn and its final answer go on without
             log.exception("live_answer_broken", turn_id=self._turn_id)
             self._events.close()

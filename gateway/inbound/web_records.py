@@ -17,9 +17,10 @@ from gateway.inbound.session_key import direct_key
 from gateway.store import people, web_devices
 from gateway.store.conversations import KeptTurn, kept_turns
 from gateway.store.engine import Connection, Store
-from gateway.store.heads import list_heads
+from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
+from gateway.store.reach import list_reachable, read_reachable, sender_of
 
 MOST_CONVERSATIONS = 50
 MOST_BROWSER_CHARS = 200  # of what a browser calls itself
@@ -40,15 +41,16 @@ class StoredRecords:
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
         """As the port says."""
-        heads = await self._read(partial(list_heads, tenant=self._tenant, most=MOST_CONVERSATIONS, key=self._key(chat)))
-        return [PastConversation(head.id, head.title, head.used_at, head.living) for head in heads]
+        key = self._key(chat)
+        listed = [(head, head.key == key) for head in await self._read(partial(self._list, key=key))]
+        return [
+            PastConversation(head.id, head.title, head.used_at, here and head.living, "" if here else head.platform)
+            for head, here in listed
+        ]
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
         """As the port says."""
-        key = self._key(chat)
-        found = await self._read(
-            partial(kept_turns, tenant=self._tenant, key=key, session_id=conversation_id, most=MOST_TURNS)
-        )
+        found = await self._read(partial(self._turns, key=self._key(chat), session_id=conversation_id))
         address = Address("web", "main", chat)
         return await asyncio.to_thread(  # long answers take their time to be read again
             lambda: [kept for turn in found for kept in messages_of(turn, channel, address)]
@@ -99,6 +101,22 @@ class StoredRecords:
             return await self._store.write(job)
         except StoreUnavailable:
             raise NotPersisted("the store takes nothing just now") from None
+
+    def _list(self, connection: Connection, key: str) -> list[ConversationHead]:
+        """What may be gone on with in the chat of this key, as `/sessions` has it."""
+        person = people.find_sender(connection, self._tenant, sender_of(key) or "")
+        if person is None:
+            return list_heads(connection, self._tenant, MOST_CONVERSATIONS, key=key)
+        return list_reachable(connection, self._tenant, key, person.user_id, MOST_CONVERSATIONS)
+
+    def _turns(self, connection: Connection, key: str, session_id: str | None) -> list[KeptTurn]:
+        found = kept_turns(connection, self._tenant, key, session_id, MOST_TURNS)
+        if found or session_id is None:
+            return found
+        person = people.find_sender(connection, self._tenant, sender_of(key) or "")
+        if person is None:
+            return []
+        return read_reachable(connection, self._tenant, key, person.user_id, session_id, MOST_TURNS)
 
     def _key(self, chat: str) -> str:
         return direct_key(Address("web", "main", chat), chat, self._agent)

@@ -13,6 +13,15 @@ from gateway.safety.private_files import check_home
 PAUSE_S = 0.05
 
 
+def why_silent(home: Path) -> str:
+    """What an operator is told of a process that has this home and did not answer; "" where none has it."""
+    try:
+        with HomeLock(home):
+            return ""
+    except AlreadyRunning as running:
+        return running.while_silent
+
+
 class HomeLock:
     """An exclusive hold on a home directory, let go by the kernel however the process ends.
 

@@ -82,7 +82,7 @@ class TurnRunner:
         store, conversation = self._store, self._session.conversation
         attempts = turn.attempts
         if broke:
-            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id))
+            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id, fence=self._session.fence))
         await conversation.reload()
         next_seq = await store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
         conversation.number_from(turn.session_id, next_seq)
@@ -112,8 +112,7 @@ class TurnRunner:
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
         note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
-        is_ours = partial(deps.ownership.stands, self._session.fence)
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say, is_ours)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence, note, say)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.debug("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)

@@ -16,7 +16,8 @@ from sqlalchemy import make_url
 from channels.clocks import wall_now
 from gateway.errors import GatewayError
 from gateway.safety.private_files import BESIDE_DATABASE, check_database
-from gateway.store.schema import HEAD, known_revisions
+from gateway.store.glance import HEAD
+from gateway.store.schema import known_revisions
 
 BUSY_S = 10.0
 BEFORE = "before-"

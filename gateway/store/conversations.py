@@ -84,8 +84,16 @@ class KeptTurn:
         return self.id if not waits else f"{self.id}.{waits}"
 
 
-def kept_turns(connection: sa.Connection, tenant: str, key: str, session_id: str | None, most: int) -> list[KeptTurn]:
-    """The newest turns of a conversation of this key (None: of the living one), oldest first."""
+def kept_turns(
+    connection: sa.Connection,
+    tenant: str,
+    key: str,
+    session_id: str | None,
+    most: int,
+    *,
+    of: Sequence[str] | None = None,
+) -> list[KeptTurn]:
+    """Newest turns of a conversation of this key (None: of the living one), oldest first; `of` these users' alone."""
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)
     query = query.where(sessions.c.id == session_id) if session_id else query.order_by(sessions.c.generation.desc())
     found = connection.execute(query.limit(1)).scalar()
@@ -93,7 +101,7 @@ def kept_turns(connection: sa.Connection, tenant: str, key: str, session_id: str
         return []
     rows = connection.execute(
         sa.select(turns.c.id, turns.c.started_at, turns.c.ended_at)
-        .where(turns.c.session_id == found)
+        .where(turns.c.session_id == found, sa.true() if of is None else turns.c.user_id.in_(of))
         .order_by(turns.c.id.desc())
         .limit(min(most, IDS_AT_ONCE))
     ).all()

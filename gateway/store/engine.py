@@ -16,8 +16,9 @@ from sqlalchemy.exc import ArgumentError
 
 from channels.messages import DEFAULT_TENANT
 from gateway.errors import ServerAway, SettingsError, StoreUnavailable
+from gateway.store.glance import HEAD
 from gateway.store.postgres import PostgresEngine, PostgresLink
-from gateway.store.schema import HEAD, probe
+from gateway.store.schema import probe
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tenancy import run_as
 from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer

@@ -44,6 +44,11 @@ class ConversationHead:
     used_at: datetime  # of the newest event in its journal
     cost_microusd: int | None  # of the calls whose cost is known; None: of none
 
+    @property
+    def platform(self) -> str:
+        """Where it is held, as its key has it: Telegram."""
+        return self.key.split(":")[2].capitalize()
+
 
 _last = sa.select(events).where(events.c.session_id == sessions.c.id).order_by(events.c.seq.desc()).limit(1)
 _last_at = _last.with_only_columns(events.c.at).correlate(sessions).scalar_subquery()

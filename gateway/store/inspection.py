@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from gateway.errors import StoreMoved
 from gateway.store import schema
 from gateway.store.backup import BUSY_S, file_of
+from gateway.store.glance import HEAD
 from gateway.store.looking import NOT_OURS, is_denied
 
 CONNECT_S = 10.0
@@ -30,7 +31,7 @@ class Inspection:
     @property
     def is_behind(self) -> bool:
         """The next start brings it up to date."""
-        return self.exists and not self.problem and self.revision != schema.HEAD and not self.is_ahead
+        return self.exists and not self.problem and self.revision != HEAD and not self.is_ahead
 
     @property
     def is_ahead(self) -> bool:

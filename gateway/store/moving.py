@@ -20,6 +20,7 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import agent_tables, schema
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import file_of
+from gateway.store.glance import HEAD
 from gateway.store.leases import STORE_NOW
 from gateway.store.looking import unavailable
 from gateway.store.postgres import make_engine, refuse_replica, users_of
@@ -209,8 +210,8 @@ class _Move:
             raise GatewayError(f"{self._to} holds another program's tables; name an empty database")
         if found is None:
             schema.create(self._target)
-        elif found != schema.HEAD:
-            raise GatewayError(f"{self._to} is of version {found}, this is {schema.HEAD}; name an empty database")
+        elif found != HEAD:
+            raise GatewayError(f"{self._to} is of version {found}, this is {HEAD}; name an empty database")
         elif not is_origin and (full := self._with_rows(tables, there)):
             raise GatewayError(f"{self._to} is not empty: it has {', '.join(full)}; name an empty database")
 

@@ -251,10 +251,14 @@ def open_count(connection: sa.Connection) -> int:
     return int(connection.execute(sa.select(sa.func.count()).where(IS_OPEN)).scalar_one())
 
 
+_counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
+DEPTHS = (_counted.where(IS_OPEN), _counted.where(IS_FAILED))
+"""Each by an index of its own; `gateway.store.glance` has their text."""
+
+
 def depths(connection: sa.Connection) -> dict[str, int]:
     """How many parts stand in each state that somebody may have to do with, for `tenk status`; those are never many."""
-    counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
-    found = {row.state: row.parts for where in (IS_OPEN, IS_FAILED) for row in connection.execute(counted.where(where))}
+    found = {row.state: row.parts for query in DEPTHS for row in connection.execute(query)}
     return {state: found[state] for state in map(str, PartState) if state in found}
 
 

@@ -87,11 +87,14 @@ def pending_count(connection: Connection, channel: str, account: str) -> int:
     return int(connection.execute(query.where(_rows.state == PairingState.PENDING)).scalar_one())
 
 
+_account = _rows.channel, _rows.account
+PENDING_COUNTS = sa.select(*_account, sa.func.count()).where(_is_pending).group_by(*_account)
+"""`gateway.store.glance` has its text."""
+
+
 def pending_counts(connection: Connection) -> dict[str, int]:
     """How many wait, by `telegram:main`. A system query."""
-    query = sa.select(_rows.channel, _rows.account, sa.func.count()).where(_is_pending)
-    found = connection.execute(query.group_by(_rows.channel, _rows.account))
-    return {f"{channel}:{account}": count for channel, account, count in found}
+    return {f"{channel}:{account}": count for channel, account, count in connection.execute(PENDING_COUNTS)}
 
 
 def made_since(connection: Connection, channel: str, account: str, since: datetime) -> int:

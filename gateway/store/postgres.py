@@ -4,6 +4,7 @@ Where several processes share it each has one more, for leases and notices.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from threading import Thread
@@ -15,7 +16,7 @@ from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, ServerAway, StoreUnavailable
 from gateway.store import schema
-from gateway.store.dialect import asyncpg_errors, do_put_off, let_see
+from gateway.store.dialect import asyncpg_errors, let_see
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -31,6 +32,9 @@ READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
 READER_WAIT_S = 10
+CLOSE_S = 3.0
+"""How long what was given up may close its connection: SQLAlchemy waits two seconds for a server's goodbye."""
+
 PAUSED_MS = "3000"
 
 READ_ONLY = "25006"
@@ -40,8 +44,8 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 (postgresql.org/docs/18/errcodes-appendix.html)."""
 
 
-CLOSED = "connection is closed"
-"""What asyncpg says, without a code, of one that ended between two statements; SQLAlchemy looks for these words."""
+LOST = ("connection is closed", "another operation", "connection_lost")
+"""What asyncpg says, without a code, of a connection that ended between two statements or is in the middle of one."""
 
 
 def is_outage(error: Exception) -> bool:
@@ -52,11 +56,19 @@ def is_outage(error: Exception) -> bool:
     while True:
         if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
             return True
-        if CLOSED in str(origin):
+        if any(words in str(origin) for words in LOST):
             return True
         if origin.__cause__ is None:
             return False
         origin = origin.__cause__
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    """Not of a broken connection whose closing was cut short: it is gone in any case."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_told)  # noqa: TID251  it is SQLAlchemy's
 
 
 def _refused_write(error: Exception) -> bool:
@@ -92,7 +104,7 @@ class PostgresEngine:
         return await self._in_thread(self._commit(jobs))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+        """One read-only transaction over one snapshot; again where a restart left dead connections in the pool."""
         return await self._in_thread(self._read(query))
 
     async def checkpoint(self) -> bool:
@@ -165,32 +177,34 @@ class PostgresEngine:
         return outcomes
 
     async def _read(self, query: Callable[[Connection], T]) -> T:
-        try:
-            return await self._read_once(query)
-        except (OSError, sa.exc.SQLAlchemyError) as error:
-            if not is_outage(error) or _refused_write(error):
-                raise
-        try:
-            return await self._read_once(query)
-        except (OSError, sa.exc.SQLAlchemyError) as error:
-            if isinstance(error, sa.exc.TimeoutError) or (is_outage(error) and not _refused_write(error)):
-                raise unavailable(error) from error
-            raise
+        for left in reversed(range(READERS + 1)):
+            connected: list[AsyncConnection] = []
+            try:
+                return await self._read_once(query, connected)
+            except (OSError, sa.exc.SQLAlchemyError) as error:
+                if _refused_write(error) or not (is_outage(error) or isinstance(error, sa.exc.TimeoutError)):
+                    raise
+                if not left or not connected:
+                    raise unavailable(error) from error
+        raise AssertionError("the last attempt returns or raises")
 
     async def _close(self) -> None:
         reading = asyncio.all_tasks() - {asyncio.current_task()}  # of somebody who does not wait any more
-        for task in reading:
-            task.cancel()
         if reading:
-            await asyncio.wait(reading)
+            _, late = await asyncio.wait(reading, timeout=CLOSE_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
         await self._drop()
         if self._engine is not None:
             await self._engine.dispose()
 
-    async def _read_once(self, query: Callable[[Connection], T]) -> T:
+    async def _read_once(self, query: Callable[[Connection], T], connected: "list[AsyncConnection]") -> T:
         assert self._engine is not None, "open first"
         readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         async with readers.begin() as connection:
+            connected.append(connection)
             try:
                 return await connection.run_sync(query)
             except (OSError, sa.exc.SQLAlchemyError) as error:
@@ -255,16 +269,10 @@ class PostgresLink:
         Raises:
             StoreUnavailable: perhaps nobody heard.
         """
-
-        async def tell(connection: "AsyncConnection") -> None:
-            driver: Any = (await connection.get_raw_connection()).driver_connection
-            assert connection.sync_connection is not None, "it is connected"
-            try:
-                await driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)
-            except asyncpg_errors(connection.sync_connection) as error:
-                raise ConnectionError(str(error)) from error
-
-        await self._use(tell, within_s)
+        await self._use(
+            partial(_ask_driver, ask=lambda driver: driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)),
+            within_s,
+        )
 
     async def aclose(self) -> None:
         """Hear nothing more; what is under way ends first."""
@@ -276,8 +284,11 @@ class PostgresLink:
     async def _connect(self) -> None:
         connection = await self._engine.connect()
         self._connection = connection
-        driver: Any = (await connection.get_raw_connection()).driver_connection
-        await driver.add_listener(NOTICES, lambda _driver, _process, _channel, words: self._hear(words))
+
+        def hear(_driver: object, _process: int, _channel: str, words: str) -> None:
+            self._hear(words)
+
+        await _ask_driver(connection, lambda driver: driver.add_listener(NOTICES, hear))
         self._on_connected()
 
     async def _drop(self) -> None:
@@ -285,6 +296,16 @@ class PostgresLink:
         if connection is not None:
             await connection.invalidate()
             await connection.close()
+
+
+async def _ask_driver(connection: "AsyncConnection", ask: Callable[[Any], Awaitable[object]]) -> None:
+    """What SQLAlchemy has no words for; an error of asyncpg's own is one of the connection."""
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert connection.sync_connection is not None, "it is connected"
+    try:
+        await ask(driver)
+    except asyncpg_errors(connection.sync_connection) as error:
+        raise ConnectionError(str(error)) from error
 
 
 def _transact(connection: Connection, job: Job[T]) -> T:
@@ -355,11 +376,5 @@ def make_engine(
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
-    event.listen(engine.sync_engine, "before_execute", _be_ready)
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))  # behind the other
     return engine
-
-
-def _be_ready(connection: Connection, *_: object) -> None:
-    """What was put off is done before a statement of SQLAlchemy's, and then it is said who acts."""
-    do_put_off(connection)
-    let_see(connection)

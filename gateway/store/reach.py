@@ -4,11 +4,13 @@ By a new one of this chat, which names the other and begins with what was said t
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from gateway.store import conversations, people
+from gateway.store.conversations import KeptTurn, kept_turns
 from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.journal import next_seq
 from gateway.store.tables.base import new_id
@@ -36,6 +38,21 @@ def list_reachable(
     senders = people.senders_of(connection, user_id)
     ids = [row.id for row in rows if row.key == key or _may_go_on(key, row.key, senders)]
     return list_heads(connection, tenant, most, ids=ids)
+
+
+def read_reachable(
+    connection: sa.Connection, tenant: str, key: str, user_id: str, session_id: str, most: int
+) -> list[KeptTurn]:
+    """The newest turns of a conversation of another chat that a person may go on with here, oldest first.
+
+    Those that are theirs by now, and as the journal has them: files of another platform are not to be had here.
+    """
+    heads = list_reachable(connection, tenant, key, user_id, 1, session_id)
+    if not heads:
+        return []
+    own = people.user_ids(connection, user_id)
+    found = kept_turns(connection, tenant, heads[0].key, session_id, most, of=own)
+    return [replace(turn, said=None) for turn in found]
 
 
 def gone_on(of: sa.Select[str]) -> sa.Select[str]:

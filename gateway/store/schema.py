@@ -7,14 +7,12 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from gateway.errors import SchemaDiffers, StoreMoved
+from gateway.store.glance import HEAD
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import Id, Instant, metadata
 from gateway.store.tenancy import raise_wall
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
-
-HEAD = "0057"
-"""The newest revision in `migrations/versions`: known here because importing alembic takes 0.7 s."""
 
 
 TELL = """CREATE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -49,6 +47,9 @@ version = sa.Table(
     sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 
+REVISION = sa.select(version.c.version_num)
+"""`gateway.store.glance` has its text."""
+
 relocations = sa.Table(  # made by the first move: where this store went, or came from; the newest row is in force
     "relocations",
     sa.MetaData(),
@@ -63,7 +64,7 @@ def current(connection: Connection) -> str | None:
     """The database's revision; None where nothing was created yet."""
     if not sa.inspect(connection).has_table(version.name):
         return None
-    return connection.execute(sa.select(version.c.version_num)).scalar_one_or_none()
+    return connection.execute(REVISION).scalar_one_or_none()
 
 
 def is_older(connection: Connection) -> bool:

@@ -4,9 +4,11 @@ from datetime import UTC, date, datetime
 
 from agent.coach import (
     amendments,
+    answers,
     chart,
     chart_picture,
     entry_words,
+    followups,
     plan_answer,
     plan_data,
     practice,
@@ -15,9 +17,12 @@ from agent.coach import (
     reports,
     skill_words,
 )
+from agent.coach.acts import Act, Task
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import clocks, lookups, reading, wishes, words
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Lookup, Wanted
+from agent.coach.understanding.wishes import RemindWish
 from tests.attacks.entries import Entry
 
 TODAY = date(2026, 3, 4)
@@ -28,7 +33,7 @@ PIECE_CHARS = 8
 
 def heard(text: str) -> None:
     """A message that may tell of practice, for somebody who has skills of such names."""
-    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
+    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}", f"forgot to log {text}"):
         reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
     reading.may_be_practice(text)
 
@@ -90,6 +95,22 @@ def renamed(text: str) -> None:
     amendments.amend(f"not {text}, viola"[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
 
 
+def followed(text: str) -> None:
+    """What goes on from a log, from a question of the coach, from a lookup, a goal and a reminder."""
+    words._cut_words.cache_clear()  # noqa: SLF001  as above
+    for opening in ("", "no, it was ", "same for ", "yes ", "make it ", "and "):
+        said = f"{opening}{text}"[: followups.MAX_CHARS]
+        followups.may_follow(said)
+        followups.read_fragment(said, SKILLS, NOW, "en")
+        answers.is_granted(said, "Shall I log **20 min of guitar**?")
+        followups.first_clause(said)
+        followups.says_wrong(said)
+        followups.ask_on(said, Lookup(Wanted.ENTRIES), SKILLS, NOW, "en")
+        followups.change_goal(said, Task(Act.ASK_GOAL, "", meant=Practised(180, "", TODAY)))
+        followups.change_reminder(said, RemindWish(NOW.time(), (), TODAY, ""), NOW)
+        followups.log_created(said, Task(Act.ASK_CREATE, "", name="viola"), SKILLS, NOW, "en")
+
+
 def skill_wish(text: str) -> None:
     """A wish about a skill."""
     for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge {text} into piano"):
@@ -101,8 +122,8 @@ def completed(text: str) -> None:
     """The answer to which skill it was, and to how long it was."""
     entry = Practised(45, "Guitar", TODAY)
     for said in (text, f"it was {text}", "gutiar"):
-        reading.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
-        reading.add_amount(said[: reading.MAX_CHARS], entry)
+        amendments.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
+        amendments.add_amount(said[: reading.MAX_CHARS], entry)
 
 
 def plan_words(text: str) -> None:
@@ -162,6 +183,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.amendments:amend": Entry(amended, amendments.MAX_CHARS),
     "agent.coach.amendments:amend of another skill": Entry(renamed, amendments.MAX_CHARS),
+    "agent.coach.followups:read_fragment": Entry(followed, followups.MAX_CHARS),
     "agent.coach.understanding.wishes:read_remind_wish": Entry(remind_words, wishes.MAX_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
@@ -169,7 +191,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.wishes:read_skill_wish": Entry(skill_wish, wishes.MAX_SKILL_WISH_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
-    "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
+    "agent.coach.amendments:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
     "agent.coach.plan_data:asks_for_plan": Entry(plan_data.asks_for_plan, 2000),
     "agent.coach.plan_data:wants_next_week": Entry(plan_data.wants_next_week, plan_data.MAX_CHARS),
@@ -191,7 +213,11 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
-    "agent.coach.listener:Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.followups:join_log": "loops over the few entries of one message",
+    "agent.coach.followups:repeat_log": "loops over the few entries of one message",
+    "agent.coach.followups:correct_log": "loops over the few entries of one message",
+    "agent.coach.followups:spell_right": "puts three parts of bounded length together",
+    "agent.coach.listener:Listener._after_no": "loops over the few entries that `amend` has read",
     "agent.coach.offline_wishes:cancel_reminders": "looks for a few words in one message that is a wish by then",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",

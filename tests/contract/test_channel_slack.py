@@ -47,6 +47,16 @@ async def test_envelope_the_store_refuses_is_not_acknowledged_and_comes_again():
         assert [] == rig.simulator.sockets.lost
 
 
+async def test_what_is_said_behind_a_message_that_the_store_refuses_waits_for_it():
+    """Slack brings the refused one again after seconds; by then the next would have been answered."""
+    async with slack(simulated={"redeliver_after_s": 5.0}) as rig:
+        rig.sink.refusals = 1
+        async with rig.running():
+            said = [rig.simulator.say("D1", text) for text in ("first", "second")]
+            await rig.sink.until(lambda: len(rig.sink.events) >= 2)
+        assert said == [event.message_id for event in rig.sink.events]
+
+
 async def test_lost_acknowledgements_bring_the_same_key_again():
     """Redelivery x 4: every delivery carries the same key, so the inbox takes one."""
     async with slack() as rig:

@@ -36,7 +36,7 @@ class FakeRecords:
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
         """As the port says."""
         self._ask(chat, None)
-        return [PastConversation(PAST, "<b>Cats</b>", NOW, living=False)]
+        return [PastConversation(PAST, "<b>Cats</b>", NOW, living=False, place="Slack")]
 
     async def messages(self, _channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
         """As the port says."""
@@ -94,7 +94,9 @@ async def test_past_conversations_are_listed_and_read_by_their_own_person() -> N
         async with page.http.get(f"{rig.url}web/conversations") as answer:
             assert "no-store" == answer.headers["Cache-Control"]
             listed = (await answer.json())["conversations"]
-        assert [(PAST, "<b>Cats</b>", False)] == [(one["id"], one["title"], one["living"]) for one in listed]
+        assert [(PAST, "<b>Cats</b>", False, "Slack")] == [
+            (one["id"], one["title"], one["living"], one["place"]) for one in listed
+        ]
         async with page.http.get(f"{rig.url}web/conversation", params={"id": PAST}) as answer:
             assert 2 == len((await answer.json())["messages"])
         assert (page.chat, PAST) == records.asked[-1]

@@ -11,8 +11,9 @@ from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import journal
-from gateway.store.engine import Store
+from gateway.store.engine import Store, link_to
 from gateway.store.journal import Fence
+from gateway.store.postgres import READERS
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
@@ -41,6 +42,17 @@ class TestOutages:
         async with asyncio.timeout(30):
             await store.write(hold)
             assert [] == await store.read(subjects, lasting=True)
+
+    async def test_the_first_read_behind_an_outage_finds_what_there_is(self, case: StoreCase, store: Store) -> None:
+        """Whoever it is for, and however many readers were left with a dead connection."""
+        await store.write(note("before"))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(READERS):
+                tasks.create_task(store.read(subjects))
+        with case.outage():
+            pass
+        async with asyncio.timeout(30):
+            assert ["before"] == await store.of("t").read(subjects)
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
@@ -122,3 +134,43 @@ async def test_a_start_waits_for_a_server_that_is_away_and_no_longer_than_it_was
         postgres.kill()
         postgres.start()
     await opened.result().aclose()
+
+
+async def test_a_read_that_is_given_up_at_the_end_leaves_no_error(
+    postgres: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its connection is being closed when the store is, and may come to its end."""
+    store = await Store.open(await postgres.create_migrated())
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(store.read(lambda c: c.execute(sa.text("SELECT pg_sleep(30)")).scalar()))
+        busy = sa.text("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(30)'")
+        while not await store.read(lambda c: c.execute(busy).scalar_one()):
+            await asyncio.sleep(0.01)
+        reading.cancel()
+    await store.aclose()
+    assert [] == [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_a_connection_that_is_lost_while_it_begins_to_listen_is_an_outage(postgres: PostgresServer) -> None:
+    """Not a fault of who renews leases: that part would rest, and what is owned here run out."""
+    url = await postgres.create_migrated()
+    listened: list[bytes] = []
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cuts: bytes | None) -> None:
+        while (data := await reader.read(65536)) and not (cuts and cuts in data and not listened.append(data)):
+            writer.write(data)
+        writer.transport.abort()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, to = await asyncio.open_connection("127.0.0.1", postgres.port)
+        async with asyncio.TaskGroup() as ways:
+            ways.create_task(pass_on(reader, to, None if listened else b"LISTEN"))
+            ways.create_task(pass_on(back, writer, None))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        link = link_to(url.replace(f":{postgres.port}/", f":{port}/"), lambda _words: None, lambda: None)
+        with pytest.raises(StoreUnavailable):
+            await link.transact(lambda _connection: None, 30.0)
+        await link.transact(lambda _connection: None, 30.0)
+        await link.aclose()

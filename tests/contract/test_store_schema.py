@@ -22,7 +22,8 @@ from gateway.store import journal, migrate
 from gateway.store.agent_tables import bring_up, versions
 from gateway.store.alerts import known_alerts
 from gateway.store.engine import Store, engine_for, upgrade
-from gateway.store.schema import HEAD, version, whole
+from gateway.store.glance import HEAD
+from gateway.store.schema import version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.traffic import chats
 from gateway.store.tables.turns import alerts, shards, usage

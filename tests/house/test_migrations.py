@@ -3,8 +3,9 @@
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from gateway.store.glance import HEAD
 from gateway.store.migrate import MIGRATIONS
-from gateway.store.schema import HEAD, known_revisions
+from gateway.store.schema import known_revisions
 
 
 def test_each_migration_follows_another():

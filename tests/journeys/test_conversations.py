@@ -2,13 +2,14 @@
 
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.cli.sessions import timeline_lines
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.house import house, said
-from tests.journeys.streets import SlackStreet, TelegramStreet
+from tests.journeys.streets import SlackStreet, TelegramStreet, WebStreet, street
 from tests.journeys.test_groups import ALLOWED, GROUP
 from tests.journeys.test_linking import asks, linked
 
@@ -122,3 +123,52 @@ async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Pa
         await here.say(3, "What was my colour?")
         await here.reads(3, "I do not know.")
         assert ["Which colour?", "What was my colour?"] == said(home.model.requests[-1].body)
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(120)
+async def test_the_page_lists_and_reads_what_its_person_said_elsewhere(tmp_path: Path) -> None:
+    """After a link the chat on Telegram, with where it was, never a group's talk; it is gone on with, until /unlink."""
+    async with street(WebStreet, tmp_path, 1, config=ALLOWED) as here:
+        assert isinstance(here, WebStreet)
+        there, home, page = TelegramStreet(), here.here, here.pages[1]
+        there.here = home
+
+        async def past(path: str, **query: str) -> list[dict[str, Any]]:
+            async with page.http.get(f"{page.url}web/{path}", params=query) as answer:
+                (found,) = (await answer.json()).values()
+            return list(found)
+
+        await here.let_in(1)
+        await there.let_in(7)
+        home.sim.add_chat(GROUP, "supergroup")
+        home.model.script(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."), Reply("It is blue."))
+        await asks(there, 7, "My colour is blue", "Noted: blue.")
+        await home.settled()
+        home.sim.say(GROUP, f"@{home.sim.world.bot().username} hello from the group", person=7)
+        await home.told(GROUP, "Hello all.")
+        await asks(here, 1, "I like cats", "Noted: cats.")
+        await home.settled()
+        assert [("I like cats", "", True)] == [
+            (one["title"], one["place"], one["living"]) for one in await past("conversations")
+        ]
+        held = {one["title"]: one["id"] for one in await home.operator("sessions.list", {"most": 10})}
+        assert [] == await past("conversation", id=held["My colour is blue"])
+
+        await linked(here, 1, there, 7)
+        listed = await past("conversations")
+        assert {("I like cats", "", True), ("My colour is blue", "Telegram", False)} == {
+            (one["title"], one["place"], one["living"]) for one in listed
+        }
+        blue = held.pop("My colour is blue")
+        mine, told = await past("conversation", id=blue)
+        assert ("My colour is blue", True) == (mine["text"], "Noted: blue." in told["html"])
+        del held["I like cats"]
+        assert [[]] == [await past("conversation", id=group) for group in held.values()]
+        await asks(here, 1, f"/sessions {blue}", "We go on here with")
+        await asks(here, 1, "Which colour?", "It is blue.")
+        assert ["My colour is blue", "Which colour?"] == said(home.model.requests[-1].body)
+
+        await asks(here, 1, "/unlink", "Undone")
+        assert "Telegram" not in {one["place"] for one in await past("conversations")}
+        assert [] == await past("conversation", id=blue)

@@ -1,5 +1,6 @@
 """Several machines answer as one: what comes in comes to whom it concerns, and what one leaves another takes up."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.journeys.house import House, slow
 from tests.journeys.machines import Machines, machines
+from tests.journeys.test_console import visiting
 
 pytestmark = [pytest.mark.gate, pytest.mark.timeout(120)]
 
@@ -108,7 +110,7 @@ def is_of(owner: str, home: Path) -> bool:
 
 
 async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Path, server: PostgresServer) -> None:
-    """One of two reads, and when it dies the other: never both. One of another version that lives is named by each."""
+    """One of two reads, and when it dies the other, as the console shows; one of another version is named by each."""
     async with machines(tmp_path, server, ["all", "all"]) as all_:
         here = all_.here
         here.model.brain = lambda _body: Reply("Here.")
@@ -117,15 +119,34 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
         said = await all_.cluster(0)
         (reader,) = [name for name, one in said["members"].items() if "in telegram:main" in one["leases"]]
         assert said["accounts"]["telegram:main"]["read_by"] == reader == (await reads(all_, 1))
+        shown = await tables(all_, 0)
+        assert [reader, said["accounts"]["telegram:main"]["sent_by"]] == shown["telegram:main"][:2]
+        assert 2 == len(said["members"])
+        for name, one in said["members"].items():
+            assert ["all", "128"] == shown[f"{name} {one['state']}, {one['version']}"][:2]
         (dead,) = [number for number, home in enumerate(all_.homes) if is_of(reader.partition("/")[2], home)]
         await all_.die(dead)
         here.sim.say(2, "hello")
         await here.told(2, "Here.")
         assert reader != await reads(all_, 1 - dead)
+        gone = await tables(all_, 1 - dead)
+        assert [["all", "0"]] == [cells[:2] for head, cells in gone.items() if head.startswith(f"{reader} is gone")]
         old = Member("0ld:1", "old", "worker", "0.0.1, schema 0001", "key")
         await here.store.write(partial(leases.join, me=old, now=steady_now(), lease_s=600.0))
         differ = (await all_.until(1 - dead, lambda said: "versions_differ" in said))["versions_differ"]
         assert differ.startswith("old/0ld:1 runs 0.0.1, schema 0001; ")
+
+
+ROW = re.compile(r"<tr><th scope=\"row\">(?:<span [^>]*></span>)?(.*?)</th>(.*?)</tr>", re.DOTALL)
+
+
+async def tables(all_: Machines, number: int) -> dict[str, list[str]]:
+    """The rows of the tables that the console of one of them begins with, by what stands first."""
+    base, _, secret = (await all_.ask(number, "console.link"))["link"].partition("#")
+    async with visiting(base, secret) as visit:
+        status, page = await visit.get("")
+    assert 200 == status
+    return {head: re.findall("<td>(.*?)</td>", cells) for head, cells in ROW.findall(page)}
 
 
 async def reads(all_: Machines, number: int) -> str:

@@ -67,9 +67,11 @@ async def run_campaign(
     chance = random.Random(seed)
     async with World(directory, platform, code=code, pace_s=0.05, config=config) as world:
         if world.platform.forgets:
-            await _acquaint(world, chats)
+            await world.start()
+            await acquaint(world, chats)
+            await world.gateway.kill()
         async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(_talk(world, chance, chats, every_s))
+            talking = tasks.create_task(talk(world, chance, chats, every_s))
             for _ in range(kills):
                 await _live_and_die(world, chance)
             talking.cancel()
@@ -86,13 +88,11 @@ async def run_campaign(
     return verdict
 
 
-async def _acquaint(world: World, chats: int) -> None:
+async def acquaint(world: World, chats: int) -> None:
     """Everybody writes once in peace: whom a bot never heard of, no history can tell it of."""
-    await world.start()
     for chat in (*range(1, chats + 1), OWN_COMMANDS):
         world.say(chat)
     await world.settle()
-    await world.gateway.kill()
 
 
 async def _live_and_die(world: World, chance: random.Random) -> None:
@@ -107,7 +107,7 @@ async def _live_and_die(world: World, chance: random.Random) -> None:
     await world.kill()
 
 
-async def _talk(world: World, chance: random.Random, chats: int, every_s: float) -> None:
+async def talk(world: World, chance: random.Random, chats: int, every_s: float) -> None:
     """People write at random; after something slow the same person often adds a word, which steers."""
     while True:
         chat = chance.randrange(1, chats + 1)

@@ -1,8 +1,8 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [KIND ...] [ROLE ...]` prints one line; with `turns`
-among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8); with `--pause 60` each pause lasts
-so many seconds.
+By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [PLATFORM] [KIND ...] [ROLE ...]` prints a few lines;
+with `turns` among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8); with `--pause 60`
+each pause lasts so many seconds.
 """
 
 import asyncio
@@ -13,25 +13,84 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.nats import NatsServer
+from tests.bench.figures import percentile
+from tests.fakes.nats import NatsServer, binary
 from tests.fakes.postgres import PostgresServer
-from tests.torture.campaign import KINDS
+from tests.torture.campaign import PLATFORMS, acquaint, talk
 from tests.torture.cluster import ClusterWorld
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict
-from tests.torture.world import NotSettled
+from tests.torture.platforms import Platform
+from tests.torture.world import NotSettled, Said
 
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
+AWAY_S = (0.0, 6.0)
+"""How long the server is: perhaps for longer than leases last."""
+
 RESTS_S = 120.0
 RESTART_S = (5.0, 40.0)
 """How long the server lives between two deaths (R8)."""
 
 Fault = Callable[["Chaos"], Coroutine[Any, Any, None]]
+
+
+class Waits:
+    """How long what a dead process had to answer stood still, as its people see it."""
+
+    def __init__(self, world: ClusterWorld) -> None:
+        self._world = world
+        self._open: list[tuple[Said, int, float]] = []  # with the calls seen in its chat, and when its owner died
+        self.seconds: list[float] = []  # of each that stood still, in the end
+        self._asked: list[tuple[Said, float]] = []  # not answered yet, and when that was said
+        self._known = 0  # of all that was said
+        self.answered_s: list[tuple[float, int]] = []  # how long each answer took, and to which message
+
+    def begin(self, owed: Sequence[Said]) -> None:
+        """Their owner is dead."""
+        now_s = time.monotonic()
+        self._open += [(said, self._world.platform.calls(said.chat), now_s) for said in owed]
+
+    async def watch(self) -> None:
+        """Note when each goes on: its answer is there, or its chat hears anything at all."""
+        while True:
+            now_s, still = time.monotonic(), []
+            for said, calls, died_s in self._open:
+                if self._world.platform.calls(said.chat) > calls or self._world.shows(said):
+                    self.seconds.append(now_s - died_s)
+                else:
+                    still.append((said, calls, died_s))
+            self._open = still
+            self._asked += [(said, now_s) for said in self._world.said[self._known :]]
+            self._known = len(self._world.said)
+            shown = [each for each in self._asked if self._world.shows(each[0])]
+            self.answered_s += [(now_s - said_s, said.number) for said, said_s in shown]
+            self._asked = [each for each in self._asked if each not in shown]
+            await asyncio.sleep(0.1)
+
+    async def empty(self, timeout_s: float) -> None:
+        """Wait until nothing stands still; what does after all counts with the whole time."""
+        ends_s = time.monotonic() + timeout_s
+        while (self._open or self._asked) and time.monotonic() < ends_s and not self._world.is_settled():
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(0.5)
+        self.seconds += [time.monotonic() - died_s for _, _, died_s in self._open]
+
+    def line(self) -> str:
+        """For a table."""
+        answered_s = [seconds for seconds, _ in self.answered_s]
+        slowest = ", ".join(f"m{number} {seconds:.1f} s" for seconds, number in sorted(self.answered_s)[-3:])
+        owed = f"{len(self.seconds)} owed at a kill go on after {_spread(self.seconds)}"
+        return f"{owed}; {len(answered_s)} answers after {_spread(answered_s)} ({slowest})"
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    p50, p95 = (percentile(seconds, per_cent) for per_cent in (50, 95))
+    return f"p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(seconds, default=0.0):.1f} s"
 
 
 class Chaos:
@@ -48,11 +107,13 @@ class Chaos:
         self.taken_over_s: list[float] = []  # from each pause until nothing was the paused one's any more
         self.fenced = 0  # writes that were refused, as the machines logged them
         self.verdict = Verdict(0, 0)
+        self.waits = Waits(world)
 
     async def run(self, faults: int, chats: int, every_s: float) -> None:
         """Break so many things while people write; then let all come to rest."""
         async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(self._talk(chats, every_s))
+            talking = tasks.create_task(talk(self.world, self.chance, chats, every_s))
+            watching = tasks.create_task(self.waits.watch())
             for _ in range(faults):
                 await asyncio.sleep(self.chance.uniform(*FAULT_EVERY_S))
                 name = self.chance.choice(sorted(self._faults))
@@ -60,6 +121,8 @@ class Chaos:
                 await self._faults[name](self)
                 await self.world.start_all()
             talking.cancel()
+            await self.waits.empty(RESTS_S)
+            watching.cancel()
 
     async def run_turns(self, turns: int, chats: int, restart_s: tuple[float, float]) -> None:
         """So many questions, in each chat one after another is answered, while the server dies now and then."""
@@ -83,15 +146,6 @@ class Chaos:
                     asking.create_task(ask(chat))
             restarting.cancel()
 
-    async def _talk(self, chats: int, every_s: float) -> None:
-        while True:
-            chat, kinds = self.chance.randrange(1, chats + 1), self.chance.choice(KINDS)
-            self.world.say(chat, kinds)
-            if kinds and self.chance.random() < 0.4:
-                await asyncio.sleep(self.chance.uniform(0.05, 0.6))
-                self.world.say(chat, self.chance.choice(("", "p", "i")))
-            await asyncio.sleep(self.chance.expovariate(1 / every_s))
-
     async def machine(self) -> int:
         """One of them; one that could not start, because the server was away just then, is started again before."""
         number = self.chance.randrange(len(self.world.machines))
@@ -107,7 +161,9 @@ class Chaos:
         """One dies, and comes back after a while."""
         victim = self.world.machines[await self.machine()]
         self.world.note_death()
+        owed = self.world.owed_by(victim)
         await victim.kill()
+        self.waits.begin(owed)
         await asyncio.sleep(self.chance.uniform(0.0, 4.0))
 
     async def pause(self) -> None:
@@ -165,7 +221,7 @@ class Chaos:
         """The server crashes, and comes back."""
         self.world.note_death()
         await asyncio.to_thread(self.world.server_of_rows.kill)
-        await asyncio.sleep(self.chance.uniform(0.0, 2.0))
+        await asyncio.sleep(self.chance.uniform(*AWAY_S))
         await asyncio.to_thread(self.world.server_of_rows.start)
 
     async def lose_nats(self) -> None:
@@ -187,12 +243,19 @@ ROLES = ("all", "ingress", "worker", "egress")
 
 @asynccontextmanager
 async def campaign(
-    world: ClusterWorld, seed: int, kinds: Mapping[str, Fault] = ALL, pause_s: tuple[float, float] = PAUSE_S
+    world: ClusterWorld,
+    chats: int,
+    seed: int,
+    kinds: Mapping[str, Fault] = ALL,
+    pause_s: tuple[float, float] = PAUSE_S,
 ) -> AsyncIterator[Chaos]:
     """Machines that run while something is done to them, and then come to rest; `verdict` is what was found."""
     async with world:
         await world.start_all()
         await world.wait_for_owners()
+        await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "whoever listens")
+        if world.platform.forgets:
+            await acquaint(world, chats)
         chaos = Chaos(world, seed, kinds, pause_s)
         yield chaos
         if not world.server_of_rows.running:
@@ -219,11 +282,13 @@ async def run_chaos(
     roles: Sequence[str] = ("all", "all", "all"),
     kinds: Mapping[str, Fault] = ALL,
     nats: NatsServer | None = None,
+    platform: Platform | None = None,
     every_s: float = 0.3,
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    async with campaign(ClusterWorld(directory, roles, server, nats=nats), seed, kinds, pause_s) as chaos:
+    world = ClusterWorld(directory, roles, server, platform, nats=nats)
+    async with campaign(world, chats, seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
     return chaos.verdict, chaos
 
@@ -232,7 +297,7 @@ async def run_restarts(
     directory: Path, server: PostgresServer, *, turns: int, chats: int, seed: int, restart_s: tuple[float, float]
 ) -> tuple[Verdict, Chaos]:
     """R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
-    async with campaign(ClusterWorld(directory, ("all", "all", "all"), server), seed) as chaos:
+    async with campaign(ClusterWorld(directory, ("all", "all", "all"), server), chats, seed) as chaos:
         await chaos.run_turns(turns, chats, restart_s)
     return chaos.verdict, chaos
 
@@ -241,20 +306,24 @@ async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[fl
     many, chats, seed = (*numbers, *(10, 8, 1)[len(numbers) :])
     roles = [word for word in words if word in ROLES] or ["all"] * 3
     named = {word: ALL[word] for word in words if word in ALL}
+    platforms = [PLATFORMS[word]() for word in words if word in PLATFORMS]
     begun_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="cluster-"))
-    with PostgresServer() as server:
+    with PostgresServer() as server, ExitStack() as servers:
         if "turns" in words:
             verdict, chaos = await run_restarts(
                 directory, server, turns=many, chats=chats, seed=seed, restart_s=RESTART_S
             )
         else:
+            nats = servers.enter_context(NatsServer()) if binary() else None
             verdict, chaos = await run_chaos(
-                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles, pause_s=pause_s
-            )
+                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles, nats=nats,
+                platform=platforms[0] if platforms else None, pause_s=pause_s,
+            )  # fmt: skip
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
     taken = ", ".join(f"{taken_s:.1f}" for taken_s in chaos.taken_over_s)
     sys.stdout.write(f"writes refused {chaos.fenced}, what a paused one owned was taken over after {taken or '-'} s\n")
+    sys.stdout.write(f"{chaos.waits.line()}\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
     if verdict.broken:

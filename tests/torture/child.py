@@ -15,6 +15,7 @@ from channels import clocks
 from gateway import failpoints, telemetry
 from gateway.app import serve
 from gateway.config.settings import Settings, load
+from gateway.errors import GatewayError
 from gateway.safety.redaction import Redactor
 
 
@@ -42,4 +43,7 @@ if __name__ == "__main__":
     _set_clock(timedelta(seconds=float(os.environ.get("TORTURE_CLOCK_S", "0"))))
     loaded = load(Path(sys.argv[1]), os.environ)
     telemetry.configure(Redactor(loaded.secret_values()), level="info", as_json=False)
-    asyncio.run(_run(loaded))
+    try:
+        asyncio.run(_run(loaded))
+    except GatewayError as refused:
+        sys.exit(str(refused))

@@ -18,15 +18,19 @@ from gateway.access.codes import load_key
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.safety.vault import load_keys
+from gateway.store.postgres import READERS
 from gateway.store.schema import whole
 from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict, examine
 from tests.torture.platforms import Platform
-from tests.torture.world import NotSettled, World
+from tests.torture.world import NotSettled, Said, World
 
 T = TypeVar("T")
+
+MOST_CONNECTIONS = READERS + 2
+"""Of one gateway: its readers, its writer, and the one for leases."""
 
 CLOCKS_S = (0, 30, -30)
 """How far the machines' clocks are off."""
@@ -164,6 +168,7 @@ class ClusterWorld(World):
         self.roles = roles
         self.machines: list[GatewayProcess] = []
         self.cuts: list[Cut] = []
+        self.broken: list[str] = []  # machines that ended by themselves
         self._looker: Looker | None = None
         self._url = ""
 
@@ -213,6 +218,8 @@ class ClusterWorld(World):
         """Start every machine that does not run."""
         for machine in self.machines:
             if not machine.running:
+                if machine.broke and "gateway_started" in machine.last_life():
+                    self.broken.append(f"{machine.home.name} ended by itself: {machine.tail(300)}")
                 await machine.start()
 
     async def wait_for_owners(self, timeout_s: float = 30.0) -> None:
@@ -230,12 +237,29 @@ class ClusterWorld(World):
         nodes = {file.read_text().strip(): name for file, name in named if file.exists()}
         return {nodes.get(str(owner).partition(":")[0], "?"): int(count) for owner, count in held}
 
+    def owed_by(self, machine: GatewayProcess) -> list[Said]:
+        """What people wait for in the shards that this machine owns."""
+        node = (machine.home / "node").read_text().strip()
+        rows = self._rows(
+            "SELECT chat, message_id FROM inbox JOIN shards USING (shard)"
+            f" WHERE outcome IS NULL AND owner LIKE '{node}:%'"
+        )
+        owed = set(rows)
+        return [said for said in self.said if (self.platform.key(said.chat), said.message_id) in owed]
+
     async def end(self) -> Verdict:
         """End all of them; what was found."""
+        backends = self._count("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenk'")
         for machine in self.machines:
             await machine.kill()
         self.export()
         verdict = examine(self)
+        verdict.wrong += self.broken
+        if backends > MOST_CONNECTIONS * len(self.machines):
+            verdict.wrong.append(f"{backends} connections to the database stand in the end")
+        for machine in self.machines:
+            traces = machine.tail(100_000_000).count("Traceback (most recent call last)")
+            verdict.wrong += [f"{machine.home.name} logged {traces} tracebacks"] if traces else []
         secrets, logged = self.platform.secrets, self.tails()
         verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in logged]
         return verdict

@@ -53,6 +53,7 @@ class GatewayProcess:
         self.home = home
         self.log = home.parent / f"{home.name}.log"
         self.starts = 0
+        self._log_before = 0  # characters, at the last start
         self._config = home.parent / f"{home.name}.toml"
         self._config.write_text(CONFIG.format(access=access, log_level="info") + account)
         self._account, self._access, self._given = account, access, dict(env)
@@ -71,6 +72,11 @@ class GatewayProcess:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def broke(self) -> bool:
+        """Whether it ended, and neither by a signal nor as it was told."""
+        return self._process is not None and (self._process.poll() or 0) > 0
+
+    @property
     def pid(self) -> int:
         """Of the process started last."""
         if self._process is None:
@@ -81,6 +87,7 @@ class GatewayProcess:
         """Start it; `failpoint` is armed from its first breath on."""
         env = self._env if failpoint is None else {**self._env, "TENK_FAILPOINT": failpoint}
         server = ForkServer.of(self._code)
+        self._log_before = len(self.tail(100_000_000))
         self._process = server.start([str(CHILD), str(self._config)], env, ROOT, self.log, self.log)
         self.starts += 1
 
@@ -115,6 +122,10 @@ class GatewayProcess:
                 return await self._process.wait()
         except TimeoutError:
             return None
+
+    def last_life(self) -> str:
+        """What it logged since its last start."""
+        return self.log.read_text(errors="replace")[self._log_before :]
 
     def tail(self, chars: int = 3000) -> str:
         """The end of what it logged."""

@@ -44,6 +44,13 @@ _PAST_IN_R = frozenset([
     "suspire", "espere", "supere", "altere", "genere", "opere", "admire", "inspire"
 ])  # fmt: skip
 _WOULD = ("rian", "riamos")
+_DOING = (
+    ("ing", "ed"),
+    ("ando", "iendo", "yendo", "ar", "er", "ir", "aba", "aban", "amos", "imos", "aron", "ieron", "ale", "ele", "ame"),
+)
+"""The ends of words that may be verbs, in English and in Spanish."""
+
+_DONE_BY_ENDING = frozenset({WordRole.DID, WordRole.PRACTISED})
 _WE_DID = ("amos", "imos")
 NEWLINE = "⏎"
 """Stands for the end of a line."""
@@ -62,16 +69,23 @@ class Lexicon:
 def _doing(word: str, twist: Twist) -> Iterator[str]:
     """The gerunds of a verb of the past that is no practice: "explained", "lijé"."""
     if twist in (Twist.LASTS, Twist.UNCLEAR) and len(word) > LEAST_VERB and word != "parked":  # "parking" is a place
-        if word.endswith("ed"):
-            yield from (f"{word[:-2]}ing", f"{word[:-3]}ing" if word[-3] == word[-4] else f"{word[:-2]}ing")
-        elif word.endswith("é"):
-            yield f"{word[:-1]}ando"
-        elif word.endswith("í"):
-            yield f"{word[:-1]}iendo"
+        yield from _gerunds(word)
+
+
+def _gerunds(word: str) -> Iterator[str]:
+    """Of a verb of the past: "strummed" is strumming, "rasgueé" rasgueando."""
+    if word.endswith("ed"):
+        yield from (f"{word[:-2]}ing", f"{word[:-3]}ing" if word[-3] == word[-4] else f"{word[:-2]}ing")
+    elif word.endswith("é"):
+        yield f"{word[:-1]}ando"
+    elif word.endswith("í"):
+        yield f"{word[:-1]}iendo"
 
 
 def _lexicon(table: LanguageTable) -> Lexicon:
     roles = {word: WordRole(role) for role, words in table.roles.items() for word in words.split()}
+    done = [word for word, role in roles.items() if role in _DONE_BY_ENDING and len(word) > LEAST_VERB]
+    roles |= {doing: WordRole.GERUND for word in done for doing in _gerunds(word) if doing not in roles}
     twists = {word: Twist(twist) for twist, words in table.twists.items() for word in words.split()}
     twists |= {
         doing: twists[word] for word in tuple(twists) for doing in _doing(word, twists[word]) if doing not in roles
@@ -143,6 +157,7 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         chunk = reader.read(at)
         said = words[at].plain if chunk.end == at + 1 else " ".join([word.plain for word in words[at : chunk.end]])
         object.__setattr__(chunk, "plain", said)  # just made, and nobody else's yet
+        object.__setattr__(chunk, "is_capital", words[at].is_capital)
         at = chunk.end
         found.append(chunk)
     read_times(found)
@@ -331,8 +346,13 @@ class _ChunkReader:
             return Chunk(WordRole.ACT, at, at + 1, skill=own, is_first_person=self._first_is_spanish)
         new = new_skill_of(word.plain)
         if new is None:
-            return self._unknown_verb(at) or Chunk(WordRole.CONTENT, at, at + 1)
+            return self._unknown_verb(at) or Chunk(WordRole.CONTENT, at, at + 1, is_doing=self._is_doing(word))
         return Chunk(WordRole.ACT, at, at + 1, skill=new, is_new=True, is_first_person=self._first_is_spanish)
+
+    def _is_doing(self, word: Word) -> bool:
+        """Whether it is a verb by its ending: a gerund, a past, an infinitive."""
+        ends = word.plain.endswith(_DOING[self._first_is_spanish])
+        return len(word.plain) >= LEAST_VERB and (ends or word.text.endswith("ó"))
 
     def _unknown_verb(self, at: int) -> Chunk | None:
         """A verb that no table has, by its ending: "clavé", "lograré"; `contexts` says whether it tells of practice."""

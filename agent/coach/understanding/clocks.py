@@ -9,6 +9,7 @@ from agent.coach.understanding.words import Word, words_of
 
 _FROM = frozenset({"from", "between", "de", "desde", "entre"})
 _TO = frozenset(["to", "till", "until", "til", "a", "hasta", "and", "y", "-", "–", "—"])
+_BESIDE = frozenset({"and", "y"})
 _DOTTED = re.compile("([0-9]{1,2})[.]([0-5][0-9])")
 _UNITS = frozenset([
     "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "hrs", "hr", "minutos", "minuto", "horas", "hora",
@@ -64,9 +65,12 @@ def read_clock(words: Sequence[Word], at: int) -> Clock | None:
     if spoken is not None:
         return spoken
     dotted = _DOTTED.fullmatch(words[at].text)
-    if dotted is not None and int(dotted[1]) <= 12 and _half_of_day(words, at + 1)[0] is not None:  # "6.30pm"
-        half, end = _half_of_day(words, at + 1)
-        return Clock(int(dotted[1]) % 12 * 60 + int(dotted[2]) + (half or 0), end, True, True)
+    half, end = _half_of_day(words, at + 1)
+    led = at > 0 and words[at - 1].plain in _TO | _FROM - _BESIDE
+    if dotted is not None and int(dotted[1]) <= 12 and half is not None:  # "6.30pm"
+        return Clock(int(dotted[1]) % 12 * 60 + int(dotted[2]) + half, end, True, True)
+    if dotted is not None and int(dotted[1]) <= 12 and led:  # "from 7 to 8.30"
+        return Clock(int(dotted[1]) * 60 + int(dotted[2]), end, False, True)
     number = read_number(words, at)
     if number is None or number[0].denominator != 1 or number[0] > 24:
         return None
@@ -159,7 +163,8 @@ def read_clock_range(words: Sequence[Word], at: int) -> ClockRange | None:
     if start is None or start.end >= len(words) or words[start.end].plain not in _TO:
         return None
     stop = read_clock(words, start.end + 1)
-    if stop is None or not (led or (start.is_time and stop.is_time) or (stop.is_time and stop.is_certain)):
+    timed = ":" in words[start.end - 2].text and words[start.end].plain in _TO - _BESIDE
+    if stop is None or not (led or timed or (start.is_time and stop.is_time) or (stop.is_time and stop.is_certain)):
         return None
     if stop.end < len(words) and (words[stop.end].plain in _UNITS or words[stop.end].text in {"%", "/"}):
         return None

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from agent.coach.understanding.entries import Chunk
-from agent.coach.understanding.skills import is_acting
+from agent.coach.understanding.skills import is_acting, new_skill_of
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 from agent.coach.understanding.timings import AMOUNTS_THEN, LEAST_PAST, NUMBERS_FIRST, letters_of
 
@@ -33,8 +33,10 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
-_HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
+_HAD = frozenset({"had", "did", "took", "finished", "completed", "tuve", "hice", "tome", "termine", "acabe"})
 _CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
+_HOMEWORK = frozenset({"homework", "deberes", "tarea", "tareas"})
+_YOU_LOG = frozenset(["registras", "apuntas", "anotas", "agregas", "anades", "sumas", "pones", "guardas"])
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
 _THAT = frozenset({"que", "q"})
@@ -121,13 +123,14 @@ def _nearly(chunks: list[Chunk]) -> None:
 
 def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
+    timed = any(chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT) for chunk in chunks)
     for at, chunk in enumerate(chunks[:-1]):
-        named = re.match("SF?[Dd]", letters_of(chunks, at + 1, at + 4)) and chunks[at + 1].plain.endswith("ing")
+        named = chunks[at + 1].role is WordRole.SKILL and chunks[at + 1].plain.endswith("ing") and timed
         if chunk.plain == "been" and (named or chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "I've been practising"
         begins = at == 0 or (chunks[at - 1].role.value in PAUSES + "IOJ" and chunks[at - 1].plain != "me")
         if (
-            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdF"
+            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdFj"
         ):  # "llevo 2 horas programando"
             chunks[at] = replace(chunk, role=WordRole.DID, twist=Twist.DOUBT, is_first_person=True)
         if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
@@ -167,6 +170,17 @@ def _awake(chunks: list[Chunk]) -> None:
                     chunks[behind] = replace(chunks[behind], role=WordRole.ADVERB, twist=None)
 
 
+def _read_a_while(chunks: list[Chunk]) -> None:
+    """As "... and read for 20 minutes": reading is a skill as any other; "read that 20 minutes ..." is none."""
+    for at, chunk in enumerate(chunks):
+        ends = re.match(r"F?[Dd][YKJ]*(?:$|[,.cCB])", letters_of(chunks, at + 1, at + 6)) is not None
+        if chunk.twist is Twist.UNCLEAR and ends and (skill := new_skill_of(chunk.plain)) is not None:
+            spanish = chunk.plain not in {"read", "reading"}
+            chunks[at] = replace(
+                chunk, role=WordRole.ACT, skill=skill, is_new=True, twist=None, is_first_person=spanish
+            )
+
+
 def _all_but(chunks: list[Chunk]) -> None:
     """As "everyone but me"."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -203,7 +217,10 @@ def _spoken_short(chunks: list[Chunk]) -> None:
     """As "I'm cooked", "logré encajar quince minutos"."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
-        if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
+        if plain in _BEING_SO and behind.plain in _SO and letters_of(chunks, at + 2, at + 3) == WordRole.CONTENT:
+            for place in (at, at + 1):  # "I'm so happy"
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+        elif plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
         elif (
             before is not None
@@ -294,6 +311,9 @@ def _had_lesson(chunks: list[Chunk]) -> None:
     """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
     for at, chunk in enumerate(chunks):
         place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
+        done = chunk.plain in _HOMEWORK and any(each.role is WordRole.DONE for each in chunks[at:])
+        if done and WordRole.SKILL in (chunk.role for chunk in (*chunks[at - 1 : at], *chunks[at + 1 : at + 3])):
+            chunks[at] = replace(chunk, role=WordRole.PRACTICE, twist=None)  # "russian homework 45 min done"
         if chunk.plain not in _HAD or place is None:
             continue
         before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
@@ -329,6 +349,9 @@ def _requests(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[:-1]):
         if chunk.plain == "4" and chunks[at + 1].role.value in "dD":
             chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
+        if _head(chunk) == "me" and chunks[at + 1].plain in _YOU_LOG:  # "¿me registras 50 minutos de árabe?"
+            chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
+            chunks[at + 1] = replace(chunks[at + 1], role=WordRole.LOG, twist=None)
         logs = "L" in letters_of(chunks, at + 1, at + 4)
         if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):
             chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
@@ -346,6 +369,7 @@ _READINGS = (
     _forgot_to_log,
     _had_lesson,
     _asides,
+    _read_a_while,
     _all_but,
     *NUMBERS_FIRST,
     _doing_a_skill,

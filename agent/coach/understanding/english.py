@@ -97,8 +97,13 @@ ENGLISH = LanguageTable(
             "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
         "L": (
-            "note down; write down; jot down; put down; mark me down for; mark down; put me in for; chalk up; chalk "
+            "note down; write down; jot down; put down; mark me down for; put me down for; put me down as; mark "
+            "down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
+        ),
+        "p": (
+            "study session; study time; study group; listening comprehension; listening practice; listening "
+            "exercises; reading practice; reading comprehension"
         ),
         "c": "followed by; as well as; and also",
         "C": "and then; and after that; after that; and afterwards; and later",
@@ -110,14 +115,19 @@ ENGLISH = LanguageTable(
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
-            "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
+            "in; put in; snuck in; sneaked in; crammed in; messed around with; messed around on; messed around; "
+            "fooled around with; noodled on; wrapped up; sat at; "
             "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
             "home; pushed through; ground out; cranked out; i've been at; been at; i was at it; sat down and; sat "
             "in; clocked in; chipped away at; plugged away at; plugging away at; hacked away at; hacked on; hammered "
             "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
             "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
             "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
-            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "up; caught up on; dabbled in; could only fit in; could only do; could only manage; could only get; "
+            "could only squeeze in; could only "
+            "spare; only managed; was only able to do; had a go at; had a go on; had a go with; had a crack at; "
+            "managed to get; "
+            "managed to do; managed to "
             "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
             "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
             "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
@@ -126,7 +136,8 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "in months; in weeks; in years; in ages; in days; in forever; for the first time in months; for the "
+            "for the first time; in months; in weeks; in years; in ages; in days; in forever; for the first time in "
+            "months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
             "own; by myself; with my tutor; with my teacher; with a tutor; with a friend; with my friend; with "
             "friends; with my "
@@ -148,9 +159,10 @@ ENGLISH = LanguageTable(
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
             "weekend; up next; is planned; to start; on my way; on my list; off to; heading to; headed to; here i "
-            "come; coming up"
+            "come; coming up; heading out; heading off; setting off; off for; off on; popping out; stepping out"
         ),
         "negated": (
+            "blew off; bailed on; slacked off; "
             "instead i; not even; no time; zero minutes; 0 minutes; nothing at all; did nothing; no way; almost did; "
             "nearly did; almost practised; almost practiced; almost played; nearly practised; nearly practiced; "
             "nearly played; a while since; ages since; been a while; been ages; down the drain; got out of"
@@ -210,13 +222,19 @@ ENGLISH = LanguageTable(
         ),
         ".": "period",
         ",": "comma",
-        "L": "log add record register track note enter",
-        "V": "practised practiced practicd pratised praticed practsed",
+        "L": "log add record register track note enter logging registering",
+        "f": "get squeeze complete revise rehearse tackle memorise memorize",
+        "V": (
+            "practised practiced practicd pratised praticed practsed rehearsed strummed plucked bowed tooted noodled "
+            "shredded"
+        ),
         "v": (
-            "enjoyed stayed played studied did rehearsed trained drilled worked jammed managed logged clocked "
-            "learned learnt revised reviewed tackled grinded ground hit picked shredded spent devoted dedicated "
+            "enjoyed stayed played studied did trained drilled worked jammed managed logged clocked "
+            "learned learnt revised reviewed tackled grinded ground hit picked spent devoted dedicated "
             "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
-            "strummed plucked bowed tooted recited plugged hacked geeked nerded tinkered noodled banged"
+            "recited plugged hacked geeked nerded tinkered banged blew pounded "
+            "thumped slogged memorised memorized conjugated threw kicked sparred dribbled debugged analysed analyzed "
+            "hiked lifted stitched bashed whacked smacked thrashed battered fiddled crooned belted hummed"
         ),
         "g": "got put",
         "G": (
@@ -299,7 +317,7 @@ ENGLISH = LanguageTable(
             "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually hero minecraft"
         ),
         "command": (
-            "undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
+            "give undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
             "export import set start accidentally mistakenly"
         ),
         "others": (

@@ -32,6 +32,8 @@ class Chunk:
     is_new: bool = False  # of a skill: it is none of theirs yet
     is_first_person: bool = False  # the form of the verb says that the speaker did it
     plain: str = ""  # its words, without accents
+    is_capital: bool = False  # its first letter is
+    is_doing: bool = False  # no table has it, and by its ending it is a verb
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from agent.coach.understanding.clauses import Clause
 from agent.coach.understanding.entries import Candidate, Chunk
 from agent.coach.understanding.tables import Twist, WordRole
 
-NEAR_WEEKDAYS = 4
+_THAT_WAS = frozenset(["that", "it", "this", "was", "were", "all", "eso", "esto", "fue", "fueron", "era", "todo"])
+NEAR_WEEKDAYS = 5
+NEAR_TIMES = 3
 """A weekday so many days back is the last one in a log book's line too; one further back may be the next."""
 
 EVENING_MINUTE = 17 * 60
@@ -50,7 +52,7 @@ def _may_come(day: Chunk, entry: Candidate, now: datetime) -> bool:
     if back == 0:
         tonight = "night" in day.plain or "noche" in day.plain
         return not tonight or entry.first > 0 or now.hour * 60 < EVENING_MINUTE
-    return back > NEAR_WEEKDAYS
+    return back > (NEAR_TIMES if entry.amount.role is WordRole.AMOUNT_CLOCK else NEAR_WEEKDAYS)
 
 
 def _ends_later(clauses: Sequence[Clause], entry: Candidate, now: datetime) -> bool:
@@ -76,8 +78,9 @@ def _day_around(clauses: Sequence[Clause], entry: Candidate, now: datetime, *, d
     for clause in clauses[entry.last + 1 :]:
         for chunk in clause.days:
             day = _date_of(chunk)
-            if day == now.date():
-                return day, True
+            was = [each.plain for each in clause.chunks if each is not chunk and each.role is not WordRole.OF]
+            if day == now.date() or (day and chunk.role is WordRole.DAY and set(" ".join(was).split()) <= _THAT_WAS):
+                return day, True  # "..., eso fue ayer"
             words = [each for each in clause.chunks if each.role is WordRole.CONTENT]
             names = clause.amounts or clause.is_aside or (len(words) <= 1 and clause.verb is None)
             if clause.sentence == own.sentence and clause.block is None and names and day is not None:

@@ -29,6 +29,15 @@ _BETTER = frozenset({"more", "longer", "better", "mas", "mejor"})
 _TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total", "esto", "eso", "esta", "es"])
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
+_IS = frozenset(["is", "are", "am", "was", "were", "es", "son", "esta", "estan", "estoy", "hay", "fue"])
+_OCCASIONS = frozenset([
+    "rehearsal", "rehearsals", "class", "lesson", "workshop", "camp", "masterclass", "ride", "band", "orchestra",
+    "choir", "session", "club", "ensayo", "ensayos", "clase", "taller", "orquesta", "banda", "coro",
+])  # fmt: skip
+"""At which one practises: "orchestra rehearsal, 90 minutes of violin"."""
+
+_AGREED = frozenset({"deal", "venga", "trato", "fine", "promise", "dale"})
+_BEING = frozenset({"i'm", "im"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
@@ -149,10 +158,15 @@ def _reach_terse(before: _Before) -> Twist | None:
     if clause.is_fragment and _is_of_another_day(clause, before.own):
         return None
     found = _first(clause.twists & _OF_LABEL)
+    turned = {chunk.plain for chunk in clause.chunks if chunk.twist is not None}
+    if same and before.own.skills and before.own.amounts and turned and turned <= _OCCASIONS and not clause.amounts:
+        return None
     if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
         return None  # "the kids are in bed, 30 min of crochet done"
     if same or (clause.is_fragment and not clause.amounts) or found is None:
         return found or (Twist.DOUBT if same and before.is_next and _is_label(before) else None)
+    if any(chunk.plain in _IS for chunk in clause.chunks[1:]):
+        return None  # "fingers are killing me. 70 minutes of guitar"
     aside = clause.twists & {Twist.OTHERS, Twist.LASTS}
     return _first(aside) if before.is_next and not before.own.has(WordRole.DONE) else None
 
@@ -165,10 +179,15 @@ def _is_label(before: _Before) -> bool:
         return False  # "A slow day: ten minutes of ukulele"
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
+    own = before.clauses[before.at + 1]
+    dated = clause.has(WordRole.DAY) or own.has(WordRole.DAY)
+    if dated and not names[0].is_capital and not own.is_listed and names[0].plain not in _AGREED:
+        return False  # "fierro, 1 hr de boxeo hoy"
     short = (
         len(names) <= 2 and not clause.days and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
     )
-    return short or before.clauses[before.at + 1].is_listed
+    dated = clause.has(WordRole.DAY) and clause.chunks[0] is names[0]  # "resumen de hoy: ..."
+    return short or (before.clauses[before.at + 1].is_listed and not dated)
 
 
 # ---------------------------------------------------------------- from a clause behind
@@ -238,7 +257,13 @@ def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> 
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
-    numbers = {chunk.minutes for chunk in clause.chunks if chunk.role is WordRole.NUMBER and chunk.minutes >= LEAST}
+    numbers = {
+        chunk.minutes
+        for number, chunk in enumerate(clause.chunks)
+        if chunk.role is WordRole.NUMBER
+        and chunk.minutes >= LEAST
+        and not any(each.role is WordRole.PRACTICE for each in clause.chunks[number + 1 : number + 2])  # "60 lengths"
+    }
     again = clause.mark in (WordRole.AND, WordRole.THEN)  # "and 15 after"
     corrects = (
         clause.is_fragment
@@ -264,5 +289,6 @@ def _is_more(clause: Clause, own: Clause, entry: Candidate) -> bool:
     last = own.chunks[-1].role
     hangs = last is not WordRole.CONTENT and (not entry.is_said or last in DAYS | {WordRole.SKILL})
     said = [chunk for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.OF, WordRole.ADVERB)]
-    names = len(said) == 1 and said[0].role in DAYS | {WordRole.CONTENT}
+    names = len(said) == 1 and said[0].role in DAYS | {WordRole.CONTENT} and not said[0].is_doing
+    names = names and clause.chunks[0].plain not in _BEING  # "and I'm proud"
     return clause.mark is WordRole.AND and hangs and names

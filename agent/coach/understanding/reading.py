@@ -14,10 +14,11 @@ from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.clauses import AMOUNTS, SKILLS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
+from agent.coach.understanding.pairs import tells_which
 from agent.coach.understanding.reaches import LEAST, find_reach
 from agent.coach.understanding.skills import KnownSkills, know
 from agent.coach.understanding.tables import PAUSES, Twist, WordRole
-from agent.coach.understanding.words import Word, plain_of, words_of
+from agent.coach.understanding.words import Word, plain_of, without_telling, words_of
 from agent.language import DEFAULT
 from agent.wellformed import clean
 
@@ -56,14 +57,14 @@ _NO_QUESTION_BACK = (
 )  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
-MAX_ANSWER_WORDS = 6
+LEAST_PLAIN = 10
 MOST_COUNTED = 300
 """Minutes; a greater number without a unit is hardly a session's."""
 
 MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
-_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE, WordRole.DAY, WordRole.NUMBER}
 
 
@@ -80,7 +81,7 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     """What a message says of practice; `now` is the person's own, `language` theirs where the words tell none."""
     if len(text) > MAX_CHARS:
         return Heard(Certainty.NOTHING)
-    said = clean(text.replace("\n", f" {NEWLINE} "))
+    said = without_telling(clean(text.replace("\n", f" {NEWLINE} ")))
     words = words_of(said)
     if len(words) > MAX_WORDS:
         return Heard(Certainty.NOTHING)
@@ -99,6 +100,8 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
         return _learning(message) or _untold(message)
     return (
         _ask(found.to_practised(now.date()), _find_names(message, clauses))
+        or _find_enjoyment(message, clauses)
+        or _counted_last(message, clauses)
         or _lacking(message, clauses)
         or _learning(message)
         or _untold(message)
@@ -167,6 +170,9 @@ def _find_names(message: _Message, clauses: Sequence[Clause]) -> list[Practised]
         if len(clause.amounts) != 1 or clause.skills or clause.block is not None or clause.is_aside or clause.is_asked:
             continue
         name, is_clear = _name_in(message, clause)
+        before = clauses[at - 1] if at else clause
+        if not name and clause.is_bare and before.verb is not None and before.block is None and not before.skills:
+            name, is_clear = _name_in(message, before)  # "tried the cello today, 20 minutes"
         near = message.skills.near(plain_of(name.casefold()))
         amount = clause.amounts[0]
         taken_back = find_reach(clauses, Candidate(amount, amount, at, at, is_said=clause.verb is not None))
@@ -190,9 +196,11 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
         return "", False
     verb = clause.verb
     starts = chunks.index(first[0])
-    terse = len(runs) - (not runs[-1]) == 1 and all(chunk.role in _OF_TERSE for chunk in chunks)
+    named = [at for at, chunk in enumerate(chunks) if chunk.role is WordRole.CONTENT and chunk not in first]
+    terse = all(map(clause.is_place, named[:1])) and all(chunk.role in _OF_TERSE for chunk in chunks)
     short = (
-        clause.amounts[0].role is WordRole.AMOUNT_SHORT
+        not clause.amounts
+        or clause.amounts[0].role is WordRole.AMOUNT_SHORT
         or _is_dated(message, clause)
         or chunks[starts - 1].role is WordRole.OF
     )
@@ -201,8 +209,21 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 
 
 def _is_dated(message: _Message, clause: Clause) -> bool:
-    """As "bachata 1 hora hoy": in figures, and a day that is past."""
-    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
+    """As "bachata 1 hora hoy": in figures, or a day that is surely past."""
+    figures = message.words[clause.amounts[0].start].is_number
+    return clause.has(WordRole.DAY) or (figures and clause.has(WordRole.DAY_EITHER))
+
+
+def _counted_last(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
+    """As "guitar, the Bach prelude, 30": minutes of which no unit is said."""
+    ends = [*clauses[:1], *clauses[1:][-1:]]
+    if [len(clause.chunks) for clause in ends] != [1, 1] or not all(map(tells_which, clauses[1:-1])):
+        return None
+    (skill,), (number,) = (clause.chunks for clause in ends)
+    fits = number.role is WordRole.NUMBER and LEAST_PLAIN <= number.minutes <= MOST_COUNTED
+    if skill.role is not WordRole.SKILL or not fits:
+        return None
+    return Heard(Certainty.ASK, (Practised(number.minutes, skill.skill, _day(message)),))
 
 
 def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
@@ -223,7 +244,8 @@ def _lacking(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
         ):
             skill = clause.skills[0]
             if (spoken := _counted_minutes(clause)) and not clause.is_cut:
-                return Heard(Certainty.ASK, (Practised(spoken, skill.skill, _day(message), skill.is_new),))
+                said = Certainty.LOG if _is_plainly_counted(message, spoken) else Certainty.ASK
+                return Heard(said, (Practised(spoken, skill.skill, _day(message), skill.is_new),))
             return Heard(Certainty.ASK_AMOUNT, (Practised(None, skill.skill, _day(message), skill.is_new),))
         practice = clause.is_bare and clause.has(WordRole.PRACTICE) and not any(each.twists for each in clauses)
         bare = practice or (clause.is_bare and len(clauses) == 1)
@@ -246,6 +268,13 @@ def _counted_minutes(clause: Clause) -> int:
     return numbers[0].minutes if fits and not clause.skills[0].is_new else 0
 
 
+def _is_plainly_counted(message: _Message, minutes: int) -> bool:
+    """As "violin 25", the whole of a message: a skill of theirs and what are hardly anything else than minutes."""
+    roles = [chunk.role for chunk in message.chunks]
+    named = roles == [WordRole.SKILL, WordRole.NUMBER] and len(message.chunks[0].plain) > 2  # no "go 30"
+    return named and minutes >= LEAST_PLAIN and minutes % 5 == 0
+
+
 def _is_counted(clause: Clause) -> bool:
     """As "polish 20 or so": a skill and a number of which no unit is said."""
     numbers = [chunk for chunk in clause.chunks if chunk.role is WordRole.NUMBER]
@@ -263,6 +292,26 @@ def _is_session(clause: Clause) -> bool:
     )
 
 
+_ENJOYED = frozenset([
+    "great", "good", "fun", "lovely", "awesome", "amazing", "nice", "brilliant", "fantastic", "well", "better", "lush",
+    "bien", "genial", "divertido", "divertida", "rica", "rico", "increible", "lujo", "maravilla", "estupendo", "chido",
+])  # fmt: skip
+
+
+_OF_JOY = frozenset({Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
+
+
+def _find_enjoyment(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
+    """As "cello was fun today": a day that is over, and how it was; how long is not said."""
+    chunks = [chunk for clause in clauses for chunk in clause.chunks]
+    named = {chunk.skill for chunk in chunks if chunk.role in SKILLS and not chunk.is_new}
+    said = any(chunk.plain in _ENJOYED for chunk in chunks) and any(chunk.role is WordRole.DAY for chunk in chunks)
+    others = any(chunk.role in AMOUNTS | {WordRole.INFINITIVE} for chunk in chunks)
+    if not said or others or len(named) != 1 or len(clauses) != 1 or not clauses[0].twists <= _OF_JOY:
+        return None
+    return None if clauses[0].is_asked else Heard(Certainty.ASK_AMOUNT, (Practised(None, named.pop(), _day(message)),))
+
+
 _LEARNING = frozenset([
     "lesson", "lessons", "class", "classes", "course", "workshop", "tutorial", "podcast", "podcasts", "rehearsal",
     "homework", "read", "reading", "review", "reviews", "taught", "tuned", "theory", "band", "orchestra", "choir",
@@ -276,6 +325,8 @@ _LEARNING = frozenset([
 _GIVEN = frozenset(["di", "dar", "gave", "give", "up", "compre", "bought", "quid", "online"])
 _WAYS = frozenset(["walk", "commute", "train", "bus", "tren", "paseo", "total"])
 _GROUPS = frozenset(["band", "orchestra", "choir", "banda", "orquesta", "coro"])
+_WAS = frozenset({"was", "were", "estuvo", "fue"})
+_LESSONS = frozenset({"lesson", "lessons", "class", "classes", "clase", "clases", "leccion", "lecciones", "taller"})
 _TONIGHT = frozenset({"tonight", "tonight's", "tonite", "2nite", "esta noche"})
 
 
@@ -287,6 +338,8 @@ def _learning(message: _Message) -> Heard | None:
     turned = {chunk.plain for chunk in chunks if chunk.twist not in (None, Twist.SELF)}
     days = [chunk.role for chunk in chunks if chunk.role in (WordRole.DAY_EITHER, WordRole.DAY_UNREAD)]
     ahead = any(chunk.plain in _TONIGHT for chunk in chunks) and "had" not in {chunk.plain for chunk in chunks}
+    turned -= _WAS if turned & _LESSONS else set()
+    ahead = ahead and not any(chunk.plain in _WAS for chunk in chunks)
     said = (
         len(amounts) == len(skills) == 1 and turned and turned <= _LEARNING and turned - _WAYS and not (ahead and days)
     )
@@ -334,39 +387,6 @@ def _day(message: _Message) -> date:
 def may_be_practice(text: str) -> bool:
     """Whether a message may be about practice that was done: only then the person's skills are needed to read it."""
     chunks = chunks_of(
-        words_of(clean(text[:MAX_CHARS].replace("\n", f" {NEWLINE} "))), Circumstances(_ANY_DAY, know(()), DEFAULT)
+        words_of(clean(text[:MAX_CHARS].replace("\n", f" {NEWLINE} "))), Circumstances(ANY_DAY, know(()), DEFAULT)
     )
     return any(chunk.role in _OF_PRACTICE for chunk in chunks)
-
-
-def add_skill(text: str, entry: Practised, skills: Sequence[str]) -> Heard:
-    """What was practised, by the answer to which skill it was: a name, and little else."""
-    known = know(skills)
-    said = clean(text[:MAX_CHARS])
-    words = words_of(said)
-    found = [match for at in range(len(words)) if (match := known.find(words, at)) is not None]
-    if len(found) == 1 and len(words) <= MAX_ANSWER_WORDS:
-        return Heard(Certainty.LOG, (replace(entry, skill=found[0][0]),))
-    name = said.strip(' .!,;:"“”«»')
-    if found or not name or len(words) > MAX_ANSWER_WORDS or "?" in said:
-        return Heard(Certainty.NOTHING)
-    near = known.near(plain_of(name.casefold()))
-    new = replace(entry, skill=near or name, is_new=near is None)
-    return Heard(Certainty.ASK_NEW if near is None else Certainty.ASK_NEAR, (new,))
-
-
-def add_amount(text: str, entry: Practised) -> Heard:
-    """What was practised, by the answer to how long it was: an amount, and little else."""
-    words = words_of(clean(text[:MAX_CHARS]))
-    chunks = chunks_of(words, Circumstances(_ANY_DAY, know(()), DEFAULT))
-    amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
-    if not amounts:  # "20"
-        amounts = [chunk.minutes for chunk in chunks if chunk.role is WordRole.NUMBER and chunk.minutes]
-        amounts = [minutes for minutes in amounts if LEAST <= minutes <= MOST_COUNTED]
-    if (
-        len(amounts) != 1
-        or len(words) > MAX_ANSWER_WORDS
-        or any(chunk.twist is not None or chunk.role is WordRole.QUESTION for chunk in chunks)
-    ):
-        return Heard(Certainty.NOTHING)
-    return Heard(Certainty.LOG, (replace(entry, minutes=amounts[0]),))

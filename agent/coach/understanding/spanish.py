@@ -68,7 +68,9 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no tanto; diría que; yo diría "
+            "a ver; estoy que me salgo; no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no "
+            "tanto; diría que; "
+            "yo diría "
             "que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; no apunté; no "
             "anoté; no registré; no lo apunté; no lo anoté; no lo registré; no he apuntado; no he anotado; se me "
             "olvidó apuntar; se me olvidó anotar; se me olvidó apuntarlo; se me olvidó anotarlo; me olvidé de "
@@ -100,9 +102,10 @@ SPANISH = LanguageTable(
         "c": "además de; y también; y además; así como; y luego; y después; y despues",
         "C": "después de eso; luego de eso",
         "B": "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo",
-        "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
+        "t": "antes de; después de; antes del; después del; a pesar; pese a; pese al; gracias a; hasta que",
         "J": (
-            "en meses; en semanas; en años; en siglos; por primera vez en meses; por primera vez en semanas; por "
+            "de siempre; por primera vez; en meses; en semanas; en años; en siglos; por primera vez en meses; por "
+            "primera vez en semanas; por "
             "primera vez en años; en plan; al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a "
             "solas; en casa; han caído; ha caído; en realidad; en línea; por internet; en vivo; al aire libre; con "
             "amigos; con la banda; con mi profe; en el parque; en mi cuarto; en punto; de ellos; clavados; clavadas; "
@@ -115,7 +118,8 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "acabo de volver de; acabo de llegar de; vengo de; recién termino; recién acabo; recién hice; fui al; "
+            "recién vuelvo de; vuelvo de; acabo de volver de; acabo de llegar de; vengo de; recién termino; recién "
+            "acabo; recién hice; fui al; "
             "fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté "
             "al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; "
             "me curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
@@ -162,6 +166,7 @@ SPANISH = LanguageTable(
             "cuando pueda; en un rato; en un ratito; al rato; más al rato; luego me pongo; ahora me pongo"
         ),
         "negated": (
+            "no quise; no quería; "
             "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
             "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
@@ -210,13 +215,16 @@ SPANISH = LanguageTable(
         ",": "coma",
         "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá "
         "agrégame regístrame añádeme apúnteme anóteme regístreme agrégueme añádame agregue registre "
-        "añada",
-        "V": "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq",
+        "añada anote apunte anoten agregá registrando anotando apuntando agregando sumando",
+        "V": (
+            "practiqué practicqué practiqe praktiqué practicado practike practik praktique praktike practiq "
+            "ensayé ensayado rasgueé"
+        ),
         "v": (
-            "disfruté cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí "
+            "disfruté cumplí toqué estudié hice trabajé entrené repasé completé jugué terminé logré conseguí "
             "aprendí leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe aguanté dediqué pasé invertí "
-            "metí saqué estuve anduve eché tocado estudiado ensayado entrenado trabajado repasado dedicado pasado "
-            "rasgueé soplé jugado sacado aprendido metido acabo pude marcado currado echado"
+            "metí saqué estuve anduve eché tocado estudiado entrenado trabajado repasado dedicado pasado "
+            "soplé jugado sacado aprendido metido acabo pude marcado currado echado"
         ),
         "f": (
             "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar completar cerrar sacar meter "
@@ -232,7 +240,8 @@ SPANISH = LanguageTable(
         ),
         "F": "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo",
         "p": (
-            "conversación conversaciones intercambio dictado dictados tarjetas fichas apuntes flashcards partituras "
+            "comprensión expresión oral auditiva barra conversación conversaciones intercambio dictado dictados "
+            "tarjetas fichas apuntes flashcards partituras "
             "diálogos sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala "
             "escalas acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas "
             "finales calentamiento rutina rutinas rondas vueltas largos series repaso entreno entrenos "
@@ -265,7 +274,8 @@ SPANISH = LanguageTable(
             "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
-            "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
+            "prefiero preferiría vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes "
+            "debo debería "
             "deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene tenía "
             "tendría pretendo apetece ganas pensaba pensando debí planeando hubiera hubiese habría saco"
         ),
@@ -282,7 +292,8 @@ SPANISH = LanguageTable(
             "recuérdalo recordá recordatelo"
         ),
         "hypothetical": (
-            "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo haya hayas hayan"
+            "si imagina imagínate imagínense imagino imaginemos supongamos supón suponiendo hipotéticamente salvo "
+            "haya hayas hayan"
         ),
         "doubt": (
             "tocamos practicamos hicimos estudiamos ensayamos jugamos entrenamos dizque igual quizá quizás creo "
@@ -299,7 +310,7 @@ SPANISH = LanguageTable(
         "command": (
             "deshaz deshacer deshazlo deshacé borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
             "olvida cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues dejá archiva "
-            "renombra pon ponme muéstrame enséñame exporta"
+            "renombra pon ponme muéstrame enséñame exporta dame denme deme pásame mándame recomiéndame explícame"
         ),
         "others": (
             "lleva llevan practica toca estudia ensaya juega entrena tú usted ustedes vos él ella ellos ellas "
@@ -310,7 +321,8 @@ SPANISH = LanguageTable(
             "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
-            "perdí perdido entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están "
+            "ver puso dio mandó obligó perdí perdido entrevista youtube netflix spotify tele grabación grabaciones "
+            "simulador es son está están "
             "era eran fue "
             "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos película películas concierto conciertos tutorial tutoriales "

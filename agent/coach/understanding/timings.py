@@ -25,14 +25,16 @@ _EACH = frozenset({"each", "cada", "apiece"})
 _MORNING = re.compile("morning|manana")
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
+_TWICE = frozenset({"twice", "two times", "dos veces"})
 _HALF = frozenset({"half", "media"})
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
-_STARTED = frozenset(["started", "began", "empece", "comence", "arranque", "start"])
-_STOPPED = frozenset(["stopped", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
+_STARTED = frozenset(["started", "began", "opened", "empece", "comence", "arranque", "start"])
+_STOPPED = frozenset(["stopped", "closed", "finished", "ended", "quit", "done", "acabe", "termine", "pare", "hasta"])
 EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada cosa", "apiece"])
 _IT = frozenset({"it", "that", "this", "eso"})
 _WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
-_AFTER = frozenset({"am", "pm", "after", "afterwards", "before", "despues", "antes"})
+_AFTER = frozenset({"am", "pm", "morning", "afternoon", "evening", "after", "afterwards", "before", "despues", "antes"})
+_TOOK = frozenset({"took", "took me", "llevo", "tomo"})
 _LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
@@ -101,6 +103,17 @@ def read_times(chunks: list[Chunk]) -> None:
             chunks[at : at + 1] = [replace(chunk, role=WordRole.ADVERB)]
             if amount == at + 3:
                 chunks[at + 1 : at + 3] = [replace(each, role=WordRole.ADVERB) for each in chunks[at + 1 : at + 3]]
+
+
+def _twice_each(chunks: list[Chunk]) -> None:
+    """As "did yoga twice today, 20 min each": so often that long."""
+    twice = next((at for at, chunk in enumerate(chunks) if chunk.plain in _TWICE), None)
+    timed = [at for at, chunk in enumerate(chunks) if chunk.role in _AMOUNTS]
+    each = next((at for at, chunk in enumerate(chunks) if chunk.plain in EACH), None)
+    if twice is not None and each is not None and len(timed) == 1:  # "did yoga twice today, 20 min each"
+        chunks[timed[0]] = replace(chunks[timed[0]], minutes=2 * chunks[timed[0]].minutes)
+        for place in (twice, each):
+            chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _hours_between(chunks: list[Chunk]) -> None:
@@ -208,17 +221,14 @@ def _it_was(chunks: list[Chunk]) -> None:
 
 
 def _took_so_long(chunks: list[Chunk]) -> None:
-    """As "did my French homework last night, took 50 minutes"."""
+    """As "did my French homework last night, took 50 minutes", "terminé mi lección, me llevó 25 minutos"."""
     for at, chunk in enumerate(chunks[1:-1], 1):
         ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
-        before = letters_of(chunks, 0, at)
-        if (
-            chunk.plain in {"took", "took me"}
-            and ends
-            and re.search("[Vv].*S.*[,.]$", before)
-            and "d" not in before.lower()
-        ):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+        it = chunks[at - 1].plain in _IT or chunks[at - 1].twist is Twist.SELF
+        before = letters_of(chunks, 0, at - it)
+        if chunk.plain in _TOOK and ends and re.search("[Vvo].*S.*[,.]$", before) and "d" not in before.lower():
+            for place in range(at - it, at + 1):
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _after_it(chunks: list[Chunk]) -> None:
@@ -226,7 +236,7 @@ def _after_it(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[1:], 1):
         ends = at + 1 == len(chunks) or chunks[at + 1].role.value in ",."
         if chunk.plain in _AFTER and ends and chunks[at - 1].role.value in "nDd":
-            chunks[at] = replace(chunk, role=WordRole.TIME)
+            chunks[at] = replace(chunk, role=WordRole.TIME, twist=None)
 
 
 def _each_day(chunks: list[Chunk]) -> None:
@@ -281,6 +291,15 @@ def _amounts_told_more(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
 
 
+def _for_a_day(chunks: list[Chunk]) -> None:
+    """As "para el lunes 45 minutos de guitarra": still to come; "log 20 min for monday" is not."""
+    if any(chunk.role is WordRole.LOG for chunk in chunks):
+        return
+    for at, chunk in enumerate(chunks):
+        if chunk.plain in {"for", "para"} and re.match("T?y", letters_of(chunks, at + 1, at + 3)):
+            chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.FUTURE)
+
+
 def _time_that_is_there(chunks: list[Chunk]) -> None:
     """As "I only have 20 minutes for guitar": not done yet. And "guitar x 30 min" is no third of it."""
     for at, chunk in enumerate(chunks[:-1]):
@@ -300,7 +319,7 @@ def _was_so_long(chunks: list[Chunk]) -> None:
         if (
             (chunk.plain in _CAME_TO or practice)
             and re.search("(?:S|(?:^|[TY])k)p*[YP]*x?$", said[:at])
-            and re.match("P?F?[Dd][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
+            and re.match("P?F?[Dda][YKJ.O]*(?:P[TwJp]*)?[.O]*$", said[at + 1 :])
         ):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
             if chunks[at - 1].twist is Twist.SELF:
@@ -314,6 +333,15 @@ def cut_amounts(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.AMOUNT_VAGUE, twist=Twist.DOUBT)
 
 
+IN_ALL = frozenset(["total", "totals", "altogether", "overall", "totaling", "totalling", "sumando", "sumado"])
+"""Behind an amount: it says again what stands before."""
+
+
+def _is_summed(chunks: Sequence[Chunk], at: int) -> bool:
+    """As the last of "piano 20 min, guitar 30 min, 50 minutes in total"."""
+    return any(not IN_ALL.isdisjoint(chunk.plain.split()) for chunk in chunks[at + 1 : at + 1 + MAX_BETWEEN])
+
+
 def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
     """Whether such a number or fraction stands on this side of an amount."""
     for far in range(1, MAX_BETWEEN + 1):
@@ -324,6 +352,8 @@ def _is_cut(chunks: Sequence[Chunk], at: int, step: int) -> bool:
         says_how = chunk.role is WordRole.AMOUNT_VAGUE and letters_of(chunks, place + 1, place + 2) == WordRole.CONTENT
         if far == 2 and chunks[at + step].plain == "," and (says_how or chunk.plain in _LITTLE):
             return False  # "15 min, poco pero algo", "an hour, a bit rusty"
+        if chunk.role in _AMOUNTS and _is_summed(chunks, max(at, place)):
+            return False
         if (
             not _FRACTIONS.isdisjoint(chunk.plain.split())
             or chunk.role in _AMOUNTS
@@ -346,9 +376,17 @@ def _is_of_amount(chunks: Sequence[Chunk], at: int, number: int) -> bool:
     return not things or things[0].role not in _COUNTS or things[0].plain in _FRACTIONS
 
 
+def _an_hour_long(chunks: list[Chunk]) -> None:
+    """As "hour-long Spanish conversation": an amount without a number."""
+    for at, chunk in enumerate(chunks[:-1]):
+        behind = [each.plain for each in chunks[at + 1 : at + 3]]
+        if chunk.plain == "hour" and chunk.role is WordRole.OTHER and (behind[0] == "long" or behind == ["-", "long"]):
+            chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=60, unit=60, twist=None)
+
+
 NUMBERS_FIRST = (
-    _it_was,
+    _twice_each, _an_hour_long, _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
-AMOUNTS_THEN = (_took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
+AMOUNTS_THEN = (_for_a_day, _took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)
 """In this order, words of other kinds between them: see `contexts`."""

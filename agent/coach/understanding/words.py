@@ -40,6 +40,7 @@ class Word:
     plain: str  # without accents and with no letter three times in a row
     start: int
     end: int
+    is_capital: bool = False  # its first letter is
 
     def follows(self, other: "Word") -> bool:
         """Whether nothing stands between."""
@@ -65,6 +66,31 @@ def _fold(said: str) -> str:
     return normalize("NFKC", said).casefold().replace("’", "'").replace("´", "'") or said
 
 
+_TELLING = re.compile(
+    r"\W{0,9}(?:(?:hey|hi|hello|ok|okay|so|well|coach|hola|oye|ey|buenas|bueno|mira|pues|dear|profe|bro|man)\W{1,3}){0,3}"
+    r"(?:(?:i(?:'m| am)? )?(?:just |also |really |very |so |quickly ){0,2}"
+    r"(?:(?:want(?:ed)?|would like|need(?:ed)?|happy|glad|pleased|proud|delighted|here|writing) (?:just )?to )?"
+    r"(?:(?:let(?:ting)? you know|tell(?:ing)? you|inform(?:ing)? you|updat(?:e|ing) you)"
+    r"|(?<= to )(?:report|say|announce|confess|admit|mention|share))(?: that| about)?"
+    r"|(?:te|le|les|os) (?:aviso|informo|cuento|comento|digo|reporto|confirmo|confieso|dicto|escribo)"
+    r"(?: (?:de )?que| para decirte que| porque voy \w{1,12})?"
+    r"|(?:solo |nom[aá]s |nada m[aá]s )?(?:quiero|quer[ií]a|quisiera|vengo a|paso a|paso para|para|pa) "
+    r"(?:(?:contar|avisar|informar|comentar|reportar)(?:te|le)?|decirte|decirle|que sepas)(?: (?:de )?que)?"
+    r"|(?:i |yo |me |se me |also |y |and ){0,3}(?:forgot|olvid[eéó]|pas[oóé])(?: to| de)? "
+    r"(?:(?:tell you|log|say|mention|put|add|enter|write|record|report|note)"
+    r"(?: (?:it|this|that|down|in|about|earlier)){0,3}"
+    r"|(?:decir|contar|anotar|apuntar|registrar|poner|avisar|mencionar|comentar)(?:te|lo|la|los|telo)?(?: que)?)"
+    r"|me (?:alegra|complace) (?:informar|contar|decir)(?:te|le)?(?: que)?)[\s,:]{1,3}",
+    re.IGNORECASE,
+)
+"""That something is told, before what is told: "just letting you know", "te aviso que"."""
+
+
+def without_telling(text: str) -> str:
+    """The text without the words that only say that something is told."""
+    return _TELLING.sub("", text.replace("’", "'"), count=1) if _TELLING.match(text.replace("’", "'")) else text
+
+
 def words_of(text: str) -> list[Word]:
     """The words of a text, in order; the text has been cleaned."""
     return list(_cut_words(text))
@@ -78,7 +104,8 @@ def _cut_words(text: str) -> tuple[Word, ...]:
         if said not in _UNSEEN:
             said = f"0{said}" if said[0] == "." and len(said) > 1 else said  # ".5 hr"
             folded = _SHORTHAND.get(said.lower()) or (_fold(said) if said[0].isalpha() else said)
-            found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
+            plain = _STRETCHED.sub(r"\1", plain_of(folded))
+            found.append(Word(folded, plain, match.start(), match.end(), said[0].isupper()))
     return tuple(found)
 
 

@@ -40,7 +40,8 @@ export class Panel {
 
   row(one) {
     const title = made("b", { textContent: one.title || textOf("page.untitled") });
-    const used = made("span", { textContent: when.format(new Date(one.at)) });
+    const at = when.format(new Date(one.at));
+    const used = made("span", { textContent: one.place ? `${one.place}, ${at}` : at });
     const button = made("button", { type: "button" }, title, used);
     button.dataset.id = one.id;
     if (one.living) button.append(made("span", { className: "living", textContent: textOf("page.living") }));

@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from pydantic import BaseModel
 
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
@@ -15,6 +17,8 @@ from agent.transcript import ModelResponded, ToolCall
 from channels.errors import Permanent, Retryable
 from channels.messages import Address, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
+from gateway.store import journal
+from gateway.store.tables.traffic import outbox
 from tests.fakes.chat import LIMITS, FakeChannel
 from tests.fakes.spine import NOON, GatedModel, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
@@ -205,6 +209,21 @@ def test_an_answer_grows_in_a_placeholder_that_a_death_cut(tmp_path: Path) -> No
         await spine.asked()
         await stream(spine, 8.0)
         assert channel.times("edit")
+
+    scene(tmp_path, play)
+
+
+def test_once_another_owns_the_turn_no_page_is_turned(tmp_path: Path) -> None:
+    """Its placeholder would be in the way of the part that the other one's final has there."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("tell me all")
+        await stream(spine, 5)
+        await spine.store.write(partial(journal.take_all_shards, owner="another"))
+        await stream(spine, 60)
+        assert ["placeholder"] == await spine.store.read(
+            lambda c: list(c.execute(sa.select(outbox.c.action)).scalars())
+        )
 
     scene(tmp_path, play)
 

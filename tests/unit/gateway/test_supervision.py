@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gateway.errors import AlreadyRunning
+from gateway.errors import AlreadyRunning, StoreUnavailable
 from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of
 from tests.fakes.simulated_channel import Pauses
 
@@ -75,6 +75,21 @@ async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
         await tasks.keep_task("control", part)
         assert [*REST_S, REST_S[-1]] == rests.asked_s
         assert (7, [{}] * 7) == (len(shown), shown)
+
+
+async def test_a_store_that_does_not_answer_ends_nothing_and_counts_for_nothing() -> None:
+    """A part tries it again each second, from its first run on; a task has done what it could."""
+    away: list[Exception] = [StoreUnavailable("the store did not answer")] * 7
+    async with supervised() as (tasks, rests):
+
+        async def part() -> None:
+            if away:
+                raise away.pop()
+
+        await tasks.keep_task("erasures", part)
+        assert ([REST_S[0]] * 7, 0, {}) == (rests.asked_s, tasks.faults.noted, dict(tasks.faults.resting()))
+        away.append(StoreUnavailable("the store did not answer"))
+        assert await tasks.create_task(part()) is None
 
 
 async def test_what_rests_is_named_with_its_error() -> None:

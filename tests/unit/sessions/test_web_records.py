@@ -9,11 +9,13 @@ import sqlalchemy as sa
 from channels.messages import InboundMessage, OutboundPart
 from channels.web.recollection import KeptMessage
 from gateway.inbound.web_records import StoredRecords
+from gateway.store.tables.people import identities, users
 from gateway.store.tables.traffic import inbox
+from gateway.store.tables.turns import sessions
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import AGENT, Spine, quick_store
 
-ADA, BOB = "p1", "p2"
+ADA, BOB, LINKED = "p1", "p2", "p3"
 
 
 @pytest.fixture
@@ -79,6 +81,46 @@ async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
     assert ["dogs"] == shown(await records.messages(web.channel, ADA, None))
     assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, past.id))
     assert [] == await records.messages(web.channel, BOB, past.id)
+
+
+async def link(spine: Spine, user: str, *senders: str) -> None:
+    """Whoever writes as one of these is this user."""
+
+    def job(connection: sa.Connection) -> None:
+        row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}
+        connection.execute(users.insert(), row | {"id": user, "created_at": spine.now})
+        for channel, _, sender in (one.partition(":") for one in senders):
+            known = {"tenant_id": "default", "channel": channel, "scope": "", "sender": sender, "user_id": user}
+            connection.execute(identities.insert(), known | {"linked_at": spine.now})
+
+    await spine.store.write(job)
+
+
+async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: Spine) -> None:
+    """With where they were, as long as these are one person; a group's never are, nor what another said there."""
+    await link(web, ADA, f"web:{ADA}", f"web:{LINKED}")
+    await link(web, BOB, f"web:{BOB}")
+    await ask(web, "cats", "Noted: cats.")
+    for text, chat, user in (("boats", LINKED, ADA), ("secrets", LINKED, BOB), ("plans", "g1", ADA)):
+        await web.admit(web.message(text, chat if chat == LINKED else user, chat, channel="web"), user)
+        await web.asked()
+        web.model.give(f"Noted: {text}.")
+        await web.quiet()
+    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    listed = {one.title: one for one in await records.conversations(ADA)}
+    assert {"cats": ("", True), "boats": ("Web", False)} == {
+        title: (one.place, one.living) for title, one in listed.items()
+    }
+    boats = listed["boats"].id
+    assert ["boats", "Noted: boats."] == shown(await records.messages(web.channel, ADA, boats))
+    assert ([], []) == (await records.conversations(BOB), await records.messages(web.channel, BOB, boats))
+    groups = sa.select(sessions.c.id).where(sessions.c.key.contains(":group:"))
+    (plans,) = await web.store.read(lambda connection: connection.execute(groups).scalars().all())
+    assert [] == await records.messages(web.channel, ADA, plans)
+    unlink = sa.delete(identities).where(identities.c.sender == LINKED)
+    await web.store.write(lambda connection: connection.execute(unlink) and None)
+    assert ["cats"] == [one.title for one in await records.conversations(ADA)]
+    assert [] == await records.messages(web.channel, ADA, boats)
 
 
 async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> None:

@@ -1,0 +1,272 @@
+"""Says which amount of a message is of which skill, and whether any is left over; what is said twice counts once. Pure.
+
+Whether a pair is surely one's own past practice is `evidence`'s.
+"""
+
+from collections.abc import Sequence
+
+from agent.coach.understanding.clauses import AMOUNTS, SOFT, Clause
+from agent.coach.understanding.entries import Candidate, Chunk
+from agent.coach.understanding.reaches import LEAST
+from agent.coach.understanding.tables import Twist, WordRole
+from agent.coach.understanding.timings import EACH, IN_ALL
+
+_OF_LIST = frozenset({Twist.LASTS, Twist.UNCLEAR})
+"""Of words that say in a list what the time went into: "canto: 20' de calentamiento y 30' de canciones"."""
+
+
+def pair_amounts(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
+    """The entries, and whether no amount and no skill is left over."""
+    entries, clear = _of_each(clauses) or _pair(clauses)
+    for at, clause in enumerate(clauses):
+        if at and len(clause.amounts) == 1 and _restates(clauses, at):
+            return _merge_restatement(clauses, at, entries, clear=clear)
+    for number, entry in enumerate(entries):
+        if any(_is_again(clauses, before, entry) for before in entries[:number]):
+            entry.is_sure = False
+    return entries, clear
+
+
+def _of_each(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool] | None:
+    """As "half an hour each of chess and meditation": the one amount for each skill that is named."""
+    at = next((at for at, clause in enumerate(clauses) if any(each.plain in EACH for each in clause.chunks)), None)
+    named = {skill.skill: (number, skill) for number, clause in enumerate(clauses) for skill in clause.skills}
+    amounts = [amount for clause in clauses for amount in clause.amounts]
+    days = [day for clause in clauses for day in clause.days]
+    if at is None or len(named) < 2 or len(amounts) != 1 or len(days) > 1 or clauses[at].block is not None:
+        return None
+    places = [at, *(number for number, _ in named.values())]
+    return [Candidate(amounts[0], skill, min(places), max(places)) for _, skill in named.values()], True
+
+
+def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
+    """The entries, and whether no amount and no skill is left over."""
+    entries: list[Candidate] = []
+    taken: set[int] = set()  # clauses whose skill belongs to an amount of another
+    clear = True
+    for at, clause in enumerate(clauses):
+        amounts, skills = clause.amounts, clause.skills
+        listed = clause.block in _OF_LIST and bool(entries) and _label_of(clauses, at) is not None
+        if not amounts or (_is_out(clause) and not listed):
+            continue
+        if clause.is_aside:
+            clear = clear and not skills
+        elif len(amounts) == len(skills) or (len(amounts) == 1 and skills and _is_with(clause, skills)):
+            entries += [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, skills, strict=False)]
+        elif skills or len(amounts) > 1:
+            clear = False
+        else:
+            found = _elsewhere(clauses, at, entries)
+            if found is not None:
+                entries.append(found)
+                taken |= {found.first, found.last} - {at}
+            clear = clear and (found is not None or _is_other_activity(clause, entries, clauses))
+    used = taken | {entry.first for entry in entries} | {entry.last for entry in entries}
+    return entries, clear and not _is_left_over(clauses, used, entries)
+
+
+def _is_out(clause: Clause) -> bool:
+    """Whether nothing in a clause is an entry; where it only may not be one, it is asked about."""
+    if any(chunk.minutes == 0 for chunk in clause.amounts):
+        return True
+    return clause.block is not None and not (
+        clause.block in SOFT and (clause.block is Twist.DOUBT or clause.verb is not None)
+    )
+
+
+def _is_with(clause: Clause, skills: Sequence[Chunk]) -> bool:
+    """Whether the further skills only say what it was done with: "coded kotlin for the chess app"."""
+    between = [chunk for chunk in clause.chunks if skills[0].end <= chunk.start < skills[1].start]
+    return any(chunk.role in (WordRole.OF, WordRole.IN, WordRole.WHILE) for chunk in between)
+
+
+def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate]) -> Candidate | None:
+    """The entry of an amount whose clause names no skill."""
+    clause = clauses[at]
+    amount = clause.amounts[0]
+    says_more = clause.has(WordRole.CONTENT) and not clause.is_bare
+    before = _skill_before(clauses, at)
+    label = _label_of(clauses, at)
+    if label is not None and clause.verb is None:
+        return Candidate(amount, clauses[label].skills[0], at if entries else label, at)
+    if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
+        return Candidate(amount, clauses[before].skills[0], before, at)
+    behind = clauses[at + 1] if at + 1 < len(clauses) else None
+    if behind is not None and is_named_last(clauses, at):
+        return Candidate(amount, behind.skills[0], at, at + 1)
+    if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
+        return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
+    done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
+    near = behind is not None and (behind.sentence == clause.sentence or _is_called(clauses, at))
+    if done and behind is not None and near and _names_one(behind):
+        return Candidate(amount, behind.skills[0], at, at + 1)
+    if (
+        clause.is_bare
+        and (clause.days or clause.has(WordRole.TIME))
+        and entries
+        and not says_more
+        and clause.verb is None
+    ):
+        return Candidate(amount, entries[-1].skill, at, at)
+    return None if says_more or clause.is_bare else _inherit(clauses, at)
+
+
+def is_named_last(clauses: Sequence[Clause], at: int) -> bool:
+    """As "hit the driving range for an hour, golf": the one skill of a message, behind the one amount of it."""
+    last = clauses[-1]
+    amounts = [chunk for clause in clauses for chunk in clause.amounts]
+    skills = [chunk for clause in clauses for chunk in clause.skills]
+    plain = all(chunk.role is WordRole.SKILL or chunk.plain.endswith(("ly", "mente")) for chunk in last.chunks)
+    own = clauses[at].verb is not None and clauses[at].block is None
+    near = at == len(clauses) - 2 and last.sentence == clauses[at].sentence and last.mark is WordRole.COMMA
+    return near and plain and own and len(amounts) == len(skills) == 1
+
+
+def _names_one(clause: Clause) -> bool:
+    return len(clause.skills) == 1 and not clause.amounts and clause.is_bare and not clause.is_aside
+
+
+def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
+    """The clause before, of the same sentence, that names one skill and no amount."""
+    for number in range(at - 1, -1, -1):
+        clause = clauses[number]
+        if clause.is_aside and not clause.skills and not clause.amounts:
+            continue  # "I have been knitting since dinner, about 45 minutes"
+        called = number == at - 1 and _calls_out(clause, clauses[at])
+        if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
+            return None
+        if clause.skills:
+            alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
+            open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
+            return number if alone and open_to and not clause.is_aside else None
+        if not (clause.is_fragment or tells_which(clause)) or clause.block is not None:
+            return None
+    return None
+
+
+def tells_which(clause: Clause) -> bool:
+    """As "piano, the Bach prelude, 20 min", "rust, chapter 4, ...": nouns that only say what of it was practised."""
+    nouns = (WordRole.CONTENT, WordRole.PRACTICE, WordRole.THE, WordRole.OF, WordRole.NUMBER, WordRole.ADVERB)
+    return all(chunk.role in nouns for chunk in clause.chunks) and not any(
+        map(clause.may_be_doing, range(len(clause.chunks)))
+    )
+
+
+def _label_of(clauses: Sequence[Clause], at: int) -> int | None:
+    """The clause that names the skill of a list: "viola: 30 minutes of shifting and 10 minutes of vibrato"."""
+    for number in range(at - 1, -1, -1):
+        clause = clauses[number]
+        if clause.sentence != clauses[at].sentence or (clause.skills and clause.amounts):
+            return None
+        if clause.skills:
+            alone = len(clause.skills) == 1 and clause.is_bare and clause.block is None
+            return number if alone and clauses[number + 1].is_listed else None
+    return None
+
+
+def _calls_out(clause: Clause, amount: Clause) -> bool:
+    """As "Drums! 35 minutes!", "Did my Japanese. 40 mins.": two sentences, one entry."""
+    says = clause.is_bare or clause.has_subject or clause.verb == 0
+    named = len(clause.chunks) == 1  # "Korean? About twenty minutes today"
+    return says and amount.is_bare and (named or not amount.days) and not clause.is_asked
+
+
+def _is_called(clauses: Sequence[Clause], at: int) -> bool:
+    """As "Ninety minutes. Chess.": two sentences of nothing but one amount and one skill, and no other is named."""
+    amounts = [chunk for clause in clauses for chunk in clause.chunks if chunk.role in AMOUNTS]
+    skills = [chunk for clause in clauses for chunk in clause.skills]
+    return len(clauses[at].chunks) == len(clauses[at + 1].chunks) == len(amounts) == len(skills) == 1
+
+
+def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
+    """As "I wanted to do an hour of guitar but did 20 min", "I took the bass and practised for 20 minutes"."""
+    clause = clauses[at]
+    if clause.block is not None and clause.block is not Twist.DOUBT:
+        return None  # "the guitar was out of tune so I spent 20 minutes tuning it"
+    before = [chunk for each in clauses[:at] for chunk in each.skills]
+    if len({chunk.skill for chunk in before}) != 1:
+        return None
+    source = max(number for number in range(at) if clauses[number].skills)
+    wished = clauses[source].block in (Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.GOAL) and bool(
+        clauses[source].amounts
+    )
+    skipped = clauses[source].block is Twist.NEGATED and bool(clauses[source].days) and bool(clause.days)
+    wished = wished or (skipped and clause.mark is WordRole.BUT)  # "skipped Korean yesterday but did 40 minutes today"
+    practises = any(chunk.plain.startswith("practi") for chunk in clause.chunks) and clauses[source].block is None
+    spoken = practises and not clauses[source].amounts
+    return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)
+
+
+def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Sequence[Clause]) -> bool:
+    """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
+    if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
+        return False
+    listed = clause.has(WordRole.CONTENT, WordRole.PRACTICE) and not clause.has(WordRole.OF, WordRole.IN)
+    listed = listed and clause.block is None and len(clauses) > 1 and clauses[1].mark is WordRole.COMMA
+    return not listed and (not entries or clauses[entries[-1].last].sentence != clause.sentence)
+
+
+def _is_left_over(clauses: Sequence[Clause], used: set[int], entries: Sequence[Candidate]) -> bool:
+    """Whether a skill is named beside the entries of which nobody knows how long."""
+    known = {entry.skill.skill for entry in entries}
+    for at, clause in enumerate(clauses):
+        counted = clause.has(WordRole.NUMBER) and clause.skills and clause.block is None and not clause.amounts
+        if counted and any(chunk.minutes >= LEAST for chunk in clause.chunks if chunk.role is WordRole.NUMBER):
+            return True  # "and this evening guitar 25"
+        if at in used or clause.is_aside or clause.block is not None or not clause.skills or clause.amounts:
+            continue
+        denied = clauses[at + 1 : at + 2] and clauses[at + 1].twists == {Twist.NEGATED} and clauses[at + 1].is_listed
+        if denied and clauses[at + 1].is_fragment:
+            continue  # "Python: none"
+        says = clause.is_bare or clause.verb is not None or clause.has(WordRole.NUMBER)
+        if says and {chunk.skill for chunk in clause.skills if not chunk.is_new} - known:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- what is said twice
+
+_ALL_IN_ALL = frozenset(["in all", "all in", "all told", "o sea", "es decir", "all in all"])
+_AGAIN = frozenset(
+    {"more", "another", "again", "extra", "further", "otro", "otra", "otros", "otras", "mas", "adicionales"}
+)
+
+
+def _restates(clauses: Sequence[Clause], at: int) -> bool:
+    """As "... and 30 min of B, so 60 min of piano", "... 50 minutes in total": it says again what stands before."""
+    clause = clauses[at]
+    before = [chunk.minutes for each in clauses[:at] for chunk in each.amounts]
+    words = {word for chunk in clause.chunks for word in chunk.plain.split()}
+    said = " ".join(chunk.plain for chunk in clause.chunks)
+    told = not words.isdisjoint(IN_ALL) or any(each in said for each in _ALL_IN_ALL)
+    fits = clause.amounts[0].minutes in (sum(before), *before[-1:]) and words.isdisjoint(_AGAIN)
+    return bool(before) and (told or (fits and clause.mark is WordRole.BUT and bool(clause.skills)))
+
+
+def _merge_restatement(
+    clauses: Sequence[Clause], at: int, entries: Sequence[Candidate], *, clear: bool
+) -> tuple[list[Candidate], bool]:
+    """The entries without what only says again how long they were; sure only where it fits."""
+    clause = clauses[at]
+    amount = clause.amounts[0]
+    said = [entry for entry in entries if entry.amount is not amount]
+    earlier = [entry for entry in said if entry.last < at]
+    named = clause.skills[0] if len(clause.skills) == 1 else None
+    same = named is None or all(entry.skill.skill == named.skill for entry in earlier)
+    if earlier and same and sum(entry.amount.minutes for entry in earlier) == amount.minutes:
+        return said, clear or len(entries) == len(said)
+    skills = {entry.skill.skill for entry in earlier}
+    skill = named or (earlier[-1].skill if len(skills) == 1 else None)
+    before = [chunk.minutes for each in clauses[:at] for chunk in each.amounts]
+    if skill is None or not same:
+        return [*entries], False
+    return [Candidate(amount, skill, at, at, is_sure=sum(before) == amount.minutes)], clear
+
+
+def _is_again(clauses: Sequence[Clause], before: Candidate, entry: Candidate) -> bool:
+    """Whether the same is said once more, and nothing that it was another time."""
+    own = clauses[entry.last]
+    same = (before.skill.skill, before.amount.minutes) == (entry.skill.skill, entry.amount.minutes)
+    apart = own.mark in (WordRole.AND, WordRole.THEN) or own.has(WordRole.TIME) or own.days
+    words = {word for chunk in own.chunks for word in chunk.plain.split()}
+    return same and not apart and before.last != entry.last and words.isdisjoint(_AGAIN)
