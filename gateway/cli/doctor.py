@@ -25,6 +25,7 @@ from gateway.ops.home_check import (
     check_secrets,
     check_socket,
 )
+from gateway.product import check_names
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
 
@@ -94,6 +95,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         return  # they are not read as they are
     try:
         settings = prepare(config_path)
+        check_names(settings, read_sources(config_path, os.environ))
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "mend it there, then ask the doctor again")
         return
