@@ -149,7 +149,8 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def check_names(settings: Settings, sources: Sources) -> None:
-    """Whether every rule and hook about a tool is about one that there is, and every tool can be told to a model.
+    """Whether every rule and hook about a tool is about one that there is, every tool can be told to a model, and
+    somebody answers: a model, or the agent's rules.
 
     Raises:
         SettingsError: a line for each that is not, with the nearest name.
@@ -158,6 +159,11 @@ def check_names(settings: Settings, sources: Sources) -> None:
     closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
     known = {tool.name: tool for tool in product.tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
+    if product.offline is None and settings.model.name == "offline":
+        wrong.append(
+            f"{sources.place_of(('model', 'name'))}: model.name: the agent {product.name} has no rules to answer by, "
+            "so it needs a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
     brought, flaws = _brought_tools(settings.agent.tools)
     known |= {tool.name: tool for tool in brought}
     wrong += [f"{sources.place_of(('agent', 'tools'))}: agent.tools: {why}" for why in flaws]

@@ -4,7 +4,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,10 +29,12 @@ from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands, conversation_decisions
 from gateway.commands.decisions import (
+    ANSWERS,
+    SAY,
     Decision,
-    approval_of_another,
     consent_decisions,
     permissions_command,
+    question_of_another,
     reply_decisions,
 )
 from gateway.commands.groups import group_command
@@ -66,8 +68,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, leases, people, talk
-from gateway.store.approvals import Approval
+from gateway.store import approvals, earlier, journal, leases, people, talk
 from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
@@ -206,7 +207,7 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
         sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
-        approval_of_another(partial(_approval, turns.store), texts), deps.buttons, dates=deps.dates,
+        question_of_another(_people_asked(turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
 
@@ -347,8 +348,17 @@ async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, w
     )
 
 
-async def _approval(store: Store, approval_id: str) -> Approval | None:
-    return await store.read(partial(approvals.by_id, id_=approval_id), lasting=True)
+def _people_asked(store: Store) -> Mapping[str, Callable[[str], Awaitable[str | None]]]:
+    """Whom a question with buttons was asked, by the word that its buttons carry."""
+
+    async def by_approval(id_: str) -> str | None:
+        asked = await store.read(partial(approvals.by_id, id_=id_), lasting=True)
+        return None if asked is None else asked.user_id
+
+    async def by_turn(id_: str) -> str | None:
+        return await store.read(partial(journal.person_of, turn_id=id_), lasting=True)
+
+    return {SAY: by_turn} | dict.fromkeys(ANSWERS, by_approval)
 
 
 async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:

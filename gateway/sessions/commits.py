@@ -122,7 +122,7 @@ def keep_summary(
     """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
     now = clock()
     journal.hold(connection, fence)
-    if not journal.is_kept(connection, turn.id):
+    if journal.person_of(connection, turn.id) is None:
         return []  # it was forgotten while its notes were made
     before = summaries.keep(connection, turn, summary, now)
     costs.note(connection, turn, now)
@@ -133,7 +133,7 @@ def keep_summary(
 def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
     """Count what calls cost that are no steps of the turn."""
     journal.hold(connection, fence)
-    if journal.is_kept(connection, turn.id):
+    if journal.person_of(connection, turn.id) is not None:
         costs.note(connection, turn, clock())
 
 
