@@ -180,6 +180,9 @@ class Recovering:
 ModelEvent = (
     TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 )
+BINDING = (TextDelta, CallStreamed)
+"""What, once it was told, has to be taken back where the response counts for nothing."""
+
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -388,3 +391,4 @@ class Turn:
     summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
     prefix: Prefix = field(default_factory=Prefix)  # of the session
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
+    history_tokens: int | None = None  # about; None: nobody has measured it

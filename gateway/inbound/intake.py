@@ -361,7 +361,7 @@ class ChannelSink:
     async def cursor(self) -> str | None:
         """The last committed resume point."""
         whose = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
-        return await self._store.read(partial(whose, number=self._number))
+        return await self._store.read(partial(whose, number=self._number), lasting=True)
 
     async def chats(self) -> Sequence[KnownChat]:
         """Where people who are let in talk to the bot."""

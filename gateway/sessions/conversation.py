@@ -84,7 +84,7 @@ class Conversation:
         if not self.is_living(session_id):
             return Remembered(())
         summary = self._summaries.get(user_id)
-        key = (self._past, user_id, summary, turn_id if summary else "")
+        key = (self._past, user_id, summary, summary is not None and turn_id == summary.turn_id)
         if self._recalled is None or self._recalled[0] != key:
             self._recalled = key, remember(self._past, user_id, summary, turn_id)
         return self._recalled[1]
