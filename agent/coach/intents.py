@@ -62,6 +62,7 @@ def _whole(*phrases: str) -> re.Pattern[str]:
 
 _MOODS = (
     r"sad|depressed|hopeless|discouraged|(?:un|de)motivated|miserable|burn(?:t|ed) out|overwhelmed|frustrat(?:ed|ing)",
+    r"frustrantes?",
     r"exhausted|giv(?:e|ing) up|getting nowhere|no motivation|not getting (?:any )?better|i suck|want to quit",
     r"(?:rough|bad|awful|terrible) (?:day|week)|(?:so|too|really|very) tired",
     r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
@@ -200,7 +201,8 @@ _WORDS = (
                                  r"|dise[nñ]|arm)\w*\b"
                                  r"[^?\n\d]{0,24}\b(?:schedule|timetable|horario|cronograma)\b"
                                  r"|\bqu[eé]\s+(?:toca|trabajo|estudio|toco|ensayo|repaso)\s+(?:hoy|esta|ma[nñ]ana|ahora)\b"
-                                 r"|\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+                                 r"|\b(?<!en )plan(?:s|ning|es|eas?|ear|ifica\w*)?\b(?!\s+(?:on|to)\b)"
+                                 r"|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|need|want|hazme|dame|arma\w*|necesito|quiero)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
@@ -309,7 +311,7 @@ _WORDS = (
                            r"|\bc[oó]mo\s+(?:funciona|va|trabaja)s?\s+(?:esto|eso|este|esta|el\s+bot|la\s+app)\b"
                            r"|\bpara\s+qu[eé]\s+sirves?\b|\bqu[eé]\s+(?:haces|sabes\s+hacer)\b"
                            r"|\binstruc(?:tions|ciones)\b|\bmen[uú]\b"
-                           r"|\bwhat\s+are\s+you\s+for\b"
+                           r"|\bwhat\s+are\s+you\s+for\b|\bwhat\s+do\s+you\s+do\b"
                            r"|\b(?:get|getting)\s+started\b|\bhow\s+do\s+i\s+(?:start|begin)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b"
                              r"|\bgracias+\b"
@@ -336,6 +338,11 @@ def read_request(text: str) -> RequestedIntent:
     if find_duration(text[:MAX_CHARS]) is not None:
         return RequestedIntent(Intent.TIMED)
     return untimed_request(text)
+
+
+def asks_for_plan(text: str) -> bool:
+    """Whether a message asks in words for a plan to be written, and for nothing else."""
+    return read_request(text).intent is Intent.PLAN
 
 
 def untimed_request(text: str) -> RequestedIntent:
