@@ -3,6 +3,7 @@
 import gc
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,6 +44,16 @@ config_option = click.option(
 )
 
 
+def load(place: str) -> Any:
+    """What has this name in its module, `module:name`, which is imported now; without a name its `command`."""
+    module, _, name = place.partition(":")
+    gc.disable()  # of what is imported nothing is garbage
+    try:
+        return getattr(import_module(module), name or "command")
+    finally:
+        gc.enable()
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is used."""
 
@@ -54,12 +65,7 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        gc.disable()  # of what is imported nothing is garbage
-        try:
-            command = getattr(import_module(module), name or "command")
-        finally:
-            gc.enable()
+        command = load(COMMANDS[cmd_name][0])
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command
