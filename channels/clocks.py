@@ -2,7 +2,8 @@
 that waits, expires or has an age.
 
 Whoever sets the machine's clock by hours must not end drains and retries, let codes run out or make messages look
-missed. So the steady clock goes by the time since boot, and follows a set clock slowly.
+missed. So the steady clock goes by the time since boot, and follows a set clock slowly. Of machines that work together
+each goes by the clock of one.
 """
 
 import threading
@@ -22,6 +23,11 @@ FOLLOWS = 0.1
 
 FOLLOWED_AT_ONCE = timedelta(days=3)
 """A clock set by more had been wrong: machines without a battery begin in another year until they ask the network."""
+
+GONE_BY = timedelta(minutes=2)
+"""How far from the machine's a clock may be that is gone by: it is held against platforms' stamps, too, and what Slack
+signs holds for five minutes.
+"""
 
 
 wall_now: Callable[[], datetime] = partial(datetime.now, UTC)
@@ -43,11 +49,30 @@ class SteadyClock:
         self._lock = threading.Lock()
         self._read_s = passed_s()
         self._now = wall()
+        self._off = timedelta(0)  # of the clock that it goes by, from the machine's
+        self._alone = True
+
+    def go_by(self, shown: datetime, within: timedelta) -> timedelta:
+        """Go by another clock that showed this at some time within the last so long; not by one too far off.
+
+        At once the first time, from then on as a set clock is followed. How far that one is from the machine's, 0 where
+        they may be alike.
+        """
+        with self._lock:
+            wall = self._wall()
+            off = shown + within / 2 - wall
+            off = off if abs(off) > within / 2 else timedelta(0)
+            follows = off if abs(off) <= GONE_BY else timedelta(0)
+            if abs(follows - self._off) > within / 2:
+                self._off = follows
+                self._now = wall + follows if self._alone else self._now
+            self._alone = False
+            return off
 
     def __call__(self) -> datetime:
         """Now."""
         with self._lock:
-            read_s, wall = self._passed_s(), self._wall()
+            read_s, wall = self._passed_s(), self._wall() + self._off
             passed_s = max(0.0, read_s - self._read_s)
             self._read_s = read_s
             gap_s = (wall - self._now).total_seconds() - passed_s
@@ -66,8 +91,10 @@ class SteadyClock:
         return now + max(-FOLLOWS * passed, min(FOLLOWS * passed, gap))
 
 
-steady_now: Callable[[], datetime] = SteadyClock()
-"""The steady clock of this process: instants are comparable only where all of them are of one clock."""
+steady_now = SteadyClock()
+"""The steady clock of this process: instants are comparable only where all of them are of one clock. Of several
+processes on a PostgreSQL each goes by that server's.
+"""
 
 
 def steady_s() -> float:

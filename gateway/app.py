@@ -145,7 +145,6 @@ class Gateway:
         self._tenants = Tenants(settings, parts, self._own)
         self._stop = asyncio.Event()
         self._faults = Faults()
-        self._started_at = steady_now()
         self._api_channel = ApiChannel(clock=steady_now)
         self._api: ApiServer | None = None
         self._scheduled: set[str] = set()  # the agents whose schedules are looked at
@@ -306,7 +305,7 @@ class Gateway:
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
         model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._own.budgets.standing)
         standing = GatewayStatus(
-            self._store, manager, router, self._snapshot, model, self._started_at, self._faults, lambda: intake.floods
+            self._store, manager, router, self._snapshot, model, steady_now(), self._faults, lambda: intake.floods
         )
         standing.cluster, standing.models_of = presence, self._tenants.models
         return standing

@@ -6,7 +6,7 @@ from enum import StrEnum
 from agent.coach.intents import Intent
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup
-from agent.coach.understanding.reading import Certainty
+from agent.coach.understanding.reading import Certainty, Heard
 from agent.coach.understanding.tables import Twist
 from agent.coach.understanding.wishes import RemindWish, WishedSkill
 
@@ -20,6 +20,7 @@ class Act(StrEnum):
     ASK_NEAR_SKILL = "ask.near_skill"
     ASK_SKILL = "problem.which_skill"
     ASK_AMOUNT = "ask.amount"
+    ASK_WHAT = "ask.what"
     CORRECT = "correct"
     ASK_CORRECTION = "ask.correction"
     UNDO = "undo"
@@ -39,6 +40,7 @@ class Act(StrEnum):
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
     REMIND = "remind"
+    MOVE_REMINDER = "move_reminder"
     REMINDERS = "reminders"
     CANCEL_REMINDERS = "cancel_reminders"
     EDIT_SKILL = "edit_skill"
@@ -71,10 +73,10 @@ OF_CERTAINTY = {
     Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
 }
 
-LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT})
+LACKING = frozenset({Act.ASK_SKILL, Act.ASK_AMOUNT, Act.ASK_WHAT})
 """What asks for the rest of what was said."""
 
-LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount")
+LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount", "ask.what")
 """The texts that ask for it."""
 
 
@@ -90,6 +92,7 @@ class Task:
     meant: Practised | None = None  # what is wished for, or still to come, instead
     lookup: Lookup | None = None  # what is wanted of what is logged
     reminder: RemindWish | None = None
+    moved: RemindWish | None = None  # the reminder that was set, and is to come at another time
     wished: WishedSkill | None = None  # what is to be done to a skill
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
@@ -105,3 +108,8 @@ class Task:
     def logs(self) -> int:
         """How many entries it writes."""
         return len(self.practised) if self.act is Act.LOG else 0
+
+
+def task_of_heard(heard: Heard, text: str) -> Task:
+    """What is done about practice that a message tells of."""
+    return Task(OF_CERTAINTY[heard.certainty], text, practised=heard.practised, notes=heard.notes)

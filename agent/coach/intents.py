@@ -87,7 +87,7 @@ _MOODS = (
     r"ag[uü]itad[oa]|achicopalad[oa]",
     r"(?:so|this|that) (?:bad|terrible|awful|hopeless) at|tan (?:mal[oa]|torpe|p[eé]sim[oa]) (?:en|con|para)",
     r"ganas de rendirme",
-    r"cut out for (?:this|it)|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
+    r"cut out for|tired of (?:failing|trying|this|being)|cansad[oa] de (?:fracasar|intentar|fallar)",
     r"not good enough|no soy capaz",
     r"(?:not|never) (?:really )?improv(?:ing|e)\w*|isn['’]t improving|no (?:estoy )?mejor(?:ando|o)",
     r"stressed(?: out)?|anxious|discouraging|disheartened|demorali[sz]ed|worthless|(?:what['’]?s|is) the point",
@@ -110,6 +110,10 @@ _MOODS = (
     r"terrible|horrible|rubbish|trash|garbage|bad|crap)",
     r"(?:chuck|pack|jack) it (?:all )?in|call(?:ing)? it quits|throw in the towel|i (?:hate|can['’]?t stand)",
     r"suen[oa] (?:\w+ )?(?:fatal|horrible|mal|p[eé]simo|de pena)|mandar(?:lo)? todo|odio",
+    r"(?:rubbish|crap(?:py)?|shit(?:ty)?|lousy|horrid|horrible|dreadful) (?:\w+ )?(?:day|week|night|morning)",
+    r"ganas de dejar\w*|(?:semana|noche) (?:de mierda|horrible|fatal|terrible|espantosa|p[eé]sima|de perros)",
+    r"d[ií]a (?:de mierda|horrible|fatal|terrible|feo|espantoso|p[eé]simo|de perros|malo)|hartazgo",
+    r"(?:no|nada) me sale(?: nada)?(?: bien)?|never (?:gonna|going to) (?:get|be|learn|improve)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
@@ -185,9 +189,14 @@ _WORDS = (
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
                                  r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
-                                 r"|\bdeshac\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
+                                 r"|\b(?:cancel|borr|quit|elimin|anul|sac|revi?ert)\w{1,3}\s+(?:lo|la|el|es[ae]|est[ae]|mi|es[ae]\s+\w+)\s+[uú]ltim"
+                                 r"|\bdeshac\w*|\bdeshag\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+    (Intent.MAYBE_PLAN, _pattern(r"\b(?:put\s+together|make|draw|create|prepare|sketch|build|design|prep[aá]r|haz"
+                                 r"|dise[nñ]|arm)\w*\b"
+                                 r"[^?\n\d]{0,24}\b(?:schedule|timetable|horario|cronograma)\b"
+                                 r"|\bqu[eé]\s+(?:trabajo|estudio|toco|ensayo|repaso)\s+(?:hoy|esta|ma[nñ]ana|ahora)\b"
+                                 r"|\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|need|want|hazme|dame|arma\w*|necesito|quiero)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
@@ -227,7 +236,9 @@ _WORDS = (
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+\b[^?]{0,20}\b(?:actually|en\s+realidad"
                              r"|not?\s+\d+)"
                              r"|^\W*(?:actually|en\s+realidad)\W+(?:it\s+|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b"
-                             r"|\bc[aá]mbi[ae]l[oa]s?\b"
+                             r"|\bc[aá]mbi[ae]l[oa]s?\b|\bten[ií]an?\s+que\s+(?:ser|decir)\b|\bsupposed\s+to\s+(?:be|say)\s+\w+[^?]*\bnot\b"
+                             r"|^\W*(?:please\s+|kindly\s+)?(?:make|set|change|turn|put|pon|cambia|deja)\s+(?:\w+['’]s|today|yesterday)\s"
+                             r"|^\W*(?:pon|cambia|deja)\s+\d[^?]{0,20}\s(?:en|a)\s+(?:el|la|lo)\s[^?]{0,30}\bde\s+(?:hoy|ayer|el|los)"
                              r"|\b(?:was|were|era[n]?|fue(?:ron)?)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)[^?]{0,25},?\s+"
                              r"(?:not|no)\s+(?:\d|an?\b|one|two|half|una?\b|media|dos)")),
     (Intent.JOKE, _JOKE),
@@ -247,13 +258,14 @@ _WORDS = (
                             r"|\bhow(?:['’]s|\s+is|\s+are|\s+does)\s+(?:it\s+go|my\b)|\bhow\s+(?:did|was)\s+(?:my|last|this|the)\s+(?:last\s+)?(?:week|month|day)"
                             r"|\bc[oó]mo\s+me\s+(?:fue|ha\s+ido|va)\b|\bvoy\s+mejor\b|\baverage\b|\bpromedio\b|^\W*(?:\w+\W+){0,3}total\W*$|\bc[oó]mo\s+van?\s+(?:mi|mis"
                             r"|el|la|lo|con)\b|\bjourney\b|\bnumbers\b|\bhow\s+(?:much"
-                            r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you)\b)|\bmy\s+(?:hours|total)\b"
+                            r"|many)\b(?![^\n]{0,40}\b(?:person|people|takes?|should|would|could|do\s+you"
+                            r"|is\s+(?:good|enough|best|ideal|ok|right|too))\b)|\bmy\s+(?:hours|total)\b"
                             r"|\b(?:show|give|tell|what|dame|dime|muestra\w*|cu[aá]l)\b[^\n]{0,30}\btotals?\b"
                             r"|^\W*total\b|\b(?:report|reporte|informe)\b|\b(?:have|did)\s+i\b[^\n]{0,40}\b(?:more|less|better)\b|\b(?:mi|mis)\s+avances?\b|^\W*(?:[^\W\d]+\W+){0,3}(?:hours|horas)\b[^\n\d]{0,20}\b(?:this|last|est[ea])\s+(?:week|month|year|semana|mes|a[nñ]o)\b|\b(?:m[aá]s|menos)\b[^\n]{0,30}\bque\s+(?:el|la)\s+(?:mes|semana|pasad[oa])\b[^\n]{0,20}\?"
                             r"|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b"
                             r"|\bcu[aá]nt[ao]s?\b(?!\s+(?:se|es|son|debe\w*|cuesta|vale|dura|tarda)\b"
-                            r"|[^\n]{0,20}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que))"
+                            r"|[^\n]{0,40}\b(?:hacen?\s+falta|deber|necesit|convien|recom|hay\s+que|est[aá]n?\s+bien|bastan?|es\s+bueno|son\s+buen))"
                             r"|\bmy\s+\w+\s+hours\b|\bmis\s+n[uú]meros\b|\bsummary\b|\bresumen\b"
                             r"|\bwhen\s+was\s+my\b|\bcu[aá]ndo\s+fue\s+mi\b")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\b(?:am\s+i|are\s+you)\s+(?:track|logg|record)ing\s+(?:any|some)"
@@ -279,7 +291,8 @@ _WORDS = (
                            r"|\bwhat\s+are\s+my\s+options\b|\bqu[eé]\s+opciones\b|\bwhat\s+(?:do"
                            r"|should)\s+i\s+do\s+here\b|\bqu[eé]\s+(?:hago"
                            r"|hay\s+que\s+hacer)\s+aqu[ií]\b"
-                           r"|\bwhat\s+(?:\w+\s+)?can\s+(?:you|i\s+(?:say|ask|do))\b|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
+                           r"|\bwhat\s+(?:\w+\s+){0,4}can\s+(?:you|i\s+(?:say|ask|do|tell|type))\b"
+                           r"|\bqu[eé]\s+(?:\w+\s+){0,3}(?:puedo\s+(?:preguntar|pedir|decir|escribir)|(?:puedes|pod[eé]s)\s+hacer)|\bqu[eé]\s+te\s+puedo\b|\bhow\s+to\s+use\b"
                            r"|\bc[oó]mo\s+usar\b"
                            r"|\b(?:commands?|comandos?)\b|\bayuda\b(?!\s+(?:a|con|en|m[aá]s|mucho)\b)"
                            r"|\bqu[eé]\s+(?:\w+\s+)?(?:puedes|sabes|pod[eé]s)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it"

@@ -8,10 +8,25 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from datetime import date, datetime
 
-from agent.coach.acts import CONFIRMED, LACKED, LACKING, OF_CERTAINTY, Act, Task
-from agent.coach.amendments import add_amount, add_skill, amend, rename
+from agent.coach.acts import CONFIRMED, LACKED, LACKING, Act, Task, task_of_heard
+from agent.coach.amendments import amend
+from agent.coach.answers import answer_question, is_granted
+from agent.coach.followups import (
+    ask_on,
+    change_goal,
+    change_reminder,
+    correct_log,
+    first_clause,
+    log_created,
+    log_meant,
+    log_more,
+    may_follow,
+    read_fragment,
+    repeat_log,
+    says_wrong,
+)
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
-from agent.coach.log_line import LogLineError, find_skill, read_correction
+from agent.coach.log_line import LogLineError, find_day, find_skill, read_correction
 from agent.coach.practice import name_key
 from agent.coach.request_view import Exchange, asked_last, says
 from agent.coach.sentences import Reading, read_sentence, spell_correction
@@ -52,12 +67,14 @@ class Listener:
         self._names = names
         self._language = language
         self._questions: dict[int, Task | None] = {}  # of the last answer, by how many there are
+        self._answered: dict[int, Task] = {}  # the newest message of so many
 
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
         task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
+            or self._follow_up(text, earlier, now)
             or self._wish(text, now)
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
@@ -90,13 +107,16 @@ class Listener:
         if logs and text.startswith(EDITED):
             return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
         if heard.certainty is not Certainty.NOTHING:
-            return _of_heard(heard, text)
+            return task_of_heard(heard, text)
+        if _PRACTISED_ONLY.match(text[:MAX_SHORT_CHARS]):
+            day = find_day(text, now.date()) or now.date()
+            return Task(Act.ASK_WHAT, text, practised=(Practised(None, "", day),))
         return self._of_words(text, heard, timed=request.intent is Intent.TIMED)
 
     def _more(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
         """What comes on top: "another 15", and "20 minutes" of what was just logged. It is asked about."""
         is_more = _ALSO.match(text) is not None
-        logged = self._logged_last(earlier)
+        logged = self._logged_last(earlier) or (None if is_more else self._named_last(earlier))
         if "?" in text or not (is_more or logged):
             return None
         spelled = spell_correction(text) if is_more else text
@@ -105,7 +125,7 @@ class Listener:
             return Task(Act.ASK_LOG, text, practised=(replace(heard.practised[0], skill=logged),))
         if spelled == text or heard.certainty in (Certainty.NOTHING, Certainty.ASK_AMOUNT):
             return None
-        task = _of_heard(heard, text)
+        task = task_of_heard(heard, text)
         return replace(task, act=Act.ASK_LOG) if task.act is Act.LOG else task
 
     def _logged_last(self, earlier: Sequence[Exchange]) -> str | None:
@@ -116,6 +136,15 @@ class Listener:
         skill = find_skill(answer, self._names)
         others = [name for name in self._names if name != skill]
         return skill if skill is not None and find_skill(answer.replace(skill, ""), others) is None else None
+
+    def _named_last(self, earlier: Sequence[Exchange]) -> str | None:
+        """The one skill that the last message named, where nothing was done about it."""
+        if not earlier or says(earlier[-1].answer, (*LOGGED, *LACKED, *CONFIRMED)):
+            return None
+        said = earlier[-1].said[:MAX_SHORT_CHARS]
+        skill = find_skill(said, self._names)
+        others = [name for name in self._names if name != skill]
+        return skill if find_skill(said, others) is None else None
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
@@ -137,37 +166,9 @@ class Listener:
         asked = self._find_question(earlier)
         if asked is None:
             return None
-        if says_yes and asked.act in CONFIRMED:
+        if asked.act in CONFIRMED and (says_yes or is_granted(text, earlier[-1].answer)):
             return replace(asked, act=CONFIRMED[Act(asked.act)], confirmed=True)
-        return self._complete(text, asked, earlier[-1]) or self._amend(text, asked, earlier[-1])
-
-    def _complete(self, text: str, asked: Task, last: Exchange) -> Task | None:
-        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
-        if asked.act not in LACKING or len(asked.practised) != 1:
-            return None
-        (entry,) = asked.practised
-        if asked.act is Act.ASK_AMOUNT:
-            heard = add_amount(text, entry)
-        else:
-            heard = add_skill(text, entry, self._names)
-            if heard.certainty is Certainty.ASK_NEW and not self._is_name(text, last):
-                return None
-        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
-
-    def _is_name(self, text: str, last: Exchange) -> bool:
-        """Whether this would be a skill behind an amount, and is nothing else by itself: no "bye", no "delete it"."""
-        named = rename(text, Practised(None, "", last.now.date()), self._names, last.now, self._language)
-        return named is not None and read_request(text).intent is Intent.UNKNOWN
-
-    def _amend(self, text: str, asked: Task, last: Exchange) -> Task | None:
-        """The practice that was asked about, as a message corrects it: it is asked about again, or logged."""
-        amendment = amend(text, asked.practised, self._names, last.now, self._language)
-        if amendment is None:
-            return None
-        asked = replace(asked, text=text, practised=amendment.practised)
-        if amendment.is_sure:
-            return replace(asked, act=Act.LOG, confirmed=True)
-        return replace(asked, act=Act.ASK_NEW_SKILL if any(entry.is_new for entry in asked.practised) else asked.act)
+        return answer_question(text, asked, earlier[-1], self._names, self._language)
 
     def _wish(self, text: str, now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
@@ -200,7 +201,8 @@ class Listener:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         if twist is Twist.COMMAND and timed and _GOAL.search(text):
             twist = Twist.GOAL
-        if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
+        is_named = twist in _OF_SKILLS and find_skill(text[:MAX_SHORT_CHARS], self._names) is not None
+        if twist in TOLD and (timed or is_named or twist is Twist.REMINDER or may_be_practice(text)):
             return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
@@ -213,6 +215,77 @@ class Listener:
             return None
         return Practised(said.minutes, find_skill(text, self._names) or "", date.min)
 
+    def _follow_up(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What a message that is too short to mean something by itself goes on from."""
+        last = self._last(earlier) if may_follow(text) else None
+        if last is None:
+            return None
+        if asked_last(earlier, _DECLINED):
+            return self._after_no(text, earlier)
+        if says_wrong(text) and asked_last(earlier, (*LOGGED, *CONFIRMED)):
+            return Task(Intent.CHANGE if asked_last(earlier, LOGGED) else Act.DECLINED, text)
+        if last.reminder is not None:
+            return change_reminder(text, last.reminder, now)
+        if last.meant is not None and last.act in _GOALS:
+            return change_goal(text, last)
+        return (
+            log_created(text, last, self._names, now, self._language)
+            or ask_on(text, last.lookup, self._names, now, self._language)
+            or self._more_or_right(text, last, earlier, now)
+        )
+
+    def _more_or_right(self, text: str, last: Task, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What comes to what was just logged or meant, or is right instead."""
+        said = read_fragment(text, self._names, now, self._language)
+        if said is None:
+            return None
+        logged = self._find_logged(earlier)
+        if not logged and last.act in _OPEN:
+            return log_meant(said, text, earlier[-1].said, self._named_last(earlier), now.date())
+        return (
+            repeat_log(said, text, logged)
+            or correct_log(said, text, logged, now.date())
+            or log_more(said, text, logged)
+        )
+
+    def _after_no(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
+        """What was meant instead of what a no was said to: "it was chess"."""
+        asked = self._find_question(earlier[:-1])
+        amendment = asked and amend(first_clause(text), asked.practised, self._names, earlier[-1].now, self._language)
+        if not asked or not amendment or any(entry.is_new for entry in amendment.practised):
+            return None
+        return Task(Act.ASK_LOG, text, practised=amendment.practised)
+
+    def _find_logged(self, earlier: Sequence[Exchange]) -> tuple[Practised, ...]:
+        """What the last answer says that it logged or corrected, as it stands since; () where it did neither."""
+        last = self._last(earlier) if asked_last(earlier, LOGGED) else None
+        if last is None:
+            return ()
+        if last.act is Intent.YES:  # to a question about a skill that is theirs since
+            last = self._last(earlier[:-1]) or last
+        if last.act is Act.LOG:
+            return last.practised
+        if last.act is not Act.CORRECT or not (logged := self._find_logged(earlier[:-1])):
+            return ()
+        *before, entry = logged
+        right = read_correction(last.text, earlier[-1].now.date(), self._names)
+        entry = replace(
+            entry,
+            minutes=right.minutes or entry.minutes,
+            skill=right.skill or entry.skill,
+            day=right.day or entry.day,
+        )
+        return (*before, entry)
+
+    def _last(self, earlier: Sequence[Exchange]) -> Task | None:
+        """What the newest message that is answered asked for; None where nothing was said."""
+        if not earlier:
+            return None
+        if len(earlier) not in self._answered:
+            *before, last = earlier
+            self._answered[len(earlier)] = self.task(last.said, before, last.now, after_log=False)
+        return self._answered[len(earlier)]
+
     def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
         """What the last answer asked to be told, or to be allowed; None where it asked nothing."""
         if not asked_last(earlier, (*LACKED, *CONFIRMED)):
@@ -224,11 +297,6 @@ class Listener:
             found = (task for task in tasks if task.act in CONFIRMED or task.act in LACKING)
             self._questions[len(earlier)] = next(found, None)
         return self._questions[len(earlier)]
-
-
-def _of_heard(heard: Heard, text: str) -> Task:
-    act = OF_CERTAINTY[heard.certainty]
-    return Task(act, text, practised=heard.practised, notes=heard.notes)
 
 
 _LOOKED_UP = frozenset(
@@ -245,6 +313,14 @@ _LOOKED_UP = frozenset(
 )
 """What may be a wish about what is logged, or be said beside one."""
 
+_OPEN = frozenset({Act.TWISTED, Act.NOT_SURE, Intent.UNKNOWN})
+"""After which what is named or done belongs to what was said before."""
+
+_OF_SKILLS = frozenset({Twist.FUTURE, Twist.WISH, Twist.NEGATED})
+"""Said of a skill without a word of practice: "I'll do piano"."""
+
+_DECLINED = ("offline.declined",)
+_GOALS = frozenset({Act.ASK_GOAL, Act.ASK_SKILL_GOAL, Act.GOAL})
 _NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
 _SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
 
@@ -255,6 +331,17 @@ TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.
 """What is answered by a sentence of its own, `twist.…`."""
 
 _GOAL = re.compile(r"\b(?:goals?|targets?|metas?|objetivos?)\b", re.IGNORECASE)
+_PRACTISED_ONLY = re.compile(
+    r"[\W_]*(?:(?:so|well|ok|hey|hi|hello|hola|pues|bueno|yes|s[ií]|today|yesterday|hoy|ayer|i|i['’]ve|have|just|finally|yo"
+    r"|he|ya|por fin|did|did my)[\s,.!]+)*"
+    r"(?:practi[sc]ed|practi[sc]e|trained|studied|rehearsed|practiqu[eé]|practicado|entren[eé]|entrenado|estudi[eé]"
+    r"|estudiado|ensay[eé]|ensayado)"
+    r"(?:[\s,.!]+(?:today|yesterday|hoy|ayer|this morning|esta ma[nñ]ana|again|finally|too|tambi[eé]n|por fin))*"
+    r"[\W_]*$",
+    re.IGNORECASE,
+)
+"""Practice and nothing more: neither what it was nor how long."""
+
 _ALSO = re.compile(
     r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
 )
@@ -264,6 +351,7 @@ _A_WEEK = re.compile(
 )
 """Of a goal: it is that of the week."""
 
+MAX_SHORT_CHARS = 120
 LOGGED = ("change.logged", "change.edited")
 FOLLOWED = 20
 """Answers back; a question that goes on from more questions than that is read as the first."""

@@ -32,6 +32,7 @@ from agent.coach.offline_wishes import (
     edit_skill,
     list_reminders,
     merge_skills,
+    move_reminder,
     set_goal,
     set_reminder,
 )
@@ -333,6 +334,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_NEAR_SKILL: _ask_log,
     Act.ASK_SKILL: _ask_skill,
     Act.ASK_AMOUNT: _ask_amount,
+    Act.ASK_WHAT: _words("ask.what"),
     Act.NUMBER: _number,
     Act.ENTRIES: lambda work, task: entries_text(work.language, work.entries_of(task), work.today),
     Act.ASK_DELETE: _ask_change,
@@ -340,6 +342,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
     Act.REMIND: set_reminder,
+    Act.MOVE_REMINDER: move_reminder,
     Act.REMINDERS: list_reminders,
     Act.CANCEL_REMINDERS: cancel_reminders,
     Act.EDIT_SKILL: edit_skill,

@@ -34,6 +34,17 @@ def set_reminder(work: Work, task: Task) -> str:
     )
 
 
+def move_reminder(work: Work, task: Task) -> str:
+    """The reminder that was set before, at another time; where it is gone, a new one."""
+    moved = task.moved
+    assert moved is not None, "an act of moving comes with what is moved"
+    rows = work.require(RemindersReport, old=True).reminders
+    found = [row for row in rows if row.time == f"{moved.at:%H:%M}" and row.about == moved.about[:MAX_ABOUT_CHARS]]
+    if found:
+        work.change("cancel_reminders", reminder_id=found[-1].id)
+    return set_reminder(work, task)
+
+
 def cancel_reminders(work: Work, task: Task) -> str:
     """The only one, or all where all are meant; of several they are shown, and how to take one away."""
     rows = work.require(RemindersReport, old=True).reminders

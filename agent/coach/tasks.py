@@ -8,6 +8,7 @@ from dataclasses import astuple, replace
 
 from agent.coach.acts import CONFIRMED, LACKED, OF_CERTAINTY, Act, Task
 from agent.coach.changes import PracticeLogged, read_change
+from agent.coach.followups import may_follow
 from agent.coach.intents import Intent, read_request
 from agent.coach.listener import FOLLOWED, LATELY, LOGGED, Listener
 from agent.coach.log_line import LogLineError, read_correction
@@ -46,6 +47,8 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
 def needs_names(view: RequestView) -> bool:
     """Whether what was said can only be understood by who knows the person's skills."""
     if asked_last(view.earlier, (*LACKED, *CONFIRMED)):
+        return True
+    if view.earlier and any(may_follow(text) for text in view.pending):
         return True
     return any(_needs_names(text, view) for text in view.pending)
 

@@ -6,11 +6,12 @@ The database's clock decides what has run out. What is done with shards and acco
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
+from channels.clocks import since_boot_s, steady_now
 from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
@@ -23,6 +24,9 @@ log = structlog.get_logger()
 
 LEASE_S = 3.0
 """How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
+
+CLOCKS_DIFFER_S = 2.0
+"""Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
 
 LOOK_S = 0.7
 RETRY_S = 0.2
@@ -52,18 +56,30 @@ class ClusterEvents:
 class ClusterMembership:
     """This process among the others."""
 
-    def __init__(self, me: Member, link: PostgresLink, wakeups: Wakeups, lease_s: float = LEASE_S) -> None:
-        """Nothing is asked for before `begin`."""
+    def __init__(
+        self,
+        me: Member,
+        link: PostgresLink,
+        wakeups: Wakeups,
+        now_s: Callable[[], float] = since_boot_s,
+        go_by: Callable[[datetime, timedelta], timedelta] = steady_now.go_by,
+    ) -> None:
+        """Nothing is asked for before `begin`. `now_s` also counts while the process, or the machine, stands still;
+        `go_by` is told what the server's clock showed, within so long.
+        """
         self.me = me
         self.wakeups = wakeups
         self._link = link
         self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
-        self._lease_s = lease_s
-        self._loop = asyncio.get_running_loop()
-        self.ownership = SharedOwnership(me.role, self._loop.time, wakeups.tell)
+        self._now_s = now_s
+        self._go_by = go_by
+        self._off_s = 0.0  # the machine's clock from the server's
+        self.ownership = SharedOwnership(me.role, now_s, wakeups.tell)
         self._events: ClusterEvents | None = None
         self._nudged = asyncio.Event()
         self._leaving = False
+        self._seen_s = float("-inf")  # when the database answered last
+        self._patient_until_s = float("-inf")
         wakeups.on(LEASES, lambda _name: self._nudged.set())
 
     async def begin(self, wanted: Callable[[], Sequence[LeasedAccount]], now: datetime) -> int:
@@ -76,14 +92,15 @@ class ClusterMembership:
 
         def join(connection: Connection) -> list[leases.MemberStanding]:
             leases.forget_gone(connection)
-            leases.join(connection, self.me, now, self._lease_s)
+            leases.join(connection, self.me, now, LEASE_S)
             return leases.standing(connection)
 
         self._wanted = wanted
-        known = await self._link.transact(join, self._lease_s * 3)
+        known = await self._link.transact(join, LEASE_S * 3)
+        self._seen_s = self._now_s()
         others = [each.member for each in known if each.lives and each.member.node != self.me.node]
         if stranger := next((other for other in others if other.key_mark != self.me.key_mark), None):
-            await self._link.transact(partial(leases.leave, me=self.me), self._lease_s)
+            await self._link.transact(partial(leases.leave, me=self.me), LEASE_S)
             raise GatewayError(
                 f"this home has other keys than the gateway on {stranger.host} that works on the same database: copy "
                 "pairing.key and secrets.key from its home to this one, then start again"
@@ -115,23 +132,32 @@ class ClusterMembership:
         Raises:
             StoreUnavailable: it is not known what is owned now; what was owned runs out by itself.
         """
-        begun_s = self._loop.time()
+        begun_s = self._now_s()
         idle = () if self._events is None else self._events.idle()
         names, shared = ([], []) if self._leaving else (self._names(), self._shared_names())
         look = partial(
             leases.look_round, me=self.me, wanted=names, surplus=idle, fenced=self.ownership.fenced,
-            lease_s=self._lease_s, takes=not self._leaving, shared=shared,
+            lease_s=LEASE_S, takes=None if self._leaving else self._patience(begun_s), shared=shared,
         )  # fmt: skip
-        self._note(await self._link.transact(look, self._lease_s), begun_s)
+        self._note(await self._link.transact(look, LEASE_S), begun_s)
+        self._seen_s = begun_s
+
+    def _patience(self, now_s: float) -> timedelta:
+        """How long others may come back late: where the database was away, nobody renewed, and nobody is dead."""
+        if now_s - self._seen_s > LEASE_S:
+            self._patient_until_s = now_s + LEASE_S
+        return timedelta(seconds=LEASE_S if now_s < self._patient_until_s else 0.0)
 
     def _note(self, done: Round, begun_s: float) -> None:
+        if done.at is not None:
+            self._note_clock(-self._go_by(done.at, timedelta(seconds=self._now_s() - begun_s)).total_seconds())
         before = dict(self.ownership.names)
         if done.rejoined:
             mend = (
                 "if another machine's home is a copy of this one, delete the file `node` in one of them and restart it"
             )
             log.warning("cluster_rejoined", member=self.me.id, mend=mend)
-        gained, lost = self.ownership.update(done, begun_s + self._lease_s)
+        gained, lost = self.ownership.update(done, begun_s + LEASE_S)
         if gained or lost:
             log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards), died=len(done.died))
         if self._events is None:
@@ -143,6 +169,13 @@ class ClusterMembership:
             self._events.on_named()
         if gained:
             self._events.on_gained(gained)
+
+    def _note_clock(self, off_s: float) -> None:
+        if abs(off_s - self._off_s) > CLOCKS_DIFFER_S:
+            log.warning(
+                "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"
+            )
+            self._off_s = off_s
 
     def _names(self) -> list[str]:
         """Every lease that this process would have, by its role."""
@@ -177,14 +210,14 @@ class ClusterMembership:
             leases.begin_leaving(connection, self.me)
             leases.hand_back_names(connection, self.me.id, inward)
 
-        await self._link.transact(job, self._lease_s)
+        await self._link.transact(job, LEASE_S)
         self.wakeups.tell(LEASES)
         self._nudged.set()
 
     async def leave(self) -> None:
         """Let go of everything: the others need not wait for it to run out."""
-        await self._link.transact(partial(leases.leave, me=self.me), self._lease_s)
-        await self._link.notify(f"wake {self.me.id}\n{LEASES} ", self._lease_s)
+        await self._link.transact(partial(leases.leave, me=self.me), LEASE_S)
+        await self._link.notify(f"wake {self.me.id}\n{LEASES} ", LEASE_S)
 
     async def _rest(self, seconds: float) -> None:
         try:

@@ -82,7 +82,7 @@ class TurnRunner:
         store, conversation = self._store, self._session.conversation
         attempts = turn.attempts
         if broke:
-            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id))
+            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id, fence=self._session.fence))
         await conversation.reload()
         next_seq = await store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
         conversation.number_from(turn.session_id, next_seq)

@@ -65,26 +65,23 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
     connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
 
 
-_holds = HotStatement(
-    sa.select(shards.c.shard)
-    .where(shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True),  # on PostgreSQL nobody takes the shard before this commit is over
-    walled=False,
-)
+def _standing(dialect: str) -> sa.Select[int, int]:
+    of_these = sa.select(shards.c.shard, shards.c.epoch)
+    if dialect == "sqlite":
+        wanted = sa.func.json_each(sa.bindparam("b_shards", type_=sa.JSON)).table_valued("value")
+        return of_these.where(shards.c.shard.in_(sa.select(wanted.c.value)))
+    wanted_in = sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
+    # nobody takes one of them before this commit is over
+    return of_these.where(shards.c.shard == wanted_in).with_for_update(read=True, key_share=True)
 
 
-_hold_all = HotStatement(
-    sa.select(shards.c.shard, shards.c.epoch)
-    .where(shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger))))
-    .with_for_update(read=True, key_share=True),  # nobody takes one of them before this commit is over
-    walled=False,
-)
+_hold_all = HotStatement(_standing, walled=False)
 
 
 def hold(connection: sa.Connection, fence: Fence) -> None:
-    """Raise Fenced unless this fence still stands; on PostgreSQL for all of a group at once, before it commits."""
+    """Raise Fenced unless this fence still stands: for all of a group at once, before it commits."""
     if not put_off(connection, _check_all, fence):
-        _check(connection, fence)
+        _check_all(connection, [fence])
 
 
 def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
@@ -93,11 +90,6 @@ def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
     for fence in fences:
         if fence not in standing:
             raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
-
-
-def _check(connection: sa.Connection, fence: Fence) -> None:
-    if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):
-        raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +252,9 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     )
 
 
-def count_attempt(connection: sa.Connection, turn_id: str) -> int:
-    """Count one more attempt at a turn that broke by itself; how many there are now."""
+def count_attempt(connection: sa.Connection, turn_id: str, fence: Fence) -> int:
+    """Count one more attempt at a turn that broke by itself; how many there are now. Raises Fenced, as `hold` does."""
+    hold(connection, fence)
     return int(
         connection.execute(
             sa.update(turns)

@@ -7,7 +7,7 @@ epoch, which every write of the owner carries. `gateway.cluster` decides who ask
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ from gateway.store import crashes
 from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
+from gateway.store.tables.base import Instant
 from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
 from gateway.store.tables.turns import leases, members, shards
 
@@ -73,6 +74,7 @@ class Round:
     names: Mapping[str, int]
     died: Collection[int] = ()  # shards among them that their owner let run out
     rejoined: bool = False  # this process was no member any more, and is one again
+    at: datetime | None = field(default=None, compare=False)  # by the server's clock; None: it is no member any more
 
 
 _hold = HotStatement(
@@ -124,48 +126,51 @@ def look_round(
     fenced: int,
     lease_s: float,
     *,
-    takes: bool = True,
+    takes: timedelta | None = timedelta(0),
     shared: Sequence[Sequence[str]] = (),
 ) -> Round:
     """Renew what is owned, hand back what is idle and more than a fair share, take what is free up to that share.
 
     `wanted` are the names of leases that this process would have, of each group of `shared` a fair share; `surplus`
-    shards that it may do without. One that leaves `takes` nothing, and no share is fair any more.
+    shards that it may do without. It `takes` what its owner let run out so long ago; None: it leaves, takes nothing,
+    and no share is fair any more.
     """
     until = STORE_NOW + int(lease_s * 1_000_000)
-    rejoined = not _stay(connection, me.id, fenced, lease_s) and takes
+    now = _stay(connection, me.id, fenced, lease_s)
+    rejoined = now is None and takes is not None
+    before = STORE_NOW - (takes or timedelta(0)) // timedelta(microseconds=1)
     if rejoined:  # it stood still for so long that it was forgotten, or its home has a twin that joined
         connection.execute(insert_new(connection, members), _member_row(me, datetime.now(UTC)))
-        _stay(connection, me.id, fenced, lease_s)
+        now = _stay(connection, me.id, fenced, lease_s)
     renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
     own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
     kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
     names = {row.name: row.epoch for row in connection.execute(kept.returning(leases.c.name, leases.c.epoch))}
     died: list[int] = []
     if me.role in {"all", "worker"}:
-        share = _share(connection) if takes else 0
+        share = 0 if takes is None else _share(connection)
         if len(own) > share:
             given = [shard for shard in surplus if shard in own][: len(own) - share]
             hand_back(connection, me.id, given)
             own = {shard: epoch for shard, epoch in own.items() if shard not in given}
-        elif len(own) < share and takes:
-            died = _take_shards(connection, me.id, share - len(own), until, own)
+        elif len(own) < share:
+            died = _take_shards(connection, me.id, share - len(own), (before, until), own)
     if missing := [name for name in wanted if name not in names]:
-        _take_names(connection, me.id, missing, until, names)
+        _take_names(connection, me.id, missing, (before, until), names)
     for group in shared:
-        _share_names(connection, me, group, until, names)
-    return Round(own, names, died, rejoined)
+        _share_names(connection, me, group, (before, until), names)
+    return Round(own, names, died, rejoined, now)
 
 
 def _share_names(
-    connection: sa.Connection, me: Member, group: Sequence[str], until: sa.ColumnElement[int], names: dict[str, int]
+    connection: sa.Connection, me: Member, group: Sequence[str], span: "Span", names: dict[str, int]
 ) -> None:
     """Have a fair share of these leases, among those processes that want them: each holds a lease of its own that
     says so.
     """
     present = f"{group[0]}@{me.node}"
     if present not in names:
-        _take_names(connection, me.id, [present], until, names)
+        _take_names(connection, me.id, [present], span, names)
     others = leases.c.name.startswith(f"{group[0]}@", autoescape=True), leases.c.until > STORE_NOW
     count = int(connection.execute(sa.select(sa.func.count()).select_from(leases).where(*others)).scalar_one())
     share = -(-len(group) // max(count, 1))
@@ -174,14 +179,14 @@ def _share_names(
     for name in own[share:]:
         del names[name]
     if missing := [name for name in group if name not in names] if len(own) < share else []:
-        _take_names(connection, me.id, missing, until, names, share - len(own))
+        _take_names(connection, me.id, missing, span, names, share - len(own))
 
 
-def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> bool:
-    """Be a living member for so long; False where it is none."""
+def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> datetime | None:
+    """Be a living member for so long; when that is, by the server's clock. None where it is none."""
     until = STORE_NOW + int(lease_s * 1_000_000)
     stays = sa.update(members).where(members.c.id == id_).values(until=until, fenced=fenced)
-    return connection.execute(stays).rowcount > 0
+    return connection.execute(stays.returning(sa.type_coerce(STORE_NOW, Instant))).scalar()
 
 
 def _share(connection: sa.Connection) -> int:
@@ -192,11 +197,14 @@ def _share(connection: sa.Connection) -> int:
     return -(-total // max(living, 1))
 
 
-def _take_shards(
-    connection: sa.Connection, owner: str, most: int, until: sa.ColumnElement[int], own: dict[int, int]
-) -> list[int]:
+Span = tuple[sa.ColumnElement[int], sa.ColumnElement[int]]
+"""What ended before the first instant is free, and is taken until the second."""
+
+
+def _take_shards(connection: sa.Connection, owner: str, most: int, span: Span, own: dict[int, int]) -> list[int]:
     """Take free shards, at most so many, into `own`; those whose owner let them run out."""
-    free = sa.or_(shards.c.until.is_(None), shards.c.until < STORE_NOW)
+    before, until = span
+    free = sa.or_(shards.c.until.is_(None), shards.c.until < before)
     query = sa.select(shards.c.shard, shards.c.owner).where(free)
     rows = connection.execute(query.order_by(sa.func.random()).limit(most).with_for_update(skip_locked=True)).all()
     if not rows:
@@ -210,15 +218,16 @@ def _take_shards(
 
 
 def _take_names(
-    connection: sa.Connection, owner: str, wanted: Sequence[str], until: sa.ColumnElement[int], names: dict[str, int],
+    connection: sa.Connection, owner: str, wanted: Sequence[str], span: Span, names: dict[str, int],
     most: int | None = None,
 ) -> None:  # fmt: skip
     """Take those of the named leases that are free; at most so many."""
+    before, until = span
     fresh = [{"name": name, "owner": None, "epoch": 0, "until": None} for name in wanted]
     known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
     if rows := [row for row in fresh if row["name"] not in known]:
         connection.execute(insert_new(connection, leases), rows)
-    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < STORE_NOW)
+    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < before)
     query = sa.select(leases.c.name).where(*free).limit(most).with_for_update(skip_locked=True)
     found = connection.execute(query).scalars().all()
     if not found:

@@ -4,9 +4,11 @@ from datetime import UTC, date, datetime
 
 from agent.coach import (
     amendments,
+    answers,
     chart,
     chart_picture,
     entry_words,
+    followups,
     plan_answer,
     plan_data,
     practice,
@@ -15,9 +17,12 @@ from agent.coach import (
     reports,
     skill_words,
 )
+from agent.coach.acts import Act, Task
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import clocks, lookups, reading, wishes, words
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Lookup, Wanted
+from agent.coach.understanding.wishes import RemindWish
 from tests.attacks.entries import Entry
 
 TODAY = date(2026, 3, 4)
@@ -88,6 +93,22 @@ def renamed(text: str) -> None:
     asked = (Practised(20, "cello", TODAY, is_new=True),)
     words._cut_words.cache_clear()  # noqa: SLF001  as above
     amendments.amend(f"not {text}, viola"[: amendments.MAX_CHARS], asked, SKILLS, NOW, "en")
+
+
+def followed(text: str) -> None:
+    """What goes on from a log, from a question of the coach, from a lookup, a goal and a reminder."""
+    words._cut_words.cache_clear()  # noqa: SLF001  as above
+    for opening in ("", "no, it was ", "same for ", "yes ", "make it ", "and "):
+        said = f"{opening}{text}"[: followups.MAX_CHARS]
+        followups.may_follow(said)
+        followups.read_fragment(said, SKILLS, NOW, "en")
+        answers.is_granted(said, "Shall I log **20 min of guitar**?")
+        followups.first_clause(said)
+        followups.says_wrong(said)
+        followups.ask_on(said, Lookup(Wanted.ENTRIES), SKILLS, NOW, "en")
+        followups.change_goal(said, Task(Act.ASK_GOAL, "", meant=Practised(180, "", TODAY)))
+        followups.change_reminder(said, RemindWish(NOW.time(), (), TODAY, ""), NOW)
+        followups.log_created(said, Task(Act.ASK_CREATE, "", name="viola"), SKILLS, NOW, "en")
 
 
 def skill_wish(text: str) -> None:
@@ -162,6 +183,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.amendments:amend": Entry(amended, amendments.MAX_CHARS),
     "agent.coach.amendments:amend of another skill": Entry(renamed, amendments.MAX_CHARS),
+    "agent.coach.followups:read_fragment": Entry(followed, followups.MAX_CHARS),
     "agent.coach.understanding.wishes:read_remind_wish": Entry(remind_words, wishes.MAX_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
@@ -191,7 +213,11 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
-    "agent.coach.listener:Listener._amend": "loops over the few entries that `amend` has read",
+    "agent.coach.followups:join_log": "loops over the few entries of one message",
+    "agent.coach.followups:repeat_log": "loops over the few entries of one message",
+    "agent.coach.followups:correct_log": "loops over the few entries of one message",
+    "agent.coach.followups:spell_right": "puts three parts of bounded length together",
+    "agent.coach.listener:Listener._after_no": "loops over the few entries that `amend` has read",
     "agent.coach.offline_wishes:cancel_reminders": "looks for a few words in one message that is a wish by then",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",

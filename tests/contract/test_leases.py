@@ -22,7 +22,7 @@ from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
 from gateway.store.tables.base import Instant
 from gateway.store.tables.turns import leases as lease_table
-from gateway.store.tables.turns import shards
+from gateway.store.tables.turns import members, shards
 from tests.fakes.people import message
 from tests.fakes.postgres import PostgresServer
 
@@ -48,7 +48,7 @@ class Cluster:
         member: Member,
         *wanted: str,
         surplus: range = range(0),
-        takes: bool = True,
+        takes: timedelta | None = timedelta(0),
         shared: Sequence[Sequence[str]] = (),
     ) -> Round:
         """One round of a member."""
@@ -152,6 +152,31 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
     assert not both & set((await cluster.look(A)).died)
 
 
+async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_taken_later(cluster: Cluster) -> None:
+    """Nobody could renew: the first who looks again takes nothing that ran out just now."""
+    await cluster.join(A, B)
+    for member in (A, B):
+        await cluster.look(member, surplus=range(256))
+    await cluster.look(A, surplus=range(256))
+    await cluster.look(B)
+    before = await cluster.look(A, OUT), await cluster.look(B)
+    lately = sa.select(
+        sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
+    ).scalar_subquery()
+
+    def end(connection: Connection) -> None:
+        for table in (shards, lease_table, members):
+            connection.execute(sa.update(table).values(until=lately))
+
+    await cluster.store.write(end)
+    patient = timedelta(seconds=60)
+    back = await cluster.look(A, OUT, takes=patient), await cluster.look(B, OUT, takes=patient)
+    assert before == back
+    await cluster.run_out(B)
+    await cluster.store.write(lambda c: c.execute(sa.delete(members).where(members.c.id == B.id)).rowcount)
+    assert 256 == len((await cluster.look(A, OUT, takes=patient)).shards)
+
+
 async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> None:
     """A fence is a lock until the commit is over: no late write comes between the next owner's look and its turn."""
     await cluster.join(A)
@@ -189,7 +214,7 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     back = await cluster.look(again, OUT)
     assert (256, [OUT], 256) == (len(back.shards), list(back.names), len(back.died))
     await cluster.store.write(partial(leases.begin_leaving, me=again))
-    assert {} == (await cluster.look(again, surplus=range(256), takes=False)).shards
+    assert {} == (await cluster.look(again, surplus=range(256), takes=None)).shards
     await cluster.join(B)
     assert 256 == len((await cluster.look(B)).shards)
 
@@ -206,7 +231,7 @@ async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> Non
     owned = [await cluster.look(each, surplus=range(256)) for each in (A, twin, B) * 2][3:]
     assert [86, 86, 84] == sorted((len(each.shards) for each in owned), reverse=True)
     await cluster.store.write(partial(leases.leave, me=A))
-    assert not (await cluster.look(A, takes=False)).rejoined
+    assert not (await cluster.look(A, takes=None)).rejoined
 
 
 async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:

@@ -29,3 +29,16 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
         await here.store.write(lambda connection: connection.exec_driver_sql(MISSED))
         await here.told(1, "I missed it: I was to remind you")
         assert [] == await here.rows("SELECT id FROM reminders WHERE day IS NOT NULL")
+
+
+async def test_a_reminder_is_moved_by_a_word_on_it(tmp_path: Path) -> None:
+    """The one before is gone, and what it is about stays."""
+    async with house(tmp_path, model=None) as here:
+        here.sim.say(1, "remind me tomorrow at 18:00 to practise guitar")
+        await here.told(1, "18:00")
+        here.sim.say(1, "make it 19:30")
+        await here.told(1, "19:30")
+        await here.settled()
+        assert [{"at": "19:30", "about": "practise guitar"}] == await here.rows(
+            "SELECT substr(at, 1, 5) AS at, about FROM reminders"
+        )

@@ -29,6 +29,9 @@ from tests.torture.world import NotSettled, Said
 
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
+AWAY_S = (0.0, 6.0)
+"""How long the server is: perhaps for longer than leases last."""
+
 RESTS_S = 120.0
 RESTART_S = (5.0, 40.0)
 """How long the server lives between two deaths (R8)."""
@@ -205,7 +208,7 @@ class Chaos:
         """The server crashes, and comes back."""
         self.world.note_death()
         await asyncio.to_thread(self.world.server_of_rows.kill)
-        await asyncio.sleep(self.chance.uniform(0.0, 2.0))
+        await asyncio.sleep(self.chance.uniform(*AWAY_S))
         await asyncio.to_thread(self.world.server_of_rows.start)
 
     async def lose_nats(self) -> None:

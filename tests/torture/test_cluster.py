@@ -212,6 +212,22 @@ async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_cha
     assert [] == verdict.broken, verdict.line()
 
 
+@pytest.mark.gate
+@pytest.mark.timeout(150)
+async def test_machines_whose_clocks_differ_go_by_one(tmp_path: Path, server: PostgresServer) -> None:
+    """The worker's is half a minute fast: what is edited after its answer was not edited before it."""
+    async with ClusterWorld(tmp_path, ("ingress", "worker", "egress"), server) as world:
+        await world.start_all()
+        await world.wait_for_owners()
+        said = world.say(1)
+        await world.until(lambda: world.shows(said), 30.0, "the answer")
+        await world.settle()
+        world.platform.sim.edit(1, int(said.message_id), "m1 edited")
+        edits = "SELECT outcome FROM inbox WHERE kind = 'message' AND event_id LIKE 'edit:%' AND outcome IS NOT NULL"
+        await world.until(lambda: bool(world.looker.rows(edits)), 30.0, "the edit's outcome")
+        assert [("context",)] == world.looker.rows(edits)
+
+
 def say_in_all(world: ClusterWorld, kinds: str = "") -> None:
     """Somebody says something in a chat of each shard."""
     for chat in (1, 3, 7, 11):

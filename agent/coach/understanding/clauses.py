@@ -42,7 +42,7 @@ _TOOK = frozenset({"took", "llevo", "llevaron", "tomo"})
 _INSTEAD = frozenset({"instead"})
 _USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
-_WITH = frozenset({"with", "w", "con"})
+_WITH = frozenset({"with", "w", "con", "from", "using", "via"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
 _WAS_THERE = frozenset([
     "i was", "i was out", "i was busy", "i was at home", "went", "estuve", "yo estuve", "he estado", "fui a",
@@ -177,7 +177,7 @@ class Clause:
         """Whether a word that may turn a clause only tells more: where it was, what with, what came of it."""
         before = [chunk.plain for chunk in self.chunks[max(0, at - 2) : at]]
         beside = not _IN_FRONT.isdisjoint(before) or self._is_told(at, last) or self.is_there(at)
-        beside = beside or (at > last >= 0 and self.chunks[at].twist is Twist.LASTS and self._is_with(at))
+        beside = beside or (self.chunks[at].twist is Twist.LASTS and self.is_with(at, last))
         return beside or (self.chunks[at].plain in _USUAL and self.verb is not None and self.verb < at)
 
     def _is_told(self, at: int, last: int) -> bool:
@@ -194,10 +194,18 @@ class Clause:
         apart = apart or chunk.plain.endswith(("ando", "iendo"))  # "con el vocabulario esperando el bus"
         return chunk.twist in _TOLD and apart and chunk.plain not in _TURNS_BACK and not self._is_whose(at)
 
-    def _is_with(self, at: int) -> bool:
-        """As "with a podcast"."""
-        before = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.THE, WordRole.ADVERB)][-1:]
-        return bool(before) and before[0].plain in _WITH
+    def is_with(self, at: int, last: int) -> bool:
+        """As "with a podcast", "con un video de youtube": behind all, or behind a verb of one's own and its skill."""
+        skill = next((place for place, chunk in enumerate(self.chunks) if chunk.role in SKILLS), len(self.chunks))
+        if not (at > last >= 0 or (self.verb is not None and self.verb <= skill < at)):
+            return False
+        passed = (WordRole.THE, WordRole.ADVERB, WordRole.CONTENT)
+        for chunk in reversed(self.chunks[:at]):
+            if chunk.plain in _WITH:
+                return True
+            if chunk.role not in passed and chunk.twist is not Twist.LASTS and chunk.plain not in _POSSESSIVE:
+                return False
+        return False
 
     def is_there(self, at: int) -> bool:
         """As "on the train", "with my brother": where it was, beside a verb of the speaker's own."""
@@ -205,7 +213,8 @@ class Clause:
         verb = self.verb
         if verb is None and before and self.amounts and self.skills and self.chunks[at].plain in _PLACES:
             core = [place for place, chunk in enumerate(self.chunks) if chunk.role in AMOUNTS | SKILLS]
-            return core[-1] < at and before[0].plain in _WHERE  # "Spanish 25 minutes on the bus"
+            first = self.chunks[core[0]].role in SKILLS  # "Spanish on the bus for 25 minutes"
+            return (core[0] if first else core[-1]) < at and before[0].plain in _WHERE
         if verb is None or verb > at or not before:
             return False
         if self.chunks[at].twist is Twist.OTHERS and not (self.chunks[at].plain in _GROUPS and self.has_subject):

@@ -121,13 +121,14 @@ def _nearly(chunks: list[Chunk]) -> None:
 
 def _under_way(chunks: list[Chunk]) -> None:
     """As "estoy practicando": not done yet."""
+    timed = any(chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT) for chunk in chunks)
     for at, chunk in enumerate(chunks[:-1]):
-        named = re.match("SF?[Dd]", letters_of(chunks, at + 1, at + 4)) and chunks[at + 1].plain.endswith("ing")
+        named = chunks[at + 1].role is WordRole.SKILL and chunks[at + 1].plain.endswith("ing") and timed
         if chunk.plain == "been" and (named or chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING)):
             chunks[at] = replace(chunk, role=WordRole.DID, twist=None)  # "I've been practising"
         begins = at == 0 or (chunks[at - 1].role.value in PAUSES + "IOJ" and chunks[at - 1].plain != "me")
         if (
-            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdF"
+            chunk.plain == "llevo" and chunk.twist is Twist.HABIT and begins and chunks[at + 1].role.value in "DdFj"
         ):  # "llevo 2 horas programando"
             chunks[at] = replace(chunk, role=WordRole.DID, twist=Twist.DOUBT, is_first_person=True)
         if _head(chunk) in _BEING and chunks[at + 1].role in (WordRole.GERUND, WordRole.ACTING):
@@ -214,7 +215,10 @@ def _spoken_short(chunks: list[Chunk]) -> None:
     """As "I'm cooked", "logré encajar quince minutos"."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
-        if plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
+        if plain in _BEING_SO and behind.plain in _SO and letters_of(chunks, at + 2, at + 3) == WordRole.CONTENT:
+            for place in (at, at + 1):  # "I'm so happy"
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
+        elif plain in _BEING_SO and (behind.role.value in "wn" or behind.is_new) and not behind.plain.endswith("ing"):
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)  # "I'm cooked"
         elif (
             before is not None

@@ -102,7 +102,8 @@ ENGLISH = LanguageTable(
             "me up for; log me; put in the log; stick down; throw in; count me in for"
         ),
         "p": (
-            "listening comprehension; listening practice; listening exercises; reading practice; reading comprehension"
+            "study session; study time; study group; listening comprehension; listening practice; listening "
+            "exercises; reading practice; reading comprehension"
         ),
         "c": "followed by; as well as; and also",
         "C": "and then; and after that; after that; and afterwards; and later",
@@ -122,7 +123,11 @@ ENGLISH = LanguageTable(
             "away at; geeked out on; nerded out on; dug into; dove into; dived into; ran through; went over; went "
             "at; played around with; toyed with; tinkered with; fooled around on; messed about with; got stuck in "
             "to; churned out; racked up; notched up; hit the; blitzed through; crammed for; brushed up on; brushed "
-            "up; caught up on; dabbled in; had a go at; had a crack at; managed to get; managed to do; managed to "
+            "up; caught up on; dabbled in; could only fit in; could only do; could only manage; could only get; "
+            "could only squeeze in; could only "
+            "spare; only managed; was only able to do; had a go at; had a go on; had a go with; had a crack at; "
+            "managed to get; "
+            "managed to do; managed to "
             "fit in; managed to squeeze in; managed to get in; managed to play; managed to practice; managed to "
             "practise; was able to do; got around to; got round to; got to do; managed to put in; managed to sneak "
             "in; managed to finish; went for; sat down to study; sat down to practice; sat down to practise; sat "
@@ -157,6 +162,7 @@ ENGLISH = LanguageTable(
             "come; coming up; heading out; heading off; setting off; off for; off on; popping out; stepping out"
         ),
         "negated": (
+            "blew off; bailed on; slacked off; "
             "instead i; not even; no time; zero minutes; 0 minutes; nothing at all; did nothing; no way; almost did; "
             "nearly did; almost practised; almost practiced; almost played; nearly practised; nearly practiced; "
             "nearly played; a while since; ages since; been a while; been ages; down the drain; got out of"
@@ -216,7 +222,7 @@ ENGLISH = LanguageTable(
         ),
         ".": "period",
         ",": "comma",
-        "L": "log add record register track note enter logging recording registering tracking",
+        "L": "log add record register track note enter logging registering",
         "f": "get squeeze complete revise rehearse tackle memorise memorize",
         "V": (
             "practised practiced practicd pratised praticed practsed rehearsed strummed plucked bowed tooted noodled "
@@ -228,7 +234,7 @@ ENGLISH = LanguageTable(
             "invested went squeezed crammed snuck smashed nailed crushed sat hammered knocked whittled grafted "
             "recited plugged hacked geeked nerded tinkered banged blew pounded "
             "thumped slogged memorised memorized conjugated threw kicked sparred dribbled debugged analysed analyzed "
-            "hiked lifted stitched"
+            "hiked lifted stitched bashed whacked smacked thrashed battered fiddled crooned belted hummed"
         ),
         "g": "got put",
         "G": (

@@ -9,6 +9,7 @@ from agent.coach.understanding.tables import Twist, WordRole
 
 _THAT_WAS = frozenset(["that", "it", "this", "was", "were", "all", "eso", "esto", "fue", "fueron", "era", "todo"])
 NEAR_WEEKDAYS = 5
+NEAR_TIMES = 3
 """A weekday so many days back is the last one in a log book's line too; one further back may be the next."""
 
 EVENING_MINUTE = 17 * 60
@@ -51,7 +52,7 @@ def _may_come(day: Chunk, entry: Candidate, now: datetime) -> bool:
     if back == 0:
         tonight = "night" in day.plain or "noche" in day.plain
         return not tonight or entry.first > 0 or now.hour * 60 < EVENING_MINUTE
-    return back > NEAR_WEEKDAYS
+    return back > (NEAR_TIMES if entry.amount.role is WordRole.AMOUNT_CLOCK else NEAR_WEEKDAYS)
 
 
 def _ends_later(clauses: Sequence[Clause], entry: Candidate, now: datetime) -> bool:

@@ -91,6 +91,12 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     core = sorted(at[chunk.start] for chunk in (entry.amount, entry.skill) if chunk.start in at)
     if not core or entry.skill.role is WordRole.ACT:
         return True
+    if clause.verb is not None and entry.amount.end <= entry.skill.start and entry.skill.start not in at:
+        before = [chunk for chunk in clause.chunks if chunk.role in _CONTENTS and chunk.start < entry.amount.start]
+        practised = clause.chunks[clause.verb].role is WordRole.PRACTISED
+        return not _is_counted(clause, entry) and (
+            practised or bool(before)
+        )  # "hit the driving range for an hour, golf"
     if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
     if entry.first < entry.last and entry.skill.start in at:
@@ -130,7 +136,10 @@ def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
         return False
     timed = clause.chunks[core[0]].role in AMOUNTS
     between = range(core[0], core[-1])  # what is told of where: "studied Japanese on the train for 35 minutes"
-    if any(clause.chunks[at].twist is Twist.LASTS and (timed or not clause.is_there(at)) for at in between):
+    if any(
+        clause.chunks[at].twist is Twist.LASTS and (timed or not (clause.is_there(at) or clause.is_with(at, core[-1])))
+        for at in between
+    ):
         return False  # "spent 40 minutes on the train to guitar"
     practised = clause.chunks[verb].role is WordRole.PRACTISED  # nothing but a skill is
     nouns = practised or all(clause.is_place(number) or _is_noun(clause, number) for number in range(verb + 1, core[0]))
@@ -183,6 +192,8 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
         return True
     if len(contents) == 1 and between[0] is contents[0] and between[1:2] and between[1].plain in {"of", "de"}:
         return True  # "una hora justa de kárate"
+    if [chunk.role for chunk in between] == [WordRole.CONTENT] and not between[0].is_doing:
+        return clause.verb is None and not between[0].is_capital and not between[0].is_first_person  # "shadow boxing"
     if between[0].plain not in {"of", "de"}:
         places = all(clause.is_place(at) for at in range(core[0], last) if clause.chunks[at].role is WordRole.CONTENT)
         last_role = [chunk.role for chunk in between if chunk.role not in (WordRole.THE, WordRole.OF)][-1]

@@ -186,7 +186,7 @@ _SEARCH = re.compile(
 )
 _DELETE = re.compile(
     r"^(?:\W|please|pls|plz|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero"
-    r"|(?:me )?puedes|hey|oye|ok|uy|oops)*"
+    r"|(?:me )?puedes|hey|oye|ok|uy|oops|actually|sorry|wait|and|then|now|perdona?|espera|mejor|y|ahora)*"
     r"(?:delete|remove|erase|get rid of|borr[ae]\w*|elimin[ae]\w*|quita\w*|quite (?:el|la|lo|mi)|saca (?:el|la|mi)"
     r"|scrap|wipe|take out)\b"
 )

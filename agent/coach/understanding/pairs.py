@@ -92,6 +92,8 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
+    if behind is not None and is_named_last(clauses, at):
+        return Candidate(amount, behind.skills[0], at, at + 1)
     if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
         return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
@@ -109,6 +111,17 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     return None if says_more or clause.is_bare else _inherit(clauses, at)
 
 
+def is_named_last(clauses: Sequence[Clause], at: int) -> bool:
+    """As "hit the driving range for an hour, golf": the one skill of a message, behind the one amount of it."""
+    last = clauses[-1]
+    amounts = [chunk for clause in clauses for chunk in clause.amounts]
+    skills = [chunk for clause in clauses for chunk in clause.skills]
+    plain = all(chunk.role is WordRole.SKILL or chunk.plain.endswith(("ly", "mente")) for chunk in last.chunks)
+    own = clauses[at].verb is not None and clauses[at].block is None
+    near = at == len(clauses) - 2 and last.sentence == clauses[at].sentence and last.mark is WordRole.COMMA
+    return near and plain and own and len(amounts) == len(skills) == 1
+
+
 def _names_one(clause: Clause) -> bool:
     return len(clause.skills) == 1 and not clause.amounts and clause.is_bare and not clause.is_aside
 
@@ -117,6 +130,8 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
     """The clause before, of the same sentence, that names one skill and no amount."""
     for number in range(at - 1, -1, -1):
         clause = clauses[number]
+        if clause.is_aside and not clause.skills and not clause.amounts:
+            continue  # "I have been knitting since dinner, about 45 minutes"
         called = number == at - 1 and _calls_out(clause, clauses[at])
         if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
             return None

@@ -30,6 +30,12 @@ _TOTALS = frozenset(["was", "were", "is", "it", "it's", "that", "this", "total",
 _MEANS = frozenset({"mean", "digo"})
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
 _IS = frozenset(["is", "are", "am", "was", "were", "es", "son", "esta", "estan", "estoy", "hay", "fue"])
+_OCCASIONS = frozenset([
+    "rehearsal", "rehearsals", "class", "lesson", "workshop", "camp", "masterclass", "ride", "band", "orchestra",
+    "choir", "session", "club", "ensayo", "ensayos", "clase", "taller", "orquesta", "banda", "coro",
+])  # fmt: skip
+"""At which one practises: "orchestra rehearsal, 90 minutes of violin"."""
+
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
@@ -150,6 +156,9 @@ def _reach_terse(before: _Before) -> Twist | None:
     if clause.is_fragment and _is_of_another_day(clause, before.own):
         return None
     found = _first(clause.twists & _OF_LABEL)
+    turned = {chunk.plain for chunk in clause.chunks if chunk.twist is not None}
+    if same and before.own.skills and before.own.amounts and turned and turned <= _OCCASIONS and not clause.amounts:
+        return None
     if before.own.has(WordRole.DONE) and clause.verb is None and found in (Twist.OTHERS, Twist.LASTS):
         return None  # "the kids are in bed, 30 min of crochet done"
     if same or (clause.is_fragment and not clause.amounts) or found is None:

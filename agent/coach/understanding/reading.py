@@ -209,8 +209,9 @@ def _name_in(message: _Message, clause: Clause) -> tuple[str, bool]:
 
 
 def _is_dated(message: _Message, clause: Clause) -> bool:
-    """As "bachata 1 hora hoy": in figures, and a day that is past."""
-    return message.words[clause.amounts[0].start].is_number and clause.has(WordRole.DAY, WordRole.DAY_EITHER)
+    """As "bachata 1 hora hoy": in figures, or a day that is surely past."""
+    figures = message.words[clause.amounts[0].start].is_number
+    return clause.has(WordRole.DAY) or (figures and clause.has(WordRole.DAY_EITHER))
 
 
 def _counted_last(message: _Message, clauses: Sequence[Clause]) -> Heard | None:
@@ -270,7 +271,8 @@ def _counted_minutes(clause: Clause) -> int:
 def _is_plainly_counted(message: _Message, minutes: int) -> bool:
     """As "violin 25", the whole of a message: a skill of theirs and what are hardly anything else than minutes."""
     roles = [chunk.role for chunk in message.chunks]
-    return roles == [WordRole.SKILL, WordRole.NUMBER] and minutes >= LEAST_PLAIN and minutes % 5 == 0
+    named = roles == [WordRole.SKILL, WordRole.NUMBER] and len(message.chunks[0].plain) > 2  # no "go 30"
+    return named and minutes >= LEAST_PLAIN and minutes % 5 == 0
 
 
 def _is_counted(clause: Clause) -> bool:
@@ -323,6 +325,8 @@ _LEARNING = frozenset([
 _GIVEN = frozenset(["di", "dar", "gave", "give", "up", "compre", "bought", "quid", "online"])
 _WAYS = frozenset(["walk", "commute", "train", "bus", "tren", "paseo", "total"])
 _GROUPS = frozenset(["band", "orchestra", "choir", "banda", "orquesta", "coro"])
+_WAS = frozenset({"was", "were", "estuvo", "fue"})
+_LESSONS = frozenset({"lesson", "lessons", "class", "classes", "clase", "clases", "leccion", "lecciones", "taller"})
 _TONIGHT = frozenset({"tonight", "tonight's", "tonite", "2nite", "esta noche"})
 
 
@@ -334,6 +338,8 @@ def _learning(message: _Message) -> Heard | None:
     turned = {chunk.plain for chunk in chunks if chunk.twist not in (None, Twist.SELF)}
     days = [chunk.role for chunk in chunks if chunk.role in (WordRole.DAY_EITHER, WordRole.DAY_UNREAD)]
     ahead = any(chunk.plain in _TONIGHT for chunk in chunks) and "had" not in {chunk.plain for chunk in chunks}
+    turned -= _WAS if turned & _LESSONS else set()
+    ahead = ahead and not any(chunk.plain in _WAS for chunk in chunks)
     said = (
         len(amounts) == len(skills) == 1 and turned and turned <= _LEARNING and turned - _WAYS and not (ahead and days)
     )

@@ -102,7 +102,7 @@ SPANISH = LanguageTable(
         "c": "además de; y también; y además; así como; y luego; y después; y despues",
         "C": "después de eso; luego de eso",
         "B": "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo",
-        "t": "antes de; después de; antes del; después del; a pesar; gracias a; hasta que",
+        "t": "antes de; después de; antes del; después del; a pesar; pese a; pese al; gracias a; hasta que",
         "J": (
             "de siempre; por primera vez; en meses; en semanas; en años; en siglos; por primera vez en meses; por "
             "primera vez en semanas; por "
@@ -166,6 +166,7 @@ SPANISH = LanguageTable(
             "cuando pueda; en un rato; en un ratito; al rato; más al rato; luego me pongo; ahora me pongo"
         ),
         "negated": (
+            "no quise; no quería; "
             "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
             "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
@@ -273,7 +274,8 @@ SPANISH = LanguageTable(
             "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
-            "vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes debo debería "
+            "prefiero preferiría vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes "
+            "debo debería "
             "deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene tenía "
             "tendría pretendo apetece ganas pensaba pensando debí planeando hubiera hubiese habría saco"
         ),

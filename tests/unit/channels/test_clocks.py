@@ -67,3 +67,36 @@ def test_it_never_goes_back_for_a_day_set_either_way(happened: list[tuple[float,
         now = clock()
         assert last + timedelta(seconds=0.89 * passed_s) <= now
         last = now
+
+
+@pytest.mark.parametrize("off", [timedelta(seconds=50), timedelta(seconds=-50)])
+def test_it_goes_by_anothers_clock_at_once_and_follows_that_slowly(off: timedelta):
+    """A machine of several: from its first word on; what that clock is set by later is followed as its own is."""
+    machine, second = SetClock(), timedelta(seconds=1)
+    clock = SteadyClock(machine.wall, machine.passed_s)
+    assert off == clock.go_by(machine.wall() + off - second / 2, within=second)
+    assert machine.wall() + off == clock()
+    before = clock()
+    assert 2 * off == clock.go_by(machine.wall() + 2 * off - second / 2, within=second)
+    assert before == clock()
+    machine.pass_s(60.0)
+    assert timedelta(seconds=54) <= clock() - before <= timedelta(seconds=66)
+    machine.pass_s(HOUR_S)
+    assert machine.wall() + 2 * off == clock()
+
+
+def test_a_clock_that_is_far_off_is_not_gone_by():
+    """Whoever asks is told how far: one of the two is wrong, and this one may be right."""
+    machine = SetClock()
+    clock = SteadyClock(machine.wall, machine.passed_s)
+    assert DAY == clock.go_by(machine.wall() + DAY, within=timedelta(0))
+    assert machine.wall() == clock()
+
+
+def test_clocks_that_may_be_the_same_are_left_alone():
+    """What was shown at some time within a second says no more than that."""
+    machine, second = SetClock(), timedelta(seconds=1)
+    clock = SteadyClock(machine.wall, machine.passed_s)
+    for shown in (machine.wall(), machine.wall() - second):
+        assert timedelta(0) == clock.go_by(shown, within=second)
+        assert machine.wall() == clock()

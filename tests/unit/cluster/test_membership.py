@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from gateway.cluster.membership import ClusterEvents, ClusterMembership, LeasedAccount
+from channels.clocks import SteadyClock
+from gateway.cluster.membership import LEASE_S, ClusterEvents, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
@@ -22,6 +23,7 @@ from gateway.store.engine import Store, engine_for
 from gateway.store.leases import Member, MemberStanding, Round
 from gateway.store.postgres import PostgresLink
 from gateway.supervision import Faults, Supervised
+from tests.fakes.set_clock import SetClock
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"attached": True}}
@@ -131,6 +133,19 @@ async def test_another_version_is_told_at_the_start() -> None:
     assert ("1", ["0.9"]) == (said["ours"], said["others"])
 
 
+async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
+    """Its operator is told once how far it is."""
+    machine = SetClock()
+    clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
+    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late)))
+    one = ClusterMembership(member(), link, Wakeups("me:1"), go_by=clock.go_by)
+    with structlog.testing.capture_logs() as logged:
+        await one.begin(accounts, NOW)
+        await one.look()
+    assert abs(clock() - late) < timedelta(seconds=1)
+    assert [-30] == [round(line["seconds"]) for line in logged if line["event"] == "clock_differs"]
+
+
 async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out() -> None:
     """A word that leases are free wakes it at once."""
     link = ScriptedLink(Round({1: 1}, {}), StoreUnavailable("gone"), Round({1: 1}, {}))
@@ -143,6 +158,16 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
             await asyncio.sleep(0)
         running.cancel()
     assert {1: 1} == one.ownership.shards
+
+
+async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
+    """Perhaps nobody could renew: what ran out just now is taken by nobody else, for as long as a lease lasts."""
+    link, times_s = ScriptedLink(), iter([0.0, 0.0, LEASE_S, 2 * LEASE_S + 1, 3 * LEASE_S, 3 * LEASE_S + 1])
+    one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), lambda: next(times_s))
+    await one.begin(accounts, NOW)
+    for _ in range(4):
+        await one.look()
+    assert [0.0, 0.0, LEASE_S, LEASE_S, 0.0] == [look["takes"].total_seconds() for look in link.looks]
 
 
 def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:
@@ -159,7 +184,7 @@ async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
     await one.begin(accounts, NOW)
     await one.begin_leaving()
     await one.look()
-    assert ([], False) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
+    assert ([], None) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
     await one.leave()
     assert ["wake me:1\nleases "] == link.notices
 

@@ -1,0 +1,363 @@
+"""What a short message means by what was said before it: "same for piano", "and last week?", "make it 2". Pure.
+
+Only a message of which every word has a place is one; whatever has a word more is read as if it stood alone.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+from agent.coach.acts import Act, Task
+from agent.coach.log_line import find_day, find_skill
+from agent.coach.practice import name_key
+from agent.coach.understanding.amounts import find_duration, find_durations
+from agent.coach.understanding.chunks import Circumstances, chunks_of
+from agent.coach.understanding.clauses import SKILLS
+from agent.coach.understanding.entries import Chunk, Practised
+from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
+from agent.coach.understanding.reaches import LEAST
+from agent.coach.understanding.reading import MOST_COUNTED, Certainty, hear
+from agent.coach.understanding.skills import know
+from agent.coach.understanding.tables import WordRole
+from agent.coach.understanding.wishes import RemindWish, read_remind_wish
+from agent.coach.understanding.words import plain_of, words_of
+from agent.wellformed import clean
+
+MAX_CHARS = 120
+MAX_WORDS = 16
+HOURS_AT_MOST = 12
+"""A number without a unit that corrects hours is one of hours up to this; above, it is one of minutes."""
+
+_MARKED = re.compile(
+    r"\b(?:of it|of that|le|lo|today|yesterday|hoy|ayer|did|hice|same|ditto|likewise|mism[oa]|igual|idem|was|were|is"
+    r"|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|actually|make"
+    r"|better|rather|mejor|meant|mean|sorry|perd[oó]na?|wait|espera|para|mentira|no|not|plus|on top|y|and|also"
+    r"|of course|done|listo|hecho"
+    r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
+    re.IGNORECASE,
+)
+_SAME = frozenset({"same", "ditto", "likewise", "mismo", "lo mismo", "igual", "idem", "the same"})
+_MORE = frozenset({
+    "and", "y", "e", "plus", "also", "another", "otro", "otra", "otros", "otras", "mas", "tambien", "then", "luego",
+    "ademas", "extra", "more", "too", "on top",
+})  # fmt: skip
+_RIGHT = frozenset({
+    "was", "were", "is", "it", "that", "thats", "that's", "it's", "its", "eso", "esto", "esa", "ese", "fue", "fueron",
+    "era", "eran", "son", "make", "be", "been", "meant", "mean", "said", "decir", "queria", "quise", "no", "not",
+    "nope", "sorry", "wait", "oops", "actually", "perdon", "perdona", "perdone", "espera", "para", "mentira", "mejor",
+    "better", "rather", "hmm", "uy", "ups", "ay", "pera", "nah", "correction", "correccion", "miento", "digo", "pon",
+    "ponle", "ponlo", "dejalo", "que", "sean", "sea",
+})  # fmt: skip
+_SURELY_RIGHT = _RIGHT - {"it", "that", "is", "no", "not", "que", "be", "son", "para"}
+_QUIET = frozenset({
+    "only", "just", "solo", "nada", "like", "end", "final", "so", "pues", "bueno", "che", "eh", "well", "now",
+    "ahora", "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a",
+    "con", "with", "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please",
+    "porfa", "did", "hice", "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
+})  # fmt: skip
+_QUIET_ROLES = frozenset(WordRole(letter) for letter in "IJAOvFpPTcCB,.oLV")
+_DONE = (WordRole.DONE, WordRole.DID, WordRole.PRACTISED)
+_AMOUNTS = (WordRole.AMOUNT, WordRole.AMOUNT_SHORT)
+_DAYS = (WordRole.DAY, WordRole.DAY_EITHER)
+_NOT = frozenset({"not", "no", "instead of"})
+_HALVES = re.compile(r"(?P<number>\b\d{1,2})(?: and a half| y media)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A message that has no meaning of its own: what it names, and how it goes on from what was said."""
+
+    skill: str | None = None
+    minutes: int | None = None
+    number: int | None = None  # without a unit
+    day: date | None = None
+    is_same: bool = False
+    is_more: bool = False
+    is_right: bool = False  # it says what something was instead
+    is_of_day: bool = False  # it begins with a day: "today was only 15"
+    is_done: bool = False  # it says that something is done
+
+    def minutes_beside(self, before: int) -> int | None:
+        """So long, where so many minutes were said before: a small number corrects hours in hours. None: not said."""
+        if self.minutes is not None or self.number is None:
+            return self.minutes
+        hours = before >= 60 and before % 30 == 0 and self.number <= HOURS_AT_MOST
+        minutes = self.number * 60 if hours else self.number
+        return minutes if LEAST <= minutes <= MOST_COUNTED else None
+
+    def correct(self, entry: Practised) -> Practised:
+        """The entry, with what is right instead."""
+        entry = replace(
+            entry, minutes=self.minutes_beside(entry.minutes or 0) or entry.minutes, day=self.day or entry.day
+        )
+        return entry if self.skill is None else replace(entry, skill=self.skill, is_new=False, is_near=False)
+
+
+def may_follow(text: str) -> bool:
+    """Whether a message may mean something only by what was said before it."""
+    return len(text) <= MAX_CHARS and _MARKED.search(text) is not None
+
+
+def read_fragment(text: str, names: Sequence[str], now: datetime, language: str) -> Fragment | None:
+    """What the message names, where each of its words has a place; None where one has none.
+
+    `names` are the person's skills, `now` is on their own clock.
+    """
+    if len(text) > MAX_CHARS or "?" in text:
+        return None
+    words = words_of(clean(_HALVES.sub(r"\g<number>.5 h", text)))
+    if not words or len(words) > MAX_WORDS:
+        return None
+    found, before = Fragment(), ""
+    for chunk in chunks_of(words, Circumstances(now, know(names), language)):
+        added = found if _is_refused(chunk, before) else _add(found, chunk)
+        if added is None:
+            return None
+        found, before = added, chunk.plain
+    return found
+
+
+def _is_refused(chunk: Chunk, before: str) -> bool:
+    """What it was not, as in "40, not 50"."""
+    return before in _NOT and chunk.role in (WordRole.NUMBER, *_AMOUNTS, *_DAYS, WordRole.SKILL)
+
+
+def _add(found: Fragment, chunk: Chunk) -> Fragment | None:
+    """The fragment with one chunk more; None where there is no place for it, or its place is taken."""
+    if chunk.role in SKILLS:
+        return replace(found, skill=chunk.skill) if found.skill in (None, chunk.skill) and not chunk.is_new else None
+    if chunk.role in _AMOUNTS:
+        return replace(found, minutes=chunk.minutes) if found.minutes is None and chunk.minutes else None
+    if chunk.role is WordRole.NUMBER:
+        return replace(found, number=chunk.minutes) if found.number is None and chunk.minutes else None
+    if chunk.role in _DAYS:
+        day = None if chunk.day is None else chunk.day.day
+        begins = found in (Fragment(), Fragment(is_more=True))
+        return replace(found, day=day, is_of_day=begins) if found.day is None and day is not None else None
+    plains = chunk.plain.split()
+    if chunk.plain in _SAME or not _SAME.isdisjoint(plains):
+        return replace(found, is_same=True)
+    if chunk.role not in _QUIET_ROLES and not all(word in _RIGHT | _MORE | _QUIET for word in plains):
+        return None
+    return replace(
+        found,
+        is_more=found.is_more or not _MORE.isdisjoint(plains),
+        is_right=found.is_right or not _SURELY_RIGHT.isdisjoint(plains),
+        is_done=found.is_done or chunk.role in _DONE,
+    )
+
+
+# ---------------------------------------------------------------- after a log
+
+
+def repeat_log(said: Fragment, text: str, logged: Sequence[Practised]) -> Task | None:
+    """As "same for piano", "and 20 of piano": of another skill what was just logged, or so long of it."""
+    if not logged or said.skill is None or said.is_right:
+        return None
+    last = logged[-1]
+    if said.is_same and said.minutes is None and said.number is None:
+        alike = {(entry.minutes, entry.day) for entry in logged}
+        if len({entry.skill for entry in logged}) > 1 and len(alike) > 1:
+            return None
+        days = [last] if said.day is not None or len(alike) == 1 else logged
+        copies = tuple(
+            replace(entry, skill=said.skill, day=said.day or entry.day, is_new=False, is_near=False) for entry in days
+        )
+        again = said.skill in {entry.skill for entry in logged} and said.day is None
+        return Task(Act.ASK_LOG if again else Act.LOG, text, practised=copies)
+    minutes = said.minutes_beside(0)
+    if minutes is None or not said.is_more:
+        return None
+    return Task(Act.LOG, text, practised=(Practised(minutes, said.skill, said.day or last.day),))
+
+
+def correct_log(said: Fragment, text: str, logged: Sequence[Practised], today: date) -> Task | None:
+    """As "no, that was yesterday", "sorry, chess was 35": what is right instead of what was just logged."""
+    if not logged or not said.is_right or said.is_same:
+        return None
+    named = [entry for entry in logged if entry.skill == said.skill]
+    entry = named[-1] if named else logged[-1]
+    minutes = said.minutes_beside(entry.minutes or 0)
+    skill = None if named else said.skill
+    if (said.number is not None and minutes is None) or (minutes, said.day, skill) == (None, None, None):
+        return None
+    if minutes is not None and said.is_of_day and said.day != entry.day:
+        return None  # another entry than that of another day
+    if entry is not logged[-1]:
+        lookup = Lookup(Wanted.EDIT, skill=entry.skill, since=entry.day, until=entry.day, minutes=minutes, day=said.day)
+        return Task(Act.ASK_EDIT, text, lookup=lookup)
+    if skill is not None and len(logged) > 1:
+        return None
+    return Task(Act.CORRECT, spell_right(minutes, skill, None if said.day == entry.day else said.day, today))
+
+
+def spell_right(minutes: int | None, skill: str | None, day: date | None, today: date) -> str:
+    """What is right instead, in words that are read as that and nothing else."""
+    ago = None if day is None else ("today" if day == today else day.isoformat())
+    parts = ("" if minutes is None else f"{minutes} min", skill or "", ago or "")
+    return "it was " + " ".join(part for part in parts if part)
+
+
+def log_more(said: Fragment, text: str, logged: Sequence[Practised]) -> Task | None:
+    """As "today was only 15", "and today 20": so long of what was just logged, which is asked about."""
+    if not logged or said.skill is not None or said.is_same or said.day is None:
+        return None
+    minutes = said.minutes_beside(0)
+    if minutes is None or said.day == logged[-1].day:
+        return None
+    entry = replace(logged[-1], minutes=minutes, day=said.day, is_new=False, is_near=False)
+    return Task(Act.ASK_LOG, text, practised=(entry,))
+
+
+def log_meant(said: Fragment, text: str, before: str, skill: str | None, today: date) -> Task | None:
+    """As "done, 25 in the end" behind what somebody meant to practise, and a name behind a time without one."""
+    named = said.skill is not None and said.minutes is None and said.number is None
+    if named and len(times := list(find_durations(before))) == 1:
+        entry = Practised(times[0].minutes, said.skill or "", said.day or find_day(before, today) or today)
+    elif said.is_done and said.skill is None and skill is not None and (minutes := said.minutes_beside(0)):
+        entry = Practised(minutes, skill, said.day or today)
+    else:
+        return None
+    return Task(Act.ASK_LOG, text, practised=(entry,))
+
+
+# ---------------------------------------------------------------- after a question of the coach
+
+_WRONG = re.compile(
+    r"[\W_]*(?:(?:hm+|uy|ay|eh|oh|no|nope|but|pero|wait|espera)[\W_]+)*"
+    r"(?:(?:that|this|it)(?:['’]?s| is) (?:not right|wrong|not correct|incorrect|not what i (?:said|meant))"
+    r"|(?:no (?:era|es|fue) as[ií]|as[ií] no(?: (?:era|es|fue))?|eso no(?: (?:era|es|fue))?|(?:eso )?est[aá] mal"
+    r"|no es (?:correcto|eso)|me entendiste mal)|you got (?:it|that|me) wrong)[\W_]*",
+    re.IGNORECASE,
+)
+
+
+def says_wrong(text: str) -> bool:
+    """Whether a message says that what was understood is wrong, and not what is right."""
+    return len(text) <= MAX_CHARS and _WRONG.fullmatch(text) is not None
+
+
+def join_log(said: Fragment | None, text: str, asked: Task) -> Task | None:
+    """As "and the same for piano" in place of a yes: the entry joins those that were asked about."""
+    entries = asked.practised
+    if said is None or said.skill is None or said.is_right or not entries or not (said.is_same or said.is_more):
+        return None
+    minutes = said.minutes_beside(0) or (entries[-1].minutes if said.is_same else None)
+    if (
+        minutes is None
+        or None in {entry.minutes for entry in entries}
+        or said.skill in {each.skill for each in entries}
+    ):
+        return None
+    entry = Practised(minutes, said.skill, said.day or entries[-1].day)
+    return replace(asked, text=text, practised=(*entries, entry))
+
+
+_CLAUSE_END = re.compile(r"[,.;!?]")
+_INTENDED = re.compile(
+    r"\b(?:(?:meant|supposed) to (?:be|say|have been)|should(?: have|['’]ve)? (?:be|been|said))\b", re.IGNORECASE
+)
+
+
+def first_clause(text: str) -> str:
+    """What is said before the reasons for it: "it was meant to be cello, I mistyped" is "it was cello"."""
+    return _INTENDED.sub(" ", _CLAUSE_END.split(text[:MAX_CHARS], maxsplit=1)[0])
+
+
+def log_created(text: str, asked: Task, names: Sequence[str], now: datetime, language: str) -> Task | None:
+    """As "30 min of it": of the skill that was just created, or is about to be."""
+    if asked.act not in (Act.ASK_CREATE, Act.CREATE) or find_skill(text, names) not in (None, asked.name):
+        return None
+    heard = hear(text, (asked.name,), now, language)
+    if heard.certainty not in (Certainty.LOG, Certainty.ASK, Certainty.ASK_SKILL) or len(heard.practised) != 1:
+        return None
+    is_new = name_key(asked.name) not in map(name_key, names)
+    entry = replace(heard.practised[0], skill=asked.name, is_new=is_new)
+    return Task(Act.ASK_NEW_SKILL if is_new else Act.ASK_LOG, text, practised=(entry,))
+
+
+# ---------------------------------------------------------------- after something looked up
+
+_ASKS_ON = re.compile(
+    r"[\W_]*(?:(?:ok|oh|vale|bueno)[\s,]+)?(?:and|y|e|what about|how about|and what about|qu[eé] tal|y qu[eé] tal)\b"
+    r"(?P<rest>[^?\n]{1,60})\??\W*$",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(r"\b(?:what about|how about|qu[eé] tal)\b", re.IGNORECASE)
+_NAMED_SO = re.compile(
+    r"(?:(?:for|of|in|on|about|with|de|en|del|con|el|la|the|my|mi|so far|what about)\s+)*", re.IGNORECASE
+)
+_PERIODS = (
+    (re.compile(r"\bla (?:pasada|anterior)\b|^\W*(?:the )?(?:last|previous) one\W*$|\bthe week before\b"), "last week"),
+    (re.compile(r"\bel (?:pasado|anterior)\b|\bthe month before\b"), "last month"),
+)
+
+
+def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime, language: str) -> Task | None:
+    """As "and running?", "and last week?": the same number or entries, of another skill or of other days."""
+    follow = _ASKS_ON.match(text) if len(text) <= MAX_CHARS else None
+    if follow is not None and "?" not in text and _ABOUT.search(text) is None:
+        follow = None
+    if follow is None or asked is None or asked.wanted not in (Wanted.NUMBER, Wanted.ENTRIES):
+        return None
+    rest = plain_of(follow["rest"].strip().casefold())
+    rest = next((period for words, period in _PERIODS if words.search(rest)), rest)
+    rest = rest[_NAMED_SO.match(rest).end() :]  # type: ignore[union-attr]  # it matches nothing, too
+    month = f"in {rest}" if len(rest.split()) == 1 else rest
+    found = read_lookup(f"how much did i do of {rest} {month}", names, now, language)
+    if found is None or (found.skill is None and found.since is None and found.number == asked.number):
+        return None
+    if found.skill is not None and found.since is None:
+        return Task(
+            Act.NUMBER if asked.wanted is Wanted.NUMBER else Act.ENTRIES,
+            text,
+            lookup=replace(asked, skill=found.skill, unknown=""),
+        )
+    skill = found.skill or asked.skill
+    wanted = replace(found, skill=skill, unknown="" if skill else asked.unknown, number=found.number or asked.number)
+    return Task(Act.NUMBER if wanted.wanted is Wanted.NUMBER else Act.ENTRIES, text, lookup=wanted)
+
+
+# ---------------------------------------------------------------- after a goal or a reminder
+
+_RATHER = re.compile(
+    r"\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
+    r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
+    r"(?P<right>[^.;!?\n]{1,40})",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\W*(?P<number>\d{1,3})\b")
+_DAY_SAID = re.compile(r"\b(?:today|tonight|tomorrow|hoy|ma[nñ]ana)\b", re.IGNORECASE)
+
+
+def change_goal(text: str, asked: Task) -> Task | None:
+    """As "make it 2": the goal that was asked about or set, with another time; it is asked about."""
+    rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
+    if rather is None or asked.meant is None:
+        return None
+    said = find_duration(rather["right"])
+    number = _NUMBER.match(rather["right"])
+    if said is None and number is None:
+        return None
+    bare = None if said is not None or number is None else int(number["number"])
+    minutes = Fragment(minutes=None if said is None else said.minutes, number=bare).minutes_beside(asked.meant_minutes)
+    if minutes is None:
+        return None
+    meant = replace(asked.meant, minutes=minutes)
+    return replace(
+        asked, act=Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL, text=text, meant=meant, confirmed=False
+    )
+
+
+def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:
+    """As "make it half past nine": the reminder that was just set, at another time."""
+    rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
+    if rather is None:
+        return None
+    wish = read_remind_wish(f"remind me at {rather['right']}", now)
+    if wish is None or wish.about:
+        return None
+    if not wish.weekdays and _DAY_SAID.search(text) is None:
+        wish = replace(wish, weekdays=asked.weekdays, day=asked.day)
+    return Task(Act.MOVE_REMINDER, text, reminder=replace(wish, about=asked.about), moved=asked)
