@@ -15,7 +15,7 @@ from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.clauses import SKILLS
 from agent.coach.understanding.entries import Chunk, Practised
-from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
+from agent.coach.understanding.lookups import Lookup, Number, Wanted, read_lookup
 from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.reading import MOST_COUNTED, Certainty, hear
 from agent.coach.understanding.skills import know
@@ -33,7 +33,7 @@ _MARKED = re.compile(
     r"\b(?:of it|of that|le|lo|today|yesterday|hoy|ayer|did|hice|same|ditto|likewise|mism[oa]|igual|idem|was|were|is"
     r"|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|actually|make"
     r"|better|rather|mejor|meant|mean|sorry|perd[oó]na?|wait|espera|para|mentira|no|not|plus|on top|y|and|also"
-    r"|of course|done|listo|hecho"
+    r"|maybe|perhaps|quiz[aá]s?|bueno|oops|ups|ay|uy|of course|done|listo|hecho"
     r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
     re.IGNORECASE,
 )
@@ -55,6 +55,8 @@ _QUIET = frozenset({
     "ahora", "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a",
     "con", "with", "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please",
     "porfa", "did", "hice", "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
+    "maybe", "perhaps", "quizas", "quiza", "tal", "vez", "antes", "before", "earlier", "despues", "after",
+    "afterwards", "course", "supuesto", "por", "done", "listo", "hecho",
 })  # fmt: skip
 _QUIET_ROLES = frozenset(WordRole(letter) for letter in "IJAOvFpPTcCB,.oLV")
 _DONE = (WordRole.DONE, WordRole.DID, WordRole.PRACTISED)
@@ -187,9 +189,10 @@ def correct_log(said: Fragment, text: str, logged: Sequence[Practised], today: d
     if entry is not logged[-1]:
         lookup = Lookup(Wanted.EDIT, skill=entry.skill, since=entry.day, until=entry.day, minutes=minutes, day=said.day)
         return Task(Act.ASK_EDIT, text, lookup=lookup)
-    if skill is not None and len(logged) > 1:
-        return None
-    return Task(Act.CORRECT, spell_right(minutes, skill, None if said.day == entry.day else said.day, today))
+    if skill is not None and (len(logged) > 1 or minutes is not None):
+        return None  # another entry may be meant
+    right = None if said.day == entry.day else said.day
+    return Task(Act.CORRECT, spell_right(minutes, skill, right, today))
 
 
 def spell_right(minutes: int | None, skill: str | None, day: date | None, today: date) -> str:
@@ -199,14 +202,21 @@ def spell_right(minutes: int | None, skill: str | None, day: date | None, today:
     return "it was " + " ".join(part for part in parts if part)
 
 
-def log_more(said: Fragment, text: str, logged: Sequence[Practised]) -> Task | None:
-    """As "today was only 15", "and today 20": so long of what was just logged, which is asked about."""
-    if not logged or said.skill is not None or said.is_same or said.day is None:
+_SOFTLY = re.compile(r"\b(?:maybe|perhaps|quiz[aá]s?|tal vez|bueno|or)\b", re.IGNORECASE)
+
+
+def log_more(said: Fragment, text: str, logged: Sequence[Practised], today: date) -> Task | None:
+    """As "today was only 15", "same yesterday", "maybe 40": so long of what was just logged, which is asked about."""
+    if not logged or said.skill is not None:
         return None
-    minutes = said.minutes_beside(0)
-    if minutes is None or said.day == logged[-1].day:
+    last = logged[-1]
+    minutes = last.minutes if said.is_same else said.minutes_beside(last.minutes or 0)
+    if minutes is None or (said.is_same and said.day is None):
         return None
-    entry = replace(logged[-1], minutes=minutes, day=said.day, is_new=False, is_near=False)
+    if said.day in (None, last.day):
+        is_open = said.is_more or said.is_done or minutes == last.minutes or _SOFTLY.search(text) is None
+        return None if is_open else Task(Act.ASK_CORRECTION, spell_right(minutes, None, None, today))
+    entry = replace(last, minutes=minutes, day=said.day, is_new=False, is_near=False)
     return Task(Act.ASK_LOG, text, practised=(entry,))
 
 
@@ -285,6 +295,7 @@ _ASKS_ON = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:what about|how about|qu[eé] tal)\b", re.IGNORECASE)
+_HOURS = re.compile(r"(?:para |los |las |to |until |till )*(\d{1,6})(?: ?(?:h|hours?|horas?))?")
 _NAMED_SO = re.compile(
     r"(?:(?:for|of|in|on|about|with|de|en|del|con|el|la|the|my|mi|so far|what about)\s+)*", re.IGNORECASE
 )
@@ -304,6 +315,9 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
     rest = plain_of(follow["rest"].strip().casefold())
     rest = next((period for words, period in _PERIODS if words.search(rest)), rest)
     rest = rest[_NAMED_SO.match(rest).end() :]  # type: ignore[union-attr]  # it matches nothing, too
+    if asked.number is Number.REACH:
+        hours = _HOURS.fullmatch(rest)
+        return None if hours is None else Task(Act.NUMBER, text, lookup=replace(asked, minutes=60 * int(hours[1])))
     month = f"in {rest}" if len(rest.split()) == 1 else rest
     found = read_lookup(f"how much did i do of {rest} {month}", names, now, language)
     if found is None or (found.skill is None and found.since is None and found.number == asked.number):
@@ -322,7 +336,8 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
 # ---------------------------------------------------------------- after a goal or a reminder
 
 _RATHER = re.compile(
-    r"\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
+    r"(?P<before>\b\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|h)?) (?:is better|would be better|suits me better|es mejor|mejor)\b"
+    r"|\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
     r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
     r"(?P<right>[^.;!?\n]{1,40})",
     re.IGNORECASE,
@@ -334,7 +349,7 @@ _DAY_SAID = re.compile(r"\b(?:today|tonight|tomorrow|hoy|ma[nñ]ana)\b", re.IGNO
 def change_goal(text: str, asked: Task) -> Task | None:
     """As "make it 2": the goal that was asked about or set, with another time; it is asked about."""
     rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
-    if rather is None or asked.meant is None:
+    if rather is None or asked.meant is None or not rather["right"]:
         return None
     said = find_duration(rather["right"])
     number = _NUMBER.match(rather["right"])
@@ -355,7 +370,7 @@ def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:
     rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
     if rather is None:
         return None
-    wish = read_remind_wish(f"remind me at {rather['right']}", now)
+    wish = read_remind_wish(f"remind me at {rather['right'] or rather['before']}", now)
     if wish is None or wish.about:
         return None
     if not wish.weekdays and _DAY_SAID.search(text) is None:

@@ -79,6 +79,8 @@ class Listener:
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
+        if task.act is Act.CORRECT and _is_of_another(task.text, earlier, self._names):
+            return replace(task, act=Act.ASK_CORRECTION)
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
             return replace(task, act=Act.DECLINED)
         return task
@@ -172,7 +174,8 @@ class Listener:
 
     def _wish(self, text: str, now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
-        reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
+        wished = read_skill_wish(text, self._names)
+        reminder = read_remind_wish(text, now) or read_remind_wish(_BEFORE_WISH.sub("", text[:MAX_SHORT_CHARS]), now)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
         if asks_to_cancel_reminders(text):
@@ -245,7 +248,7 @@ class Listener:
         return (
             repeat_log(said, text, logged)
             or correct_log(said, text, logged, now.date())
-            or log_more(said, text, logged)
+            or log_more(said, text, logged, now.date())
         )
 
     def _after_no(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
@@ -342,6 +345,10 @@ _PRACTISED_ONLY = re.compile(
 )
 """Practice and nothing more: neither what it was nor how long."""
 
+_WAS = r"(?:was|were|fue|fueron|eran?|son)\b"
+_BEFORE_WISH = re.compile(r"^[^.!?,\d]{1,30}[.!?,]\s+")
+"""As "nice. " before what is wished."""
+
 _ALSO = re.compile(
     r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
 )
@@ -358,6 +365,15 @@ FOLLOWED = 20
 
 LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
+
+
+def _is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
+    """As "the french was 20", where something else was logged last: another entry may be meant."""
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
+    skill = find_skill(text, names) if answers and find_duration(text) is not None else None
+    if skill is None or name_key(skill) in name_key(answers[-1]):
+        return False
+    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:

@@ -277,9 +277,9 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
     _end_turn.later(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
 
 
-def is_kept(connection: sa.Connection, turn_id: str) -> bool:
-    """Whether a turn is there still: its person may have asked to be forgotten."""
-    return connection.execute(sa.select(turns.c.id).where(turns.c.id == turn_id)).first() is not None
+def person_of(connection: sa.Connection, turn_id: str) -> str | None:
+    """Whose turn it is; None where it is there no more: its person may have asked to be forgotten."""
+    return connection.execute(sa.select(turns.c.user_id).where(turns.c.id == turn_id)).scalar()
 
 
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
@@ -379,10 +379,12 @@ def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEven
 
 
 def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -> tuple[JournalEvent, ...]:
-    """The journal of a turn, in order; nothing unless it is the last that ended in the living conversation of a key."""
+    """The journal of a turn, in order; nothing but of the last of its person's that ended in a key's living one."""
     living = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if living is None:
         return ()
-    ended = sa.select(events.c.turn_id).where(events.c.session_id == living.id, events.c.kind == "turn_ended")
+    theirs = turns.c.user_id == sa.select(turns.c.user_id).where(turns.c.id == turn_id).scalar_subquery()
+    ended = sa.select(events.c.turn_id).join(turns, turns.c.id == events.c.turn_id)
+    ended = ended.where(events.c.session_id == living.id, events.c.kind == "turn_ended", theirs)
     last = connection.execute(ended.order_by(events.c.seq.desc()).limit(1)).scalar()
     return events_of_turn(connection, turn_id) if last == turn_id else ()

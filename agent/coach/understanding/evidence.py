@@ -192,6 +192,9 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
         return True
     if len(contents) == 1 and between[0] is contents[0] and between[1:2] and between[1].plain in {"of", "de"}:
         return True  # "una hora justa de kárate"
+    roles = "".join(chunk.role for chunk in between)
+    if re.fullmatch("PT?pw?PT?", roles):
+        return True  # "con los verbos irregulares de italiano"
     if [chunk.role for chunk in between] == [WordRole.CONTENT] and not between[0].is_doing:
         return clause.verb is None and not between[0].is_capital and not between[0].is_first_person  # "shadow boxing"
     if between[0].plain not in {"of", "de"}:
