@@ -342,6 +342,11 @@ def read_request(text: str) -> RequestedIntent:
     return untimed_request(text)
 
 
+def asks_for_plan(text: str) -> bool:
+    """Whether a message asks in words for a plan to be written, and for nothing else."""
+    return read_request(text).intent is Intent.PLAN
+
+
 def untimed_request(text: str) -> RequestedIntent:
     """The intent of a message, whatever durations it names."""
     text = text[:MAX_CHARS].strip()
