@@ -30,10 +30,9 @@ from gateway.delivery.dead_letters import DeadLetters
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
-from gateway.ops.eraser import Eraser
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock, why_silent
-from gateway.ops.personal_data import PersonalData
+from gateway.ops.personal_data import Eraser, PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
