@@ -111,12 +111,12 @@ _GRANTING = frozenset({
     "anotala", "anotalo", "apuntala", "apuntalo", "as", "asi", "both", "claro", "coach", "con", "correct", "count",
     "course", "creala", "crealo", "cual", "dale", "days", "de", "dear", "definitely", "del", "dias", "do", "el", "en",
     "es", "eso", "exactly", "exacto", "favor", "for", "go", "goal", "gracias", "guardala", "guardalo", "habilidad",
-    "hazlo", "i", "in", "indeed", "is", "it", "just", "keep", "la", "las", "lo", "log", "los", "make", "mate", "mean",
-    "meant", "meta", "my", "new", "note", "nueva", "obvio", "obviously", "of", "ok", "okay", "on", "one", "perfecto",
-    "please", "ponla", "ponlo", "por", "porfa", "porfis", "put", "record", "registrala", "registralo", "right",
-    "save", "set", "si", "skill", "sumalo", "supuesto", "sure", "tal", "thank", "thanks", "that", "the", "them",
-    "this", "to", "todo", "todos", "una", "vale", "venga", "was", "with", "write", "y", "yeah", "yep", "yes", "you",
-    "yup",
+    "hazlo", "i", "in", "indeed", "is", "it", "it's", "its", "just", "keep", "la", "las", "lo", "log", "los", "make",
+    "mate", "mean", "meant", "meta", "my", "new", "note", "nueva", "obvio", "obviously", "of", "ok", "okay", "on",
+    "one", "perfecto", "please", "ponla", "ponlo", "por", "porfa", "porfis", "put", "record", "registrala",
+    "registralo", "right", "save", "set", "si", "skill", "sumalo", "supuesto", "sure", "tal", "thank", "thanks",
+    "that", "that's", "thats", "the", "them", "this", "to", "todo", "todos", "una", "vale", "venga", "was", "with",
+    "write", "y", "yeah", "yep", "yes", "you", "yup",
 })  # fmt: skip
 
 

@@ -36,6 +36,7 @@ class Intent(StrEnum):
     JOKE = "joke"
     SMALL_TALK = "small_talk"
     GREETING = "greeting"
+    FAREWELL = "farewell"
     YES = "yes"
     NO = "no"
     UNKNOWN = "unknown"
@@ -125,16 +126,23 @@ _JOKES = (
     r"chistes?|algo (?:chistoso|gracioso|divertido)|hazme re[ií]r",
 )
 _TALK = (
-    r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather|bye",
-    r"are you (?:a )?(?:human|real|bot|robot|there|ok)|good ?(?:night|bye)|see you|i love you",
+    r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather",
+    r"are you (?:a )?(?:human|real|bot|robot|there|ok)|i love you",
     r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
     r"happy (?:birthday|new year)",
     r"^\W*qu[eé] (?:bien|guay|bueno|chido|lindo)\W*$",
-    r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+)\b[^?\d]{0,24}$|clima\b|ch(?:ao|au)|nos vemos|buenas noches (?:coach|a todos)",
+    r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+)\b[^?\d]{0,24}$|clima\b",
     r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
-    r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
+    r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|te quiero",
     r"feliz cumplea[nñ]os",
+)
+_FAREWELLS = (
+    r"(?:bye)+|good ?(?:night|bye)|^\W*(?:night|nighty? night|later|laters|cya|ttyl|so long)\W*$",
+    r"see (?:you|ya)|talk (?:to you )?later",
+    r"sleep (?:well|tight)|off to bed|going to (?:bed|sleep)|have a (?:good|nice|great) (?:one|night|evening|day)",
+    r"ch(?:ao|au)|nos vemos|buenas noches (?:coach|a todos)|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto|la pr[oó]xima)",
+    r"que (?:descanses|duermas)|me voy a (?:dormir|la cama)",
 )
 
 
@@ -145,6 +153,7 @@ def _any_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
 _MOOD = _any_of(_MOODS)
 _JOKE = _any_of(_JOKES)
 _SMALL_TALK = _any_of(_TALK)
+_FAREWELL = _any_of(_FAREWELLS)
 
 _THING = r"(?:log|entry|session|practi[cs]e|record|sesi[oó]n|anotaci[oó]n|entrada|pr[aá]ctica)"
 _UNDO = _whole(
@@ -321,6 +330,7 @@ _WORDS = (
                              r"|\bdios\s+se\s+lo\s+pague\b|\byou[\'’]?(?:re|\s+are)\s+(?:the\s+best|great|awesome|amazing|a\s+star|so\s+helpful)\b"
                              r"|\beres\s+(?:el|la|lo|un|una)?\s?(?:mejor|m[aá]xim\w+|genial|crack|sol)\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
+    (Intent.FAREWELL, _FAREWELL),
     (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"
                                r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"

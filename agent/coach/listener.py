@@ -315,6 +315,7 @@ _LOOKED_UP = frozenset(
         Intent.SKILLS,
         Intent.THANKS,
         Intent.GREETING,
+        Intent.FAREWELL,
     }
 )
 """What may be a wish about what is logged, or be said beside one."""
@@ -330,7 +331,9 @@ _GOALS = frozenset({Act.ASK_GOAL, Act.ASK_SKILL_GOAL, Act.GOAL})
 _NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
 _SAYS_NO = re.compile(r"[\W_]*(?:no(?:t|pe)?|nah|never ?mind|d[eé]jalo|nada)\b", re.IGNORECASE)
 
-_WEAK = frozenset({Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, Intent.THANKS, Intent.GREETING})
+_WEAK = frozenset(
+    {Intent.STATS, Intent.GUIDE, Intent.HELP, Intent.SMALL_TALK, Intent.THANKS, Intent.GREETING, Intent.FAREWELL}
+)
 """What gives way to practice that is told of: guessed from a word."""
 
 TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))

@@ -323,6 +323,14 @@ def _unknown(work: Work, _: Task) -> str:
     return say(work.language, "offline.unknown_again" if again else "offline.unknown")
 
 
+def _greet(work: Work, task: Task) -> str:
+    """A greeting back; "buenas noches" ends a talk as well as it begins one."""
+    is_end = "noches" in task.text[:MAX_LINE_CHARS].casefold() and any(
+        exchange.now.date() == work.today for exchange in work.view.earlier
+    )
+    return say(work.language, "offline.farewell" if is_end else "offline.greeting")
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -375,6 +383,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.SMALL_TALK: _words("offline.small_talk"),
     Intent.THANKS: _words("offline.thanks"),
     Intent.YES: _words("offline.nothing_open"),
-    Intent.GREETING: _words("offline.greeting"),
+    Intent.GREETING: _greet,
+    Intent.FAREWELL: _words("offline.farewell"),
     Intent.UNKNOWN: _unknown,
 }

@@ -52,6 +52,7 @@ _INTENTS = {
     Intent.THANKS: "thanks",
     Intent.YES: "thanks",
     Intent.GREETING: "greeting",
+    Intent.FAREWELL: "other",
     Act.UNDO: "undo",
     Act.ASK_UNDO: "undo",
     Act.CORRECT: "edit",

@@ -222,3 +222,27 @@ def test_a_long_run_of_questions_is_followed_once():
     run = tuple(Exchange("lorem ipsum", asked, now, ("I practised cello 20 minutes",)) for _ in range(100))
     view = RequestView(("yes",), run, (), "en", now, frozenset())
     assert [Act.LOG] == [task.act for task in tasks_of(view, ("guitar",))]
+
+
+@pytest.mark.parametrize(
+    ("begun", "said", "answer"),
+    [
+        ("30 min guitar", "bye", "See you at the next"),
+        ("30 min guitar", "good night 😴", "See you at the next"),
+        ("30 min guitar", "talk to you later", "See you at the next"),
+        ("acabo de tocar guitar 30 minutos", "buenas noches", "Hasta la próxima"),
+        ("acabo de tocar guitar 30 minutos", "hasta mañana", "Hasta la próxima"),
+        ("gracias", "chau!", "Hasta la próxima"),
+    ],
+)
+async def test_a_farewell_is_answered_with_one(ana: Conversation, begun: str, said: str, answer: str):
+    """And logs nothing."""
+    await ana.say(begun)
+    before = ana.logged
+    assert answer in await ana.say(said)
+    assert before == ana.logged
+
+
+async def test_a_good_evening_is_none(ana: Conversation):
+    """At the beginning of a talk "buenas noches" is a greeting."""
+    assert "Hola" in await ana.say("buenas noches")
