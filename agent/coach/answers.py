@@ -8,8 +8,9 @@ from agent.coach.acts import LACKING, Act, Task, task_of_heard
 from agent.coach.amendments import add_amount, add_skill, amend, rename
 from agent.coach.followups import MAX_CHARS, join_log, read_fragment
 from agent.coach.intents import Intent, read_request
+from agent.coach.log_line import find_skill
 from agent.coach.request_view import Exchange
-from agent.coach.understanding.amounts import find_duration
+from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.reading import Certainty, hear
 from agent.coach.understanding.words import words_of
@@ -40,14 +41,28 @@ class _Answer:
             return None
         (entry,) = asked.practised
         if asked.act is Act.ASK_WHAT:
-            return self._complete_one(entry)
+            return self._complete_one(entry) or self._complete_loosely(entry)
         if asked.act is Act.ASK_AMOUNT:
             heard = add_amount(self.text, entry)
         else:
             heard = add_skill(self.text, entry, self.names)
             if heard.certainty is Certainty.ASK_NEW and not self._is_name():
-                return None
-        return None if heard.certainty is Certainty.NOTHING else task_of_heard(heard, self.text)
+                return self._complete_loosely(entry)
+        found = heard.certainty is not Certainty.NOTHING
+        return task_of_heard(heard, self.text) if found else self._complete_loosely(entry)
+
+    def _complete_loosely(self, entry: Practised) -> Task | None:
+        """One time and one skill at most among other words: it is asked about."""
+        times = list(find_durations(self.text[:MAX_CHARS]))
+        skill = find_skill(self.text[:MAX_CHARS], self.names) or entry.skill
+        minutes = times[0].minutes if len(times) == 1 else entry.minutes
+        if len(self.text) > MAX_CHARS or len(times) > 1 or not (minutes and skill) or _TAKEN_BACK.search(self.text):
+            return None
+        if (minutes, skill) == (entry.minutes, entry.skill):
+            return None
+        known = skill in self.names
+        entry = replace(entry, minutes=minutes, skill=skill, is_new=not known, is_near=False)
+        return Task(Act.ASK_LOG if known else Act.ASK_NEW_SKILL, self.text, practised=(entry,))
 
     def _complete_one(self, entry: Practised) -> Task | None:
         """What was practised, or for how long: the other is asked for next."""
@@ -72,7 +87,9 @@ class _Answer:
         if amendment is None:
             return self._amend_loosely()
         asked = replace(self.asked, text=self.text, practised=amendment.practised)
-        if amendment.is_sure:
+        skills = {entry.skill for entry in self.asked.practised}
+        is_copied = find_duration(self.last.said) is None  # so long was something else
+        if amendment.is_sure and not (is_copied and {entry.skill for entry in asked.practised} - skills):
             return replace(asked, act=Act.LOG, confirmed=True)
         return replace(asked, act=Act.ASK_NEW_SKILL if any(entry.is_new for entry in asked.practised) else asked.act)
 
@@ -93,30 +110,38 @@ class _Answer:
         return replace(asked, act=act, text=self.text, practised=(entry,))
 
 
+_TAKEN_BACK = re.compile(
+    r"\?|\b(?:no|not|never|nunca|tomorrow|ma[nñ]ana|will|going to|voy a|quiero|want|should|undo|delete|[a-z]+n['’]t"
+    r"|how|what|qu[eé]|cu[aá]nto|remind|recu[eé]rda\w*)\b",
+    re.IGNORECASE,
+)
+
 # ---------------------------------------------------------------- a yes
 
 _YES = re.compile(
     r"[\W_]*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|claro|vale|dale|exacto|exactly|correct|right|go ahead|please do"
-    r"|of course|por supuesto|obvio|definitely|absolutely|indeed|perfecto|de una|venga|eso)\b",
+    r"|of course|por supuesto|obvio|definitely|absolutely|indeed|perfecto|de una"
+    r"|venga|eso|aye|ya|go on|sim[oó]n|h[aá]gale|[oó]rale|dele|fijo|perfect)\b",
     re.IGNORECASE,
 )
 _YES_LAST = re.compile(r"\b(?:yes|yeah|yep|s[ií]|please|of course|por favor|dale|obviously|claro)\W*$", re.IGNORECASE)
 _GOES_ON = re.compile(
-    r"\?|\d|\b(?:no|not|don['’]?t|but|pero|wait|espera|later|luego|tomorrow|ma[nñ]ana|or|o|instead|never|nunca|then"
+    r"\?|\d|\b(?:no|not|don['’]?t|but|pero|wait|espera|later|luego|tomorrow|ma[nñ]ana|or|o|instead|never|nunca"
     r"|if|si|rather|mejor|actually|undo|delete|remove)\b",
     re.IGNORECASE,
 )
 _GRANTING = frozenset({
-    "a", "absolutely", "add", "agregala", "agregalo", "ahead", "al", "all", "ambos", "anadela", "anadelo", "and",
-    "anotala", "anotalo", "apuntala", "apuntalo", "as", "asi", "both", "claro", "coach", "con", "correct", "count",
-    "course", "creala", "crealo", "cual", "dale", "days", "de", "dear", "definitely", "del", "dias", "do", "el", "en",
-    "es", "eso", "exactly", "exacto", "favor", "for", "go", "goal", "gracias", "guardala", "guardalo", "habilidad",
-    "hazlo", "i", "in", "indeed", "is", "it", "it's", "its", "just", "keep", "la", "las", "lo", "log", "los", "make",
-    "mate", "mean", "meant", "meta", "my", "new", "note", "nueva", "obvio", "obviously", "of", "ok", "okay", "on",
-    "one", "perfecto", "please", "ponla", "ponlo", "por", "porfa", "porfis", "put", "record", "registrala",
-    "registralo", "right", "save", "set", "si", "skill", "sumalo", "supuesto", "sure", "tal", "thank", "thanks",
-    "that", "that's", "thats", "the", "them", "this", "to", "todo", "todos", "una", "vale", "venga", "was", "with",
-    "write", "y", "yeah", "yep", "yes", "you", "yup",
+    "a", "absolutely", "add", "agregala", "agregalo", "ahead", "al", "all", "also", "ambos", "anadela", "anadelo",
+    "and", "anotala", "anotalo", "apuntala", "apuntalo", "as", "asi", "aye", "both", "claro", "coach", "con",
+    "correct", "count", "course", "creala", "crealo", "cual", "dale", "days", "de", "dear", "definitely", "del",
+    "dele", "dias", "do", "el", "en", "es", "eso", "exactly", "exacto", "favor", "fijo", "for", "go", "goal",
+    "gracias", "guardala", "guardalo", "habilidad", "hagale", "hazlo", "i", "in", "indeed", "is", "it", "it's", "its",
+    "just", "keep", "la", "las", "lo", "log", "los", "make", "mate", "mean", "meant", "meta", "my", "new", "note",
+    "nueva", "obvio", "obviously", "of", "ok", "okay", "on", "one", "orale", "perfect", "perfecto", "please", "ponla",
+    "ponlo", "por", "porfa", "porfis", "put", "record", "registrala", "registralo", "right", "save", "set", "si",
+    "simon", "skill", "sumalo", "supuesto", "sure", "tal", "tambien", "thank", "thanks", "that", "that's", "thats",
+    "the", "them", "then", "this", "to", "todo", "todos", "too", "totally", "una", "vale", "venga", "was", "with",
+    "write", "y", "ya", "yeah", "yep", "yes", "you", "yup",
 })  # fmt: skip
 
 

@@ -209,14 +209,19 @@ def log_more(said: Fragment, text: str, logged: Sequence[Practised], today: date
     """As "today was only 15", "same yesterday", "maybe 40": so long of what was just logged, which is asked about."""
     if not logged or said.skill is not None:
         return None
-    last = logged[-1]
-    minutes = last.minutes if said.is_same else said.minutes_beside(last.minutes or 0)
-    if minutes is None or (said.is_same and said.day is None):
+    last, day = logged[-1], said.day
+    if said.is_same and said.minutes is None and said.number is None:
+        if day is None or day in {entry.day for entry in logged}:
+            return None
+        copies = {entry.skill: replace(entry, day=day, is_new=False, is_near=False) for entry in logged}
+        return Task(Act.ASK_LOG, text, practised=tuple(copies.values()))
+    minutes = said.minutes_beside(last.minutes or 0)
+    if minutes is None or said.is_same:
         return None
-    if said.day in (None, last.day):
+    if day in (None, last.day):
         is_open = said.is_more or said.is_done or minutes == last.minutes or _SOFTLY.search(text) is None
         return None if is_open else Task(Act.ASK_CORRECTION, spell_right(minutes, None, None, today))
-    entry = replace(last, minutes=minutes, day=said.day, is_new=False, is_near=False)
+    entry = replace(last, minutes=minutes, day=day, is_new=False, is_near=False)
     return Task(Act.ASK_LOG, text, practised=(entry,))
 
 
@@ -337,8 +342,8 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
 
 _RATHER = re.compile(
     r"(?P<before>\b\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|h)?) (?:is better|would be better|suits me better|es mejor|mejor)\b"
-    r"|\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
-    r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
+    r"|\b(?:(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
+    r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*)+(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
     r"(?P<right>[^.;!?\n]{1,40})",
     re.IGNORECASE,
 )
@@ -367,12 +372,13 @@ def change_goal(text: str, asked: Task) -> Task | None:
 
 def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:
     """As "make it half past nine": the reminder that was just set, at another time."""
-    rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
-    if rather is None:
+    if len(text) > MAX_CHARS or "?" in text:
         return None
-    wish = read_remind_wish(f"remind me at {rather['right'] or rather['before']}", now)
-    if wish is None or wish.about:
-        return None
-    if not wish.weekdays and _DAY_SAID.search(text) is None:
-        wish = replace(wish, weekdays=asked.weekdays, day=asked.day)
-    return Task(Act.MOVE_REMINDER, text, reminder=replace(wish, about=asked.about), moved=asked)
+    for rather in _RATHER.finditer(text):
+        wish = read_remind_wish(f"remind me at {rather['right'] or rather['before']}", now)
+        if wish is None or wish.about:
+            continue
+        if not wish.weekdays and _DAY_SAID.search(text) is None:
+            wish = replace(wish, weekdays=asked.weekdays, day=asked.day)
+        return Task(Act.MOVE_REMINDER, text, reminder=replace(wish, about=asked.about), moved=asked)
+    return None

@@ -75,7 +75,7 @@ class Listener:
         task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
             or self._follow_up(text, earlier, now)
-            or self._wish(text, now)
+            or self._wish(text, earlier, now)
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
@@ -175,10 +175,12 @@ class Listener:
             return replace(asked, act=CONFIRMED[Act(asked.act)], confirmed=True)
         return answer_question(text, asked, earlier[-1], self._names, self._language)
 
-    def _wish(self, text: str, now: datetime) -> Task | None:
+    def _wish(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
         wished = read_skill_wish(text, self._names)
         reminder = read_remind_wish(text, now) or read_remind_wish(_BEFORE_WISH.sub("", text[:MAX_SHORT_CHARS]), now)
+        if reminder is None and asked_last(earlier, _NO_TIME):
+            reminder = read_remind_wish(f"{earlier[-1].said[:MAX_SHORT_CHARS]} {text[:MAX_SHORT_CHARS]}", now)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
         if asks_to_cancel_reminders(text):
@@ -326,6 +328,7 @@ _OPEN = frozenset({Act.TWISTED, Act.NOT_SURE, Intent.UNKNOWN})
 _OF_SKILLS = frozenset({Twist.FUTURE, Twist.WISH, Twist.NEGATED})
 """Said of a skill without a word of practice: "I'll do piano"."""
 
+_NO_TIME = ("twist.reminder",)
 _DECLINED = ("offline.declined",)
 _GOALS = frozenset({Act.ASK_GOAL, Act.ASK_SKILL_GOAL, Act.GOAL})
 _NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
@@ -341,7 +344,7 @@ TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.
 
 _GOAL = re.compile(r"\b(?:goals?|targets?|metas?|objetivos?)\b", re.IGNORECASE)
 _PRACTISED_ONLY = re.compile(
-    r"[\W_]*(?:(?:so|well|ok|hey|hi|hello|hola|pues|bueno|yes|s[ií]|today|yesterday|hoy|ayer|i|i['’]ve|have|just|finally|yo"
+    r"[\W_]*(?:(?:so|well|ok|hey|hi|hello|hola|pues|bueno|che|wey|g[uü]ey|parce|coach|profe|mate|yes|s[ií]|today|yesterday|hoy|ayer|i|i['’]ve|have|just|finally|yo"
     r"|he|ya|por fin|did|did my)[\s,.!]+)*"
     r"(?:practi[sc]ed|practi[sc]e|trained|studied|rehearsed|practiqu[eé]|practicado|entren[eé]|entrenado|estudi[eé]"
     r"|estudiado|ensay[eé]|ensayado)"

@@ -214,6 +214,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
+    "agent.coach.answers:_Answer._complete_loosely": "reads times and one name in 120 characters at most",
     "agent.coach.followups:log_more": "looks for one of a few words in a message of 120 characters at most",
     "agent.coach.listener:_is_of_another": "looks once for one name in a message that was read as a correction",
     "agent.coach.followups:join_log": "loops over the few entries of one message",

@@ -186,7 +186,8 @@ _SEARCH = re.compile(
 )
 _DELETE = re.compile(
     r"^(?:\W|please|pls|plz|kindly|por favor|porfa|(?:can|could|would) (?:you|u)|i want to|quiero"
-    r"|(?:me )?puedes|hey|oye|ok|uy|oops|actually|sorry|wait|and|then|now|perdona?|espera|mejor|y|ahora)*"
+    r"|(?:me )?puedes|hey|oye|ok|uy|oops|actually|sorry|wait|and|then|now|ah|oh|eh"
+    r"|no(?= (?:take|delete|remove|scrap))|perdona?|espera|mejor|y|ahora)*"
     r"(?:delete|remove|erase|get rid of|borr[ae]\w*|elimin[ae]\w*|quita\w*|quite (?:el|la|lo|mi)|saca (?:el|la|mi)"
     r"|scrap|wipe|take out)\b"
 )
@@ -319,6 +320,7 @@ def _is_complete(found: Lookup, plain: str) -> bool:
 
 _NO_SKILLS = """
 much many time times practice practise work training progress study studying hours minutes days longer more left money
+overall lately recently altogether
 long it that this them everything all last latest previous first second third wrong whole old new other duplicate
 double extra tiempo practica estudio entrenamiento progreso mas dinero eso esto todo ultima ultimo primera anterior otra
 nueva

@@ -205,7 +205,7 @@ SPANISH = LanguageTable(
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
-            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
+            "claro che wey güey we parce tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
             "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
             "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
             "joya re onda adiós chao chau rapidito nota reporte informe saludos aló pucha caramba híjole chuta ufa "
@@ -213,7 +213,8 @@ SPANISH = LanguageTable(
         ),
         ".": "punto",
         ",": "coma",
-        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame añade anotá apuntá registrá agregá sumá "
+        "L": "anotar apuntar registrar agregar sumar añadir apúntame anótame ponme añade anotá apuntá registrá agregá "
+        "sumá "
         "agrégame regístrame añádeme apúnteme anóteme regístreme agrégueme añádame agregue registre "
         "añada anote apunte anoten agregá registrando anotando apuntando agregando sumando",
         "V": (

@@ -10,6 +10,7 @@ from agent.coach.answers import is_granted
 from agent.coach.changes import CreateSkill
 from agent.coach.listener import Listener
 from agent.coach.request_view import Exchange
+from agent.coach.texts import say
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import NOW, TODAY
 
@@ -270,7 +271,41 @@ class TestMoreInPlaceOfAYes:
         assert "/edit" in await player.say(said)
 
 
+class TestWhatWasNotSaidOfIt:
+    async def test_a_copied_time_is_asked_about_with_another_skill(self, player: Conversation):
+        """Nobody said that it was so long."""
+        await _talk(player, "guitar 30, piano 2h", "and yesterday the same")
+        before = player.logged
+        await player.say("no wait, yesterday only guitar")
+        assert before == player.logged
+
+    async def test_the_same_on_another_day_is_all_of_it(self, player: Conversation):
+        """Of a log of two."""
+        await player.say("guitar 30 min, piano 2h")
+        answer = await player.say("y ayer lo mismo")
+        assert "guitar" in answer
+        assert "piano" in answer
+
+    async def test_time_and_skill_among_other_words_answer_how_long(self, player: Conversation):
+        """They are asked about, the skill may be another."""
+        assert "How long" in await player.say("did some piano today")
+        assert "1 h 30 min" in await player.say("about an hour and a half I think, with the radio on")
+
+    async def test_nothing_is_made_of_words_that_take_it_back(self, player: Conversation):
+        """The time alone does not grant it."""
+        await _talk(player, "did some piano today", "10 minutes but don't log it")
+        await player.say("yes")
+        assert [] == player.logged
+
+
 class TestGoalsAndReminders:
+    def test_a_time_may_come_after_the_reminder(self):
+        """Asked for by the answer before."""
+        asked = Exchange("recuérdame estudiar piano mañana", say("es", "twist.reminder"), NOW)
+        task = Listener(("piano",), "es").task("a las 19", (asked,), NOW, after_log=False)
+        assert task.reminder is not None
+        assert (time(19), TODAY + timedelta(days=1)) == (task.reminder.at, task.reminder.day)
+
     @pytest.mark.parametrize(
         "said", ["that's a lot. make it 2", "mejor 2", "no, 2 hours", "make it 120 minutes instead"]
     )
@@ -285,6 +320,7 @@ class TestGoalsAndReminders:
         [
             ("make it 19:30", time(19, 30)),
             ("mejor a las 20", time(20)),
+            ("actually make that 20:15", time(20, 15)),
             ("actually 7pm", time(19)),
             ("hmm, 8pm is better", time(20)),
         ],
