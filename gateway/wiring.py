@@ -48,10 +48,9 @@ from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
-from gateway.hook_loading import load_hooks
 from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
-from gateway.product import AgentProduct
+from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.safety.vault import Vault
@@ -68,7 +67,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, journal, leases, people, talk
+from gateway.store import approvals, earlier, groups, journal, leases, people
 from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
@@ -108,7 +107,7 @@ class RuntimeDeps:
     """What somebody said to what the model reads; None: as the settings guard it."""
     judge: ChatModel | None = None
     """What judges tool calls in mode auto; None: the model that answers."""
-    context_of: Callable[[str, Address], int] = lambda _tenant, _where: talk.MOST
+    context_of: Callable[[str, Address], int] = lambda _tenant, _where: groups.MOST_SAID
     """How many messages of a group are read before the one that means the bot."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
@@ -367,7 +366,7 @@ async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[Inbound
     access = deps.settings.access if deps.access is None else deps.access()
     if not access.rules_of(address.channel, address.account).group_talk:
         return []
-    found = await deps.store.of(deps.tenant).read(partial(talk.said_before, asked=asked), lasting=True)
+    found = await deps.store.of(deps.tenant).read(partial(groups.said_before, asked=asked), lasting=True)
     shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]
     most = deps.context_of(asked.tenant, address)
     return shown[-most:] if most else []

@@ -236,6 +236,8 @@ _WORDS = (
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
                              r"|\bdeb\w+\s+(?:haber\s+sido|ser|decir|poner)\b"
+                             r"|^\W*(?:that|it|this)\s+was\s+(?:meant|supposed)\s+to\s+(?:be|say)\b|\beso\s+era\s+(?:para|de)\s+(?:ayer|el\s+\w+)\b"
+                             r"|\b(?:cambia|pon|corrige|edita)\w{0,2}\s+(?:el|la|lo)\s+[^?\d]{1,30}\s(?:de\s+\d+\s+)?a\s+\d+"
                              r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n\w*|disculp\w+|sorry|oh)\W+){1,3}(?:it\s+"
                              r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
                              r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"

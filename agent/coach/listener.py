@@ -150,6 +150,9 @@ class Listener:
 
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
+        rather = _RATHER.fullmatch(text[:MAX_SHORT_CHARS])  # "no, guitar", "not yesterday, monday"
+        if rather is not None and (find_skill(rather[1], self._names) or find_day(rather[1], now.date())):
+            return Task(Act.ASK_CORRECTION, f"it was {rather[1]}")
         spelled = spell_correction(text)
         is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
         if "?" in text or _GOAL.search(text) or not (intent is Intent.CHANGE or is_short):
@@ -349,6 +352,11 @@ _WAS = r"(?:was|were|fue|fueron|eran?|son)\b"
 _BEFORE_WISH = re.compile(r"^[^.!?,\d]{1,30}[.!?,]\s+")
 """As "nice. " before what is wished."""
 
+_RATHER = re.compile(
+    r"[\W_]{0,4}(?:(?:no|nope|nah|not)\b(?: \w{2,12})?|\w{3,10} no)\s?[,;:.-]+\s?"
+    r"((?:(?:on|the|el|la)\s)?[^\W\d_]{3,20})[\s.!]{0,4}",
+    re.IGNORECASE,
+)
 _ALSO = re.compile(
     r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from agent.context.weight import HEAVY_FROM
+from agent.context.sizes import HEAVY_FROM
 from agent.errors import FailureKind
 from agent.models.offline import ID_PREFIX
 from agent.pictures import visible

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,16 +15,16 @@ COMMANDS = {
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
-    "playground": ("gateway.cli.playground", "Try all three platforms, simulated, on one page."),
-    "sim": ("gateway.cli.sim", "Run a simulated platform."),
+    "playground": ("gateway.cli.demo:playground", "Try all three platforms, simulated, on one page."),
+    "sim": ("gateway.cli.demo:sim", "Run a simulated platform."),
     "reload": ("gateway.cli.reload", "Have the running gateway read its configuration again."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
     "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),
     "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
     "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
-    "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
-    "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
+    "pairing": ("gateway.cli.users:pairing", "List, approve, deny or block pairing requests."),
+    "invite": ("gateway.cli.users:invite", "Make links and codes that let one person in at once."),
     "console": ("gateway.cli.console", "Print a link that opens the console in a browser."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
@@ -31,7 +32,7 @@ COMMANDS = {
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
-    "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
+    "slack-manifest": ("gateway.cli.config:slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, move, upgrade or shrink the database."),
 }
 """Name -> (module, summary); the module's `command` is the click command, unless another name stands behind a colon."""
@@ -46,8 +47,15 @@ config_option = click.option(
 )
 
 NOT_LOADED = ("frozenlist._frozenlist", "greenlet", "rich")
-"""structlog loads these where they are there, and does without where not: 1.8 MiB (with C++'s library) and 3.5 MiB for
-nothing. greenlet is SQLAlchemy's for PostgreSQL, which loads it when it first needs it."""
+"""aiohttp and structlog load these where they are there, and do as well without: 1.4 MiB for the first two, which bring
+C++'s library, and 3.5 for the last. greenlet is SQLAlchemy's for PostgreSQL, which loads it when it first needs it."""
+
+
+def load(place: str) -> Any:
+    """What has this name in its module, `module:name`, which is imported now; without a name its `command`."""
+    module, _, name = place.partition(":")
+    with _lean_imports():
+        return getattr(import_module(module), name or "command")
 
 
 class LazyGroup(click.Group):
@@ -61,9 +69,7 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        with _lean_imports():
-            command = getattr(import_module(module), name or "command")
+        command = load(COMMANDS[cmd_name][0])
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command

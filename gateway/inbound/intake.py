@@ -17,10 +17,9 @@ from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
-from gateway.access.limits import FloodWatch, Over, PersonLimits
+from gateway.access.limits import FloodWatch, Over, PersonLimits, StrangerBound
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
-from gateway.access.strangers import StrangerBound
 from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable

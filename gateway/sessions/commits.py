@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.base import Sign
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, summaries, usage
+from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, usage
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -124,7 +124,7 @@ def keep_summary(
     journal.hold(connection, fence)
     if journal.person_of(connection, turn.id) is None:
         return []  # it was forgotten while its notes were made
-    before = summaries.keep(connection, turn, summary, now)
+    before = conversations.keep_summary(connection, turn, summary, now)
     costs.note(connection, turn, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
     return outbox.put(connection, turn.tenant, parts, now) if is_news else []

@@ -11,7 +11,7 @@ from agent.encoded_pieces import EncodedPieces
 from agent.ports import Prefix, Summary
 from agent.transcript import JournalEvent
 from gateway.sessions.config import SessionsConfig
-from gateway.store import journal, summaries
+from gateway.store import conversations, journal
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
@@ -142,4 +142,4 @@ def _load(
     connection: Connection, read: Callable[[Connection], SessionState | None]
 ) -> tuple[SessionState | None, dict[str, Summary]]:
     state = read(connection)
-    return state, {} if state is None else summaries.find(connection, state.id)
+    return state, {} if state is None else conversations.find_summaries(connection, state.id)

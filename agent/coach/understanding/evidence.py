@@ -221,4 +221,4 @@ def _is_compound(clause: Clause, skill: int) -> bool:
     before = [chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.OF]
     in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
     doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
-    return not in_book and not doing and not _PRACTISING & set(before[-2:])
+    return not in_book and not doing and not (_PRACTISING | {WordRole.PRACTICE}) & set(before[-2:])
