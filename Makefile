@@ -30,6 +30,7 @@ $(VENV)/.locked: requirements.lock $(VENV)/.python
 
 $(VENV)/.installed: pyproject.toml README.md $(VENV)/.locked
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q -j 0 agent channels gateway  # or the first start does: 0.7 s more, and 4 MiB that stay
 	@touch $@
 
 demo: install  ## the product in under a minute, offline, against simulated platforms

@@ -175,7 +175,7 @@ class ModelConfig(LinkConfig):
     with_images: LinkConfig | None = None
     """Asked in place of both where the conversation has pictures in it; None: no other than without."""
     light: LinkConfig | None = None
-    """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
+    """Asked first in turns that ask little, see `agent.context.sizes`; None: the model itself."""
     offline_when_down: bool = True
     """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
 

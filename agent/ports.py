@@ -88,7 +88,7 @@ class ModelRequest:
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
     own_credential: bool = field(default=False, compare=False)  # it is the person's: its refusal is theirs alone
     estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: nobody has measured it
-    weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
+    weight: float | None = None  # how much its turn asks of a model, see agent.context.sizes; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 
@@ -180,6 +180,9 @@ class Recovering:
 ModelEvent = (
     TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 )
+BINDING = (TextDelta, CallStreamed)
+"""What, once it was told, has to be taken back where the response counts for nothing."""
+
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -388,3 +391,4 @@ class Turn:
     summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
     prefix: Prefix = field(default_factory=Prefix)  # of the session
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
+    history_tokens: int | None = None  # about; None: nobody has measured it

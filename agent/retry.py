@@ -52,4 +52,4 @@ def _as_asked_before(turn: Turn) -> Turn:
         begin -= 1
     asked = tuple(item for item in turn.history[begin:end] if isinstance(item, UserItem))
     events = [replace(event, items=asked) if isinstance(event, TurnStarted) else event for event in turn.events]
-    return replace(turn, history=turn.history[:begin], events=events)
+    return replace(turn, history=turn.history[:begin], events=events, history_tokens=None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeGuard
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
 from agent.pictures import Picture, Unseen, without_pictures
@@ -250,7 +250,9 @@ JournalEvent = (
     | TurnEnded
 )
 
-JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(Annotated[JournalEvent, Field(discriminator="kind")])
+JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(
+    Annotated[JournalEvent, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
+)
 """Reads and writes a journal event as JSON; what the store keeps."""
 
 

@@ -16,6 +16,8 @@ MOST_WAITING = 256
 LONGEST_WAIT_S = 5.0
 """So long a turn waits for a reader; then it goes on, and the reader loses what it has not read but the text."""
 
+_DELTAS = (TextDelta, ThinkingDelta)
+
 Watcher = Callable[[TurnEvent], None]
 
 
@@ -38,7 +40,7 @@ class EventReader:
         if not self._is_open:
             return
         last = self._waiting[-1] if self._waiting else None
-        if isinstance(event, TextDelta | ThinkingDelta) and type(last) is type(event):
+        if isinstance(event, _DELTAS) and type(last) is type(event):
             self._text.append(event.text)
             return
         self._join()

@@ -20,8 +20,7 @@ from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.consent import Parked
 from agent.context.sections import PromptBuilder
-from agent.context.sizes import Calibration
-from agent.context.weight import features_of, score
+from agent.context.sizes import Calibration, features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.journal import Journal, open_calls, unheard_results

@@ -6,9 +6,11 @@ Also text that came from elsewhere read as a JSON object, and text cut where it 
 import json
 import re
 import unicodedata
-from typing import Literal
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 
-import regex
+if TYPE_CHECKING:
+    import regex
 
 MAX_MARKS = 30
 """Marks on one letter; more are no writing (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
@@ -17,7 +19,17 @@ JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invi
 UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
 
 _LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
-_SURPLUS_MARKS = regex.compile(rf"(?<!\p{{M}})(\p{{M}}{{{MAX_MARKS}}})\p{{M}}++")
+_SURPLUS_MARKS = rf"(?<!\p{{M}})(\p{{M}}{{{MAX_MARKS}}})\p{{M}}++"
+_PERHAPS_SURPLUS = re.compile(rf"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")
+"""No mark stands before U+0300, so that the words of most texts have no such run."""
+
+
+@cache
+def unicode_pattern(source: str) -> "regex.Pattern[str]":
+    """A pattern that asks for properties of letters, compiled when it is first needed."""
+    import regex  # noqa: PLC0415  1.3 MiB and 25 ms, for text that is cut or has long runs of letters that are not Latin
+
+    return regex.compile(source)
 
 
 def well_formed(text: str) -> str:
@@ -40,7 +52,9 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
     """
     if text.isascii():
         return text
-    return unicodedata.normalize(form, _SURPLUS_MARKS.sub(r"\1", text))
+    if _PERHAPS_SURPLUS.search(text):
+        text = unicode_pattern(_SURPLUS_MARKS).sub(r"\1", text)
+    return unicodedata.normalize(form, text)
 
 
 def clean(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from channels.tenant import DEFAULT_TENANT as DEFAULT_TENANT  # noqa: PLC0414  mypy knows by it that others have it from here
 
@@ -213,7 +213,7 @@ InboundEvent = (
     InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated | SystemEvent
 )
 
-INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent)
+INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent, config=ConfigDict(defer_build=True))
 """Reads and writes an inbound event as JSON; what the inbox keeps."""
 
 

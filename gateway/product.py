@@ -1,13 +1,17 @@
 """An agent product is one description: all that the harness asks of an agent, and nothing of how it is carried out.
 
 Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
+Also what the operator's hooks name: programs, Python functions, and what other distributions offer.
 """
 
 import difflib
+import importlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from typing import cast
 
 from pydantic import PydanticUserError
 
@@ -15,6 +19,8 @@ from agent.answers import TellResult
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
+from agent.hooks.chain import HookFunction, program_hook, python_hook
+from agent.hooks.points import Hook, HookConfig
 from agent.models.offline import OfflineRules
 from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
@@ -26,8 +32,7 @@ from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
-from gateway.extensions import AGENTS, FLAWS, TOOLS, first_words, load_extension
-from gateway.hook_loading import load_hook
+from gateway.extensions import AGENTS, FLAWS, HOOKS, TOOLS, first_words, load_extension
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
@@ -149,7 +154,8 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def check_names(settings: Settings, sources: Sources) -> None:
-    """Whether every rule and hook about a tool is about one that there is, and every tool can be told to a model.
+    """Whether every rule and hook about a tool is about one that there is, every tool can be told to a model, and
+    somebody answers: a model, or the agent's rules.
 
     Raises:
         SettingsError: a line for each that is not, with the nearest name.
@@ -158,6 +164,11 @@ def check_names(settings: Settings, sources: Sources) -> None:
     closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
     known = {tool.name: tool for tool in product.tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
+    if product.offline is None and settings.model.name == "offline":
+        wrong.append(
+            f"{sources.place_of(('model', 'name'))}: model.name: the agent {product.name} has no rules to answer by, "
+            "so it needs a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
     brought, flaws = _brought_tools(settings.agent.tools)
     known |= {tool.name: tool for tool in brought}
     wrong += [f"{sources.place_of(('agent', 'tools'))}: agent.tools: {why}" for why in flaws]
@@ -239,3 +250,60 @@ def in_force(settings: Settings, product: AgentProduct) -> Settings:
     titled = web.model_copy(update={"title": web.title or product.title})
     channels = settings.channels.model_copy(update={"web": titled})
     return settings.model_copy(update={"agent": agent, "channels": channels})
+
+
+def load_hooks(configs: Sequence[HookConfig]) -> tuple[Hook, ...]:
+    """The hooks, in the order they are asked.
+
+    Raises:
+        SettingsError: one names nothing that can be asked.
+    """
+    return tuple(hook for config in configs for hook in load_hook(config))
+
+
+def load_hook(config: HookConfig) -> tuple[Hook, ...]:
+    """What one table stands for; a name may stand for several.
+
+    Raises:
+        SettingsError: it names nothing that can be asked.
+    """
+    if config.use is not None:
+        return _find_offered(config.use)
+    assert config.point is not None, "the settings hold none without"
+    if config.python is not None:
+        name, call = config.python, python_hook(_function(config.python))
+    else:
+        name = config.command[0]
+        if shutil.which(name) is None:
+            raise SettingsError(f"there is no program {name!r} that could be run")
+        call = program_hook(config.command)
+    return (
+        Hook(
+            name=name, point=config.point, call=call, tools=config.tools, timeout_s=config.timeout_s,
+            required=config.required,
+        ),
+    )  # fmt: skip
+
+
+def _find_offered(name: str) -> tuple[Hook, ...]:
+    found = load_extension(HOOKS, name)
+    if callable(found) and not isinstance(found, Hook):
+        found = found()
+    hooks = tuple(found) if isinstance(found, list | tuple) else (found,)
+    if not hooks or not all(isinstance(hook, Hook) for hook in hooks):
+        raise SettingsError(f"the hook {name!r} is no Hook, and gives none")
+    return hooks
+
+
+def _function(path: str) -> HookFunction:
+    module, _, name = path.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except FLAWS as error:
+        raise SettingsError(f"the hook {path!r} cannot be imported: {first_words(error)}") from None
+    function = getattr(found, name, None)
+    if not callable(function):
+        near = difflib.get_close_matches(name, [each for each in dir(found) if callable(getattr(found, each))], 1)
+        meant = f"; did you mean {module}:{near[0]}?" if near else ""
+        raise SettingsError(f"the hook {path!r} names no function{meant}")
+    return cast("HookFunction", function)

@@ -4,7 +4,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,10 +29,12 @@ from gateway.cluster.wakeups import IN
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import conversation_commands, conversation_decisions
 from gateway.commands.decisions import (
+    ANSWERS,
+    SAY,
     Decision,
-    approval_of_another,
     consent_decisions,
     permissions_command,
+    question_of_another,
     reply_decisions,
 )
 from gateway.commands.groups import group_command
@@ -46,10 +48,9 @@ from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
-from gateway.hook_loading import load_hooks
 from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
-from gateway.product import AgentProduct
+from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.safety.vault import Vault
@@ -66,8 +67,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier, leases, people, talk
-from gateway.store.approvals import Approval
+from gateway.store import approvals, earlier, groups, journal, leases, people
 from gateway.store.engine import Connection, Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
@@ -107,7 +107,7 @@ class RuntimeDeps:
     """What somebody said to what the model reads; None: as the settings guard it."""
     judge: ChatModel | None = None
     """What judges tool calls in mode auto; None: the model that answers."""
-    context_of: Callable[[str, Address], int] = lambda _tenant, _where: talk.MOST
+    context_of: Callable[[str, Address], int] = lambda _tenant, _where: groups.MOST_SAID
     """How many messages of a group are read before the one that means the bot."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
@@ -206,7 +206,7 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
         sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
-        approval_of_another(partial(_approval, turns.store), texts), deps.buttons, dates=deps.dates,
+        question_of_another(_people_asked(turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
 
@@ -347,8 +347,17 @@ async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes, w
     )
 
 
-async def _approval(store: Store, approval_id: str) -> Approval | None:
-    return await store.read(partial(approvals.by_id, id_=approval_id), lasting=True)
+def _people_asked(store: Store) -> Mapping[str, Callable[[str], Awaitable[str | None]]]:
+    """Whom a question with buttons was asked, by the word that its buttons carry."""
+
+    async def by_approval(id_: str) -> str | None:
+        asked = await store.read(partial(approvals.by_id, id_=id_), lasting=True)
+        return None if asked is None else asked.user_id
+
+    async def by_turn(id_: str) -> str | None:
+        return await store.read(partial(journal.person_of, turn_id=id_), lasting=True)
+
+    return {SAY: by_turn} | dict.fromkeys(ANSWERS, by_approval)
 
 
 async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:
@@ -357,7 +366,7 @@ async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[Inbound
     access = deps.settings.access if deps.access is None else deps.access()
     if not access.rules_of(address.channel, address.account).group_talk:
         return []
-    found = await deps.store.of(deps.tenant).read(partial(talk.said_before, asked=asked), lasting=True)
+    found = await deps.store.of(deps.tenant).read(partial(groups.said_before, asked=asked), lasting=True)
     shown = [said.message for said in found if deps.people.principal(said.user_id) is not None]
     most = deps.context_of(asked.tenant, address)
     return shown[-most:] if most else []

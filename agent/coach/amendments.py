@@ -17,7 +17,7 @@ from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.reading import ANY_DAY, MOST_COUNTED, Certainty, Heard, hear
 from agent.coach.understanding.reading import MAX_CHARS as MAX_HEARD_CHARS
 from agent.coach.understanding.skills import know
-from agent.coach.understanding.tables import WordRole
+from agent.coach.understanding.tables import Twist, WordRole
 from agent.coach.understanding.words import plain_of, words_of
 from agent.language import DEFAULT
 from agent.wellformed import clean
@@ -136,7 +136,7 @@ def add_amount(text: str, entry: Practised) -> Heard:
     if (
         len(amounts) != 1
         or len(words) > MAX_ANSWER_WORDS
-        or any(chunk.twist is not None or chunk.role is WordRole.QUESTION for chunk in chunks)
+        or any(chunk.twist not in (None, Twist.DOUBT) or chunk.role is WordRole.QUESTION for chunk in chunks)
     ):
         return Heard(Certainty.NOTHING)
     return Heard(Certainty.LOG, (replace(entry, minutes=amounts[0]),))

@@ -134,7 +134,7 @@ PracticeCommand = (
 
 
 class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")  # so that its fields tell which one it is
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # so that its fields tell which one it is
 
 
 class ChangeRefused(_Result):
@@ -242,7 +242,7 @@ ChangeResult = (
     | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
     | TimerStarted | TimerDiscarded | PracticeForgotten | PracticeImported | ChartPlotted
 )  # fmt: skip
-CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
+CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult, config=ConfigDict(defer_build=True))
 
 
 def read_change(result: Mapping[str, object]) -> ChangeResult | None:

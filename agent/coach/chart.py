@@ -33,7 +33,7 @@ _DARK = re.compile(r"\b(?:dark|night|oscur[oa]|noche)\b", re.IGNORECASE)
 
 
 class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ChartSkill(_Report):

@@ -9,9 +9,9 @@ import sys
 import unicodedata
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from weakref import WeakKeyDictionary
-from xml.sax.saxutils import escape
 
 import structlog
 
@@ -316,4 +316,4 @@ def _text(
     weight = ' font-weight="600"' if bold else ""
     around = f' stroke="{halo}" stroke-width="3" paint-order="stroke" stroke-linejoin="round"' if halo else ""
     at = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"'
-    return f'<text {at} fill="{fill}"{weight}{around}>{escape(words)}</text>'
+    return f'<text {at} fill="{fill}"{weight}{around}>{escape(words, quote=False)}</text>'

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from agent.coach.acts import Act, Task
-from agent.coach.log_line import find_skill
+from agent.coach.log_line import find_day, find_skill
 from agent.coach.practice import name_key
-from agent.coach.understanding.amounts import find_duration
+from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.clauses import SKILLS
 from agent.coach.understanding.entries import Chunk, Practised
-from agent.coach.understanding.lookups import Lookup, Wanted, read_lookup
+from agent.coach.understanding.lookups import Lookup, Number, Wanted, read_lookup
 from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.reading import MOST_COUNTED, Certainty, hear
 from agent.coach.understanding.skills import know
@@ -33,6 +33,7 @@ _MARKED = re.compile(
     r"\b(?:of it|of that|le|lo|today|yesterday|hoy|ayer|did|hice|same|ditto|likewise|mism[oa]|igual|idem|was|were|is"
     r"|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|actually|make"
     r"|better|rather|mejor|meant|mean|sorry|perd[oó]na?|wait|espera|para|mentira|no|not|plus|on top|y|and|also"
+    r"|maybe|perhaps|quiz[aá]s?|bueno|oops|ups|ay|uy|of course|done|listo|hecho"
     r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
     re.IGNORECASE,
 )
@@ -54,8 +55,11 @@ _QUIET = frozenset({
     "ahora", "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a",
     "con", "with", "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please",
     "porfa", "did", "hice", "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
+    "maybe", "perhaps", "quizas", "quiza", "tal", "vez", "antes", "before", "earlier", "despues", "after",
+    "afterwards", "course", "supuesto", "por", "done", "listo", "hecho",
 })  # fmt: skip
 _QUIET_ROLES = frozenset(WordRole(letter) for letter in "IJAOvFpPTcCB,.oLV")
+_DONE = (WordRole.DONE, WordRole.DID, WordRole.PRACTISED)
 _AMOUNTS = (WordRole.AMOUNT, WordRole.AMOUNT_SHORT)
 _DAYS = (WordRole.DAY, WordRole.DAY_EITHER)
 _NOT = frozenset({"not", "no", "instead of"})
@@ -74,6 +78,7 @@ class Fragment:
     is_more: bool = False
     is_right: bool = False  # it says what something was instead
     is_of_day: bool = False  # it begins with a day: "today was only 15"
+    is_done: bool = False  # it says that something is done
 
     def minutes_beside(self, before: int) -> int | None:
         """So long, where so many minutes were said before: a small number corrects hours in hours. None: not said."""
@@ -101,7 +106,7 @@ def read_fragment(text: str, names: Sequence[str], now: datetime, language: str)
 
     `names` are the person's skills, `now` is on their own clock.
     """
-    if not may_follow(text) or "?" in text:
+    if len(text) > MAX_CHARS or "?" in text:
         return None
     words = words_of(clean(_HALVES.sub(r"\g<number>.5 h", text)))
     if not words or len(words) > MAX_WORDS:
@@ -141,6 +146,7 @@ def _add(found: Fragment, chunk: Chunk) -> Fragment | None:
         found,
         is_more=found.is_more or not _MORE.isdisjoint(plains),
         is_right=found.is_right or not _SURELY_RIGHT.isdisjoint(plains),
+        is_done=found.is_done or chunk.role in _DONE,
     )
 
 
@@ -183,9 +189,10 @@ def correct_log(said: Fragment, text: str, logged: Sequence[Practised], today: d
     if entry is not logged[-1]:
         lookup = Lookup(Wanted.EDIT, skill=entry.skill, since=entry.day, until=entry.day, minutes=minutes, day=said.day)
         return Task(Act.ASK_EDIT, text, lookup=lookup)
-    if skill is not None and len(logged) > 1:
-        return None
-    return Task(Act.CORRECT, spell_right(minutes, skill, None if said.day == entry.day else said.day, today))
+    if skill is not None and (len(logged) > 1 or minutes is not None):
+        return None  # another entry may be meant
+    right = None if said.day == entry.day else said.day
+    return Task(Act.CORRECT, spell_right(minutes, skill, right, today))
 
 
 def spell_right(minutes: int | None, skill: str | None, day: date | None, today: date) -> str:
@@ -195,18 +202,67 @@ def spell_right(minutes: int | None, skill: str | None, day: date | None, today:
     return "it was " + " ".join(part for part in parts if part)
 
 
-def log_more(said: Fragment, text: str, logged: Sequence[Practised]) -> Task | None:
-    """As "today was only 15", "and today 20": so long of what was just logged, which is asked about."""
-    if not logged or said.skill is not None or said.is_same or said.day is None:
+_SOFTLY = re.compile(r"\b(?:maybe|perhaps|quiz[aá]s?|tal vez|bueno|or)\b", re.IGNORECASE)
+
+
+def log_more(said: Fragment, text: str, logged: Sequence[Practised], today: date) -> Task | None:
+    """As "today was only 15", "same yesterday", "maybe 40": so long of what was just logged, which is asked about."""
+    if not logged or said.skill is not None:
         return None
-    minutes = said.minutes_beside(0)
-    if minutes is None or said.day == logged[-1].day:
+    last = logged[-1]
+    minutes = last.minutes if said.is_same else said.minutes_beside(last.minutes or 0)
+    if minutes is None or (said.is_same and said.day is None):
         return None
-    entry = replace(logged[-1], minutes=minutes, day=said.day, is_new=False, is_near=False)
+    if said.day in (None, last.day):
+        is_open = said.is_more or said.is_done or minutes == last.minutes or _SOFTLY.search(text) is None
+        return None if is_open else Task(Act.ASK_CORRECTION, spell_right(minutes, None, None, today))
+    entry = replace(last, minutes=minutes, day=said.day, is_new=False, is_near=False)
+    return Task(Act.ASK_LOG, text, practised=(entry,))
+
+
+def log_meant(said: Fragment, text: str, before: str, skill: str | None, today: date) -> Task | None:
+    """As "done, 25 in the end" behind what somebody meant to practise, and a name behind a time without one."""
+    named = said.skill is not None and said.minutes is None and said.number is None
+    if named and len(times := list(find_durations(before))) == 1:
+        entry = Practised(times[0].minutes, said.skill or "", said.day or find_day(before, today) or today)
+    elif said.is_done and said.skill is None and skill is not None and (minutes := said.minutes_beside(0)):
+        entry = Practised(minutes, skill, said.day or today)
+    else:
+        return None
     return Task(Act.ASK_LOG, text, practised=(entry,))
 
 
 # ---------------------------------------------------------------- after a question of the coach
+
+_WRONG = re.compile(
+    r"[\W_]*(?:(?:hm+|uy|ay|eh|oh|no|nope|but|pero|wait|espera)[\W_]+)*"
+    r"(?:(?:that|this|it)(?:['’]?s| is) (?:not right|wrong|not correct|incorrect|not what i (?:said|meant))"
+    r"|(?:no (?:era|es|fue) as[ií]|as[ií] no(?: (?:era|es|fue))?|eso no(?: (?:era|es|fue))?|(?:eso )?est[aá] mal"
+    r"|no es (?:correcto|eso)|me entendiste mal)|you got (?:it|that|me) wrong)[\W_]*",
+    re.IGNORECASE,
+)
+
+
+def says_wrong(text: str) -> bool:
+    """Whether a message says that what was understood is wrong, and not what is right."""
+    return len(text) <= MAX_CHARS and _WRONG.fullmatch(text) is not None
+
+
+def join_log(said: Fragment | None, text: str, asked: Task) -> Task | None:
+    """As "and the same for piano" in place of a yes: the entry joins those that were asked about."""
+    entries = asked.practised
+    if said is None or said.skill is None or said.is_right or not entries or not (said.is_same or said.is_more):
+        return None
+    minutes = said.minutes_beside(0) or (entries[-1].minutes if said.is_same else None)
+    if (
+        minutes is None
+        or None in {entry.minutes for entry in entries}
+        or said.skill in {each.skill for each in entries}
+    ):
+        return None
+    entry = Practised(minutes, said.skill, said.day or entries[-1].day)
+    return replace(asked, text=text, practised=(*entries, entry))
+
 
 _CLAUSE_END = re.compile(r"[,.;!?]")
 _INTENDED = re.compile(
@@ -217,47 +273,6 @@ _INTENDED = re.compile(
 def first_clause(text: str) -> str:
     """What is said before the reasons for it: "it was meant to be cello, I mistyped" is "it was cello"."""
     return _INTENDED.sub(" ", _CLAUSE_END.split(text[:MAX_CHARS], maxsplit=1)[0])
-
-
-_YES = re.compile(
-    r"[\W_]*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|s[ií]|claro|vale|dale|exacto|exactly|correct|right|go ahead|please do"
-    r"|of course|por supuesto|obvio|definitely|absolutely|indeed|perfecto|de una|venga|eso)\b",
-    re.IGNORECASE,
-)
-_YES_LAST = re.compile(r"\b(?:yes|yeah|yep|s[ií]|please|of course|por favor|dale|obviously|claro)\W*$", re.IGNORECASE)
-_GOES_ON = re.compile(
-    r"\?|\d|\b(?:no|not|don['’]?t|but|pero|wait|espera|later|luego|tomorrow|ma[nñ]ana|or|o|instead|never|nunca|then"
-    r"|if|si|rather|mejor|actually|undo|delete|remove)\b",
-    re.IGNORECASE,
-)
-_GRANTING = frozenset({
-    "a", "absolutely", "add", "agregala", "agregalo", "ahead", "al", "all", "ambos", "anadela", "anadelo", "and",
-    "anotala", "anotalo", "apuntala", "apuntalo", "as", "asi", "both", "claro", "coach", "con", "correct", "count",
-    "course", "creala", "crealo", "cual", "dale", "days", "de", "dear", "definitely", "del", "dias", "do", "el", "en",
-    "es", "eso", "exactly", "exacto", "favor", "for", "go", "goal", "gracias", "guardala", "guardalo", "habilidad",
-    "hazlo", "i", "in", "indeed", "is", "it", "just", "keep", "la", "las", "lo", "log", "los", "make", "mate", "mean",
-    "meant", "meta", "my", "new", "note", "nueva", "obvio", "obviously", "of", "ok", "okay", "on", "one", "perfecto",
-    "please", "ponla", "ponlo", "por", "porfa", "porfis", "put", "record", "registrala", "registralo", "right",
-    "save", "set", "si", "skill", "sumalo", "supuesto", "sure", "tal", "thank", "thanks", "that", "the", "them",
-    "this", "to", "todo", "todos", "una", "vale", "venga", "was", "with", "write", "y", "yeah", "yep", "yes", "you",
-    "yup",
-})  # fmt: skip
-
-
-def is_granted(text: str, question: str) -> bool:
-    """Whether a message is a yes to the question with words that add nothing: its own, or of granting it."""
-    if len(text) > MAX_CHARS or _GOES_ON.search(_first_off(text)) is not None:
-        return False
-    if _YES.match(text) is None and _YES_LAST.search(text) is None:
-        return False
-    own = {word.plain for word in words_of(clean(question.replace("*", " ")))}
-    return all(word.plain in _GRANTING or word.plain in own for word in words_of(clean(text)) if word.is_name)
-
-
-def _first_off(text: str) -> str:
-    """Without the yes it begins with, whose "sí" is no "si"."""
-    opening = _YES.match(text)
-    return text if opening is None else text[opening.end() :]
 
 
 def log_created(text: str, asked: Task, names: Sequence[str], now: datetime, language: str) -> Task | None:
@@ -279,6 +294,8 @@ _ASKS_ON = re.compile(
     r"(?P<rest>[^?\n]{1,60})\??\W*$",
     re.IGNORECASE,
 )
+_ABOUT = re.compile(r"\b(?:what about|how about|qu[eé] tal)\b", re.IGNORECASE)
+_HOURS = re.compile(r"(?:para |los |las |to |until |till )*(\d{1,6})(?: ?(?:h|hours?|horas?))?")
 _NAMED_SO = re.compile(
     r"(?:(?:for|of|in|on|about|with|de|en|del|con|el|la|the|my|mi|so far|what about)\s+)*", re.IGNORECASE
 )
@@ -290,12 +307,17 @@ _PERIODS = (
 
 def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime, language: str) -> Task | None:
     """As "and running?", "and last week?": the same number or entries, of another skill or of other days."""
-    follow = _ASKS_ON.match(text) if len(text) <= MAX_CHARS and "?" in text else None
+    follow = _ASKS_ON.match(text) if len(text) <= MAX_CHARS else None
+    if follow is not None and "?" not in text and _ABOUT.search(text) is None:
+        follow = None
     if follow is None or asked is None or asked.wanted not in (Wanted.NUMBER, Wanted.ENTRIES):
         return None
     rest = plain_of(follow["rest"].strip().casefold())
     rest = next((period for words, period in _PERIODS if words.search(rest)), rest)
     rest = rest[_NAMED_SO.match(rest).end() :]  # type: ignore[union-attr]  # it matches nothing, too
+    if asked.number is Number.REACH:
+        hours = _HOURS.fullmatch(rest)
+        return None if hours is None else Task(Act.NUMBER, text, lookup=replace(asked, minutes=60 * int(hours[1])))
     month = f"in {rest}" if len(rest.split()) == 1 else rest
     found = read_lookup(f"how much did i do of {rest} {month}", names, now, language)
     if found is None or (found.skill is None and found.since is None and found.number == asked.number):
@@ -314,7 +336,8 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
 # ---------------------------------------------------------------- after a goal or a reminder
 
 _RATHER = re.compile(
-    r"\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
+    r"(?P<before>\b\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|h)?) (?:is better|would be better|suits me better|es mejor|mejor)\b"
+    r"|\b(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
     r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
     r"(?P<right>[^.;!?\n]{1,40})",
     re.IGNORECASE,
@@ -326,7 +349,7 @@ _DAY_SAID = re.compile(r"\b(?:today|tonight|tomorrow|hoy|ma[nñ]ana)\b", re.IGNO
 def change_goal(text: str, asked: Task) -> Task | None:
     """As "make it 2": the goal that was asked about or set, with another time; it is asked about."""
     rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
-    if rather is None or asked.meant is None:
+    if rather is None or asked.meant is None or not rather["right"]:
         return None
     said = find_duration(rather["right"])
     number = _NUMBER.match(rather["right"])
@@ -347,7 +370,7 @@ def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:
     rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
     if rather is None:
         return None
-    wish = read_remind_wish(f"remind me at {rather['right']}", now)
+    wish = read_remind_wish(f"remind me at {rather['right'] or rather['before']}", now)
     if wish is None or wish.about:
         return None
     if not wish.weekdays and _DAY_SAID.search(text) is None:

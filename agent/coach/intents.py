@@ -62,6 +62,7 @@ def _whole(*phrases: str) -> re.Pattern[str]:
 
 _MOODS = (
     r"sad|depressed|hopeless|discouraged|(?:un|de)motivated|miserable|burn(?:t|ed) out|overwhelmed|frustrat(?:ed|ing)",
+    r"frustrantes?",
     r"exhausted|giv(?:e|ing) up|getting nowhere|no motivation|not getting (?:any )?better|i suck|want to quit",
     r"(?:rough|bad|awful|terrible) (?:day|week)|(?:so|too|really|very) tired",
     r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
@@ -112,6 +113,7 @@ _MOODS = (
     r"suen[oa] (?:\w+ )?(?:fatal|horrible|mal|p[eé]simo|de pena)|mandar(?:lo)? todo|odio",
     r"(?:rubbish|crap(?:py)?|shit(?:ty)?|lousy|horrid|horrible|dreadful) (?:\w+ )?(?:day|week|night|morning)",
     r"ganas de dejar\w*|(?:semana|noche) (?:de mierda|horrible|fatal|terrible|espantosa|p[eé]sima|de perros)",
+    r"i(?:['’]?m| am) (?:\w+ )?(?:rubbish|crap|pants|trash|garbage|awful|lousy)|soy (?:\w+ )?mal[ií]sim[oa]",
     r"d[ií]a (?:de mierda|horrible|fatal|terrible|feo|espantoso|p[eé]simo|de perros|malo)|hartazgo",
     r"(?:no|nada) me sale(?: nada)?(?: bien)?|never (?:gonna|going to) (?:get|be|learn|improve)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
@@ -128,6 +130,8 @@ _TALK = (
     r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
     r"happy (?:birthday|new year)",
+    r"^\W*qu[eé] (?:bien|guay|bueno|chido|lindo)\W*$",
+    r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+)\b[^?\d]{0,24}$|clima\b|ch(?:ao|au)|nos vemos|buenas noches (?:coach|a todos)",
     r"c[oó]mo est[aá]s|qu[eé] tal est[aá]s|qui[eé]n eres|c[oó]mo te llamas",
     r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
     r"feliz cumplea[nñ]os",
@@ -163,7 +167,7 @@ _CREATE = _pattern(
     r"[\W_]{0,9}(?:(?:please|quiero|i\s+want\s+to|can\s+you|could\s+you|puedes|por\s+favor|me)\s+){0,2}"
     r"(?:(?:add|create|new|start|register|make)\s+(?:me\s+)?(?:an?\s+|the\s+)?(?:new\s+)?skill"
     r"|(?:a[nñ]ad\w{1,4}|crear?|agreg\w{1,4}|registr\w{1,3}|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad(?:\s+nueva)?)\b\s*+"
-    r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
+    r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})\??$"
 )
 _PUT_IN = _pattern(
     r"[\W_]{0,9}(?:[\w,]{1,9}\s){0,3}(?:(?:add|put|agreg\w{1,4}|a[nñ]ad\w{1,4}|mete|pon(?:er)?)\s+(?P<name>[^\n?\d]{1,60}?)\s+"
@@ -179,12 +183,13 @@ _YES = _whole(
 )  # fmt: skip
 _NO = _whole(
     "n", "no", "nope", "nah", "no,? thanks", "don['’]t", "cancel", "not now", "no,? gracias", "cancela", "mejor no",
-    "d[eé]jalo",
+    "d[eé]jalo", "forget (?:it|about it)",
+    "never ?mind", "leave it", "skip it", "olv[ií]dalo", "da igual", "no importa",
 )  # fmt: skip
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\b(?:revert|reviert)\w*|\btake\s+(?:(?:it|that)\s+)?back\b"
                                  r"|\b(?:scratch|cancel|delete|remove|erase|scrap|drop|get\s+rid\s+of)\s+(?:that|it|this|the\s+last)\b(?!\s+\w+ing\b)"
-                                 r"|\btake\s+(?:it|that)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
+                                 r"|\btake\s+(?:it|(?:that|the|my)(?:\s+last\s+\w+)?)\s+(?:off|out)\b|\b(?:log|enter|record|add|put)\w*\s+(?:it|that|this|\w+)\s+(?:in\s+)?twice\b"
                                  r"|\b(?:anot|apunt|registr|puse|met)\w*\s+(?:\w+\s+)?dos\s+veces\b|\b(?:est[aá]\s+)?duplicad[oa]\b"
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
@@ -195,8 +200,9 @@ _WORDS = (
     (Intent.MAYBE_PLAN, _pattern(r"\b(?:put\s+together|make|draw|create|prepare|sketch|build|design|prep[aá]r|haz"
                                  r"|dise[nñ]|arm)\w*\b"
                                  r"[^?\n\d]{0,24}\b(?:schedule|timetable|horario|cronograma)\b"
-                                 r"|\bqu[eé]\s+(?:trabajo|estudio|toco|ensayo|repaso)\s+(?:hoy|esta|ma[nñ]ana|ahora)\b"
-                                 r"|\b(?<!en )plan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bplanif[ií]ca\w*"
+                                 r"|\bqu[eé]\s+(?:toca|trabajo|estudio|toco|ensayo|repaso)\s+(?:hoy|esta|ma[nñ]ana|ahora)\b"
+                                 r"|\b(?<!en )plan(?:s|ning|es|eas?|ear|ifica\w*)?\b(?!\s+(?:on|to)\b)"
+                                 r"|\bplanif[ií]ca\w*"
                                  r"|\bwhat\s+should\s+i\s+do\b|\bqu[eé]\s+me\s+toca\b"
                                  r"|\b(?:make|give|draw|create|need|want|hazme|dame|arma\w*|necesito|quiero)\b[^\n]{0,20}\b(?:schedule|horario)\b"
                                  r"|\b(?:(?:weekly|practi[cs]e|training)\s+(?:schedule|timetable)|routine|cronograma"
@@ -229,7 +235,9 @@ _WORDS = (
                              r"\b(?:was|were|era[n]?|fue(?:ron)?)\s+\d+"
                              r"|^\W*(?:scrap|scratch|strike)\s+that\W+(?:it|that)\s+was\b"
                              r"|\b(?:that|it|this)\s+should(?:['’]ve|\s+have)?\s+(?:been|said|be)\b"
-                             r"|\bdeb\w+\s+(?:haber\s+sido|ser)\b"
+                             r"|\bdeb\w+\s+(?:haber\s+sido|ser|decir|poner)\b"
+                             r"|^\W*(?:that|it|this)\s+was\s+(?:meant|supposed)\s+to\s+(?:be|say)\b|\beso\s+era\s+(?:para|de)\s+(?:ayer|el\s+\w+)\b"
+                             r"|\b(?:cambia|pon|corrige|edita)\w{0,2}\s+(?:el|la|lo)\s+[^?\d]{1,30}\s(?:de\s+\d+\s+)?a\s+\d+"
                              r"|^\W*(?:(?:no|ay|uy|ups|oops|wait|espera|perd[oó]n\w*|disculp\w+|sorry|oh)\W+){1,3}(?:it\s+"
                              r"|that\s+)?(?:was|were|era[n]?|fue(?:ron)?)\b[^?]*$"
                              r"|^\W*(?:corrige|corr[ií]jelo|corregir|correction|correcci[oó]n|fix\s+(?:that|it))\b"
@@ -248,6 +256,11 @@ _WORDS = (
                               r"|few\s+)?(?:sessions|entries|logs|sesiones"
                               r"|entradas|registros|pr[aá]cticas)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)"
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
+                              r"|\bwhat\s+(?:did|have|'ve)\s+you\s+(?:just\s+)?(?:log|record|note|put|sav|writ|add)\w*"
+                              r"|(?<!por )\bqu[eé]\s+(?:has\s+|me\s+)?(?:anota|apunta|registra|guarda)(?:ste|do)\b"
+                              r"|\b(?:show|list|see|mu[eé]stra|ense[nñ]a)\w{0,3}\s+(?:me\s+)?(?:lo\s+de\s+|my\s+|the\s+)?(?:today"
+                              r"|yesterday"
+                              r"|hoy|ayer)\W*$"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b"
                               r"|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|^\W*compar[ea]\b|\b(?:behind|ahead)\b[^\n]{0,20}\b(?:compared"
@@ -300,7 +313,7 @@ _WORDS = (
                            r"|\bc[oó]mo\s+(?:funciona|va|trabaja)s?\s+(?:esto|eso|este|esta|el\s+bot|la\s+app)\b"
                            r"|\bpara\s+qu[eé]\s+sirves?\b|\bqu[eé]\s+(?:haces|sabes\s+hacer)\b"
                            r"|\binstruc(?:tions|ciones)\b|\bmen[uú]\b"
-                           r"|\bwhat\s+are\s+you\s+for\b"
+                           r"|\bwhat\s+are\s+you\s+for\b|\bwhat\s+do\s+you\s+do\b"
                            r"|\b(?:get|getting)\s+started\b|\bhow\s+do\s+i\s+(?:start|begin)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bt(?:ys|yv)m\b|\bgra(?:x|cie)\b|\bty\b"
                              r"|\bgracias+\b"
@@ -315,6 +328,7 @@ _WORDS = (
                                r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
                                r"|evening|day|afternoon))\b")),
 )  # fmt: skip
+_IT = _pattern(r"it|that|this|lo|la|eso|esto")
 _ASKS = _pattern(r"[\s¿]*(?:is|why|do(?:es)?|did|will|how|what|when|es|por\s*qu[eé]|c[oó]mo|cu[aá]ndo)\b[^?]*\?")
 """A question about the world, which orders nothing."""
 
@@ -328,6 +342,11 @@ def read_request(text: str) -> RequestedIntent:
     return untimed_request(text)
 
 
+def asks_for_plan(text: str) -> bool:
+    """Whether a message asks in words for a plan to be written, and for nothing else."""
+    return read_request(text).intent is Intent.PLAN
+
+
 def untimed_request(text: str) -> RequestedIntent:
     """The intent of a message, whatever durations it names."""
     text = text[:MAX_CHARS].strip()
@@ -336,7 +355,7 @@ def untimed_request(text: str) -> RequestedIntent:
     if exact is not None:
         return RequestedIntent(exact)
     created = _CREATE.match(text) or _PUT_IN.match(text)
-    if created is not None:
+    if created is not None and not _IT.fullmatch((created["name"] or created["other"]).strip()):
         return RequestedIntent(Intent.CREATE, name=(created["name"] or created["other"]).strip(" .!\"'“”«»"))
     asked = NOT_ASKED.search(plain_of(text.casefold())) is None
     passed = set() if asked else {Intent.STATS}

@@ -10,19 +10,20 @@ from datetime import date, datetime
 
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, Act, Task, task_of_heard
 from agent.coach.amendments import amend
-from agent.coach.answers import answer_question
+from agent.coach.answers import answer_question, is_granted
 from agent.coach.followups import (
     ask_on,
     change_goal,
     change_reminder,
     correct_log,
     first_clause,
-    is_granted,
     log_created,
+    log_meant,
     log_more,
     may_follow,
     read_fragment,
     repeat_log,
+    says_wrong,
 )
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, find_day, find_skill, read_correction
@@ -78,6 +79,8 @@ class Listener:
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
+        if task.act is Act.CORRECT and _is_of_another(task.text, earlier, self._names):
+            return replace(task, act=Act.ASK_CORRECTION)
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
             return replace(task, act=Act.DECLINED)
         return task
@@ -115,7 +118,7 @@ class Listener:
     def _more(self, text: str, earlier: Sequence[Exchange], now: datetime) -> Task | None:
         """What comes on top: "another 15", and "20 minutes" of what was just logged. It is asked about."""
         is_more = _ALSO.match(text) is not None
-        logged = self._logged_last(earlier)
+        logged = self._logged_last(earlier) or (None if is_more else self._named_last(earlier))
         if "?" in text or not (is_more or logged):
             return None
         spelled = spell_correction(text) if is_more else text
@@ -136,8 +139,20 @@ class Listener:
         others = [name for name in self._names if name != skill]
         return skill if skill is not None and find_skill(answer.replace(skill, ""), others) is None else None
 
+    def _named_last(self, earlier: Sequence[Exchange]) -> str | None:
+        """The one skill that the last message named, where nothing was done about it."""
+        if not earlier or says(earlier[-1].answer, (*LOGGED, *LACKED, *CONFIRMED)):
+            return None
+        said = earlier[-1].said[:MAX_SHORT_CHARS]
+        skill = find_skill(said, self._names)
+        others = [name for name in self._names if name != skill]
+        return skill if find_skill(said, others) is None else None
+
     def _correction(self, text: str, now: datetime, intent: Intent, *, after_log: bool) -> Task | None:
         """What is right instead, of the last entry: as "no, it was 50", "it was piano, not guitar"."""
+        rather = _RATHER.fullmatch(text[:MAX_SHORT_CHARS])  # "no, guitar", "not yesterday, monday"
+        if rather is not None and (find_skill(rather[1], self._names) or find_day(rather[1], now.date())):
+            return Task(Act.ASK_CORRECTION, f"it was {rather[1]}")
         spelled = spell_correction(text)
         is_short = spelled != text and read_sentence(spelled, self._names) is Reading.CORRECTION
         if "?" in text or _GOAL.search(text) or not (intent is Intent.CHANGE or is_short):
@@ -162,7 +177,8 @@ class Listener:
 
     def _wish(self, text: str, now: datetime) -> Task | None:
         """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
-        reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
+        wished = read_skill_wish(text, self._names)
+        reminder = read_remind_wish(text, now) or read_remind_wish(_BEFORE_WISH.sub("", text[:MAX_SHORT_CHARS]), now)
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
         if asks_to_cancel_reminders(text):
@@ -191,7 +207,8 @@ class Listener:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
         if twist is Twist.COMMAND and timed and _GOAL.search(text):
             twist = Twist.GOAL
-        if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
+        is_named = twist in _OF_SKILLS and find_skill(text[:MAX_SHORT_CHARS], self._names) is not None
+        if twist in TOLD and (timed or is_named or twist is Twist.REMINDER or may_be_practice(text)):
             return Task(Act.TWISTED, text, twist=twist, meant=heard.meant)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
@@ -211,22 +228,30 @@ class Listener:
             return None
         if asked_last(earlier, _DECLINED):
             return self._after_no(text, earlier)
-        created = log_created(text, last, self._names, now, self._language)
-        if created is not None:
-            return created
+        if says_wrong(text) and asked_last(earlier, (*LOGGED, *CONFIRMED)):
+            return Task(Intent.CHANGE if asked_last(earlier, LOGGED) else Act.DECLINED, text)
         if last.reminder is not None:
             return change_reminder(text, last.reminder, now)
         if last.meant is not None and last.act in _GOALS:
             return change_goal(text, last)
-        asked = ask_on(text, last.lookup, self._names, now, self._language)
-        logged = () if asked else self._find_logged(earlier)
-        said = read_fragment(text, self._names, now, self._language) if logged else None
+        return (
+            log_created(text, last, self._names, now, self._language)
+            or ask_on(text, last.lookup, self._names, now, self._language)
+            or self._more_or_right(text, last, earlier, now)
+        )
+
+    def _more_or_right(self, text: str, last: Task, earlier: Sequence[Exchange], now: datetime) -> Task | None:
+        """What comes to what was just logged or meant, or is right instead."""
+        said = read_fragment(text, self._names, now, self._language)
         if said is None:
-            return asked
+            return None
+        logged = self._find_logged(earlier)
+        if not logged and last.act in _OPEN:
+            return log_meant(said, text, earlier[-1].said, self._named_last(earlier), now.date())
         return (
             repeat_log(said, text, logged)
             or correct_log(said, text, logged, now.date())
-            or log_more(said, text, logged)
+            or log_more(said, text, logged, now.date())
         )
 
     def _after_no(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
@@ -294,6 +319,12 @@ _LOOKED_UP = frozenset(
 )
 """What may be a wish about what is logged, or be said beside one."""
 
+_OPEN = frozenset({Act.TWISTED, Act.NOT_SURE, Intent.UNKNOWN})
+"""After which what is named or done belongs to what was said before."""
+
+_OF_SKILLS = frozenset({Twist.FUTURE, Twist.WISH, Twist.NEGATED})
+"""Said of a skill without a word of practice: "I'll do piano"."""
+
 _DECLINED = ("offline.declined",)
 _GOALS = frozenset({Act.ASK_GOAL, Act.ASK_SKILL_GOAL, Act.GOAL})
 _NOTHING = frozenset({Intent.UNKNOWN, Act.NOT_SURE})
@@ -317,6 +348,15 @@ _PRACTISED_ONLY = re.compile(
 )
 """Practice and nothing more: neither what it was nor how long."""
 
+_WAS = r"(?:was|were|fue|fueron|eran?|son)\b"
+_BEFORE_WISH = re.compile(r"^[^.!?,\d]{1,30}[.!?,]\s+")
+"""As "nice. " before what is wished."""
+
+_RATHER = re.compile(
+    r"[\W_]{0,4}(?:(?:no|nope|nah|not)\b(?: \w{2,12})?|\w{3,10} no)\s?[,;:.-]+\s?"
+    r"((?:(?:on|the|el|la)\s)?[^\W\d_]{3,20})[\s.!]{0,4}",
+    re.IGNORECASE,
+)
 _ALSO = re.compile(
     r"[\W_]*(?:and|also|plus|another|then|y|tambi[eé]n|otr[oa]s?|m[aá]s|adem[aá]s|luego)\b", re.IGNORECASE
 )
@@ -333,6 +373,15 @@ FOLLOWED = 20
 
 LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
+
+
+def _is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
+    """As "the french was 20", where something else was logged last: another entry may be meant."""
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
+    skill = find_skill(text, names) if answers and find_duration(text) is not None else None
+    if skill is None or name_key(skill) in name_key(answers[-1]):
+        return False
+    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:

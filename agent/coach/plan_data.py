@@ -13,7 +13,6 @@ from datetime import date, datetime, timedelta
 from pydantic import BaseModel, ConfigDict
 
 from agent.calendar import today_of, week_of, zone_of
-from agent.coach.intents import Intent, read_request
 from agent.coach.journey import journey_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
@@ -56,11 +55,6 @@ def day_asked(text: str) -> int | None:
     """The one day that the words are about: 0 today, 1 tomorrow; None: no single one."""
     found = _DAY.search(text[:MAX_CHARS])
     return None if found is None else int(found.lastgroup == "tomorrow")
-
-
-def asks_for_plan(text: str) -> bool:
-    """Whether a message asks in words for a plan to be written, and for nothing else."""
-    return read_request(text).intent is Intent.PLAN
 
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:

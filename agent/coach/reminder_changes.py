@@ -29,7 +29,7 @@ class CancelReminders:
 
 
 class _ReminderResult(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ReminderSet(_ReminderResult):

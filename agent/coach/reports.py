@@ -35,7 +35,7 @@ class Consistency(StrEnum):
 
 
 class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class SkillReport(_Report):

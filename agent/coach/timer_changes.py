@@ -42,7 +42,7 @@ class ImportPractice:
 
 
 class _TimerResult(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class TimerStarted(_TimerResult):

@@ -100,7 +100,8 @@ class ContextWindow:
         own = own_items(self._turn, self._journal, self._turn.summary)
         history = self._turn.history if with_history else ()
         items, room = [*history, *own], self._limit_tokens() - self._overhead()
-        size = estimate_tokens(items)
+        known = self._turn.history_tokens if with_history else 0
+        size = estimate_tokens(items) if known is None else known + estimate_tokens(own)
         if self._tokens(size) > room:
             items = fit(items, room, self._tokens)
             size = estimate_tokens(items)
@@ -192,7 +193,8 @@ def shorten(turn: Turn, summary: Summary) -> Turn:
     """The turn with this summary at the head of its history."""
     at = next((index for index, id_ in turn.starts if id_ == summary.turn_id), len(turn.history))
     starts = tuple((index - at + 1, id_) for index, id_ in turn.starts if index >= at)
-    return replace(turn, history=(summary_item(summary), *turn.history[at:]), starts=starts, summary=summary)
+    history = (summary_item(summary), *turn.history[at:])
+    return replace(turn, history=history, starts=starts, summary=summary, history_tokens=None)
 
 
 def is_long(

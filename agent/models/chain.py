@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from agent.context.weight import HEAVY_FROM
+from agent.context.sizes import HEAVY_FROM
 from agent.errors import FailureKind
 from agent.models.offline import ID_PREFIX
 from agent.pictures import visible
 from agent.ports import (
-    CallStreamed,
+    BINDING,
     ChatModel,
     ModelEvent,
     ModelFacts,
@@ -233,9 +233,7 @@ class _Listening:
         self._told = False
 
     def __call__(self, event: ModelEvent) -> None:
-        self._told = (self._told or isinstance(event, TextDelta | CallStreamed)) and not isinstance(
-            event, TextDiscarded
-        )
+        self._told = (self._told or isinstance(event, BINDING)) and not isinstance(event, TextDiscarded)
         self._on_event(event)
 
     def discard(self) -> None:

@@ -14,7 +14,7 @@ import structlog
 from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.ports import (
-    CallStreamed,
+    BINDING,
     ChatModel,
     ModelAtWork,
     ModelEvent,
@@ -25,7 +25,6 @@ from agent.ports import (
     Pinged,
     Recovering,
     RetryPause,
-    TextDelta,
     TextDiscarded,
 )
 from agent.rungs import Rung
@@ -156,7 +155,7 @@ class _Listening:
     def __call__(self, event: ModelEvent) -> None:
         if self.watch is not None:
             self.watch.notice(event)
-        self._told = self._told or isinstance(event, TextDelta | CallStreamed)
+        self._told = self._told or isinstance(event, BINDING)
         self.tell(event)
 
     def discard(self) -> None:

@@ -53,8 +53,8 @@ class SeeingModel:
 
 def _places(items: Sequence[Item]) -> list[int]:
     """Where something with a picture was said."""
-    said = ((at, item.pictures) for at, item in enumerate(items) if isinstance(item, UserItem))
-    return [at for at, pictures in said if pictures and visible(pictures)]
+    said = enumerate(items)
+    return [at for at, item in said if isinstance(item, UserItem) and item.pictures and visible(item.pictures)]
 
 
 async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:

@@ -25,7 +25,7 @@ class Wake(StrEnum):
 class DiscordAccount(BaseModel):
     """One bot account. Validation errors never show the token."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
     tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]

@@ -7,12 +7,14 @@ hides nothing behind its words.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
 from channels.markdown.tree import Span, Spans, Style
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 PLAIN_CHARS = 60
 """Of an address behind its host: up to this long, and without a question, it may stand behind words alone."""
@@ -84,7 +86,7 @@ _LINK_BLANKS = re.compile(r"[\s<>\"]")
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 
 
-def read_spans(content: str, parser: MarkdownIt) -> Spans:
+def read_spans(content: str, parser: "MarkdownIt") -> Spans:
     """The spans of one run of text; the text itself where it has no syntax or too much."""
     if _SYNTAX.search(content) is None or content.count("[") > MAX_BRACKETS:
         return plain_spans(content)
@@ -96,7 +98,7 @@ def plain_spans(content: str) -> Spans:
     return (Span(_unindent(content)),) if content else ()
 
 
-def parsed_spans(content: str, parser: MarkdownIt) -> Spans:
+def parsed_spans(content: str, parser: "MarkdownIt") -> Spans:
     """The spans as markdown-it reads them."""
     tokens: list[Token] = []
     parser.inline.parse(content, parser, {}, tokens)
@@ -156,7 +158,7 @@ class _SpanReader:
         self._label: list[str] = []  # what that link said so far
         self._begun = 0  # how many spans there were before it
 
-    def read(self, tokens: Sequence[Token]) -> Spans:
+    def read(self, tokens: "Sequence[Token]") -> Spans:
         for token in tokens:
             kind = token.type
             if kind in ("text", "text_special"):
@@ -200,7 +202,7 @@ class _SpanReader:
         else:
             self._style = self._outside.pop()
 
-    def _turn_link(self, token: Token) -> None:
+    def _turn_link(self, token: "Token") -> None:
         if token.type == "link_open":
             self._begin_link(_checked_link(str(token.attrs["href"])))
             if token.markup == "autolink" and self._url is None:
@@ -246,7 +248,7 @@ class _SpanReader:
         self._add(url, 0, url)
         self._add(")", 0)
 
-    def _say_image(self, token: Token) -> None:
+    def _say_image(self, token: "Token") -> None:
         """An image is a link to it: nothing here or anywhere fetches one because an answer says so (A59)."""
         words = "".join([child.content for child in token.children or ()]) or token.content
         source = _checked_link(str(token.attrs["src"]))

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from channels.markdown.inline import SYNTAX, plain_spans, read_spans
 from channels.markdown.tree import (
@@ -29,6 +27,10 @@ from channels.markdown.tree import (
     Table,
     clean,
 )
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MAX_BLOCKS = 12_000  # in one text; a line counts as 3, so does a marker behind another, a cell as 1
 MAX_MARKUP = 12_000  # characters of markup in the lines of one text; of either 0.015 ms each at worst (November 2026)
@@ -111,23 +113,24 @@ def _plain_blocks(text: str) -> list[Placed]:
     return [(begin, Paragraph((Span(piece.strip("\n").rstrip()),))) for begin, piece in seen]
 
 
-class _Markdown(MarkdownIt):
-    """Leaves the destination of a link as it was written; `channels.markdown.inline` judges it."""
-
-    def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
-        return url
-
-    def normalizeLinkText(self, link: str) -> str:  # noqa: N802  markdown-it's name
-        return link
-
-    def validateLink(self, url: str) -> bool:  # noqa: N802  markdown-it's name
-        return True
-
-
 @cache
-def _parser() -> MarkdownIt:
+def _parser() -> "MarkdownIt":
     """Block syntax alone; text inside a block is read by `read_spans`, where it has any syntax."""
-    parser = _Markdown("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    from markdown_it import MarkdownIt  # noqa: PLC0415  1 MiB and 20 ms, for the first text that has any syntax
+
+    class AsWritten(MarkdownIt):
+        """Leaves the destination of a link as it was written; `channels.markdown.inline` judges it."""
+
+        def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
+            return url
+
+        def normalizeLinkText(self, link: str) -> str:  # noqa: N802  markdown-it's name
+            return link
+
+        def validateLink(self, url: str) -> bool:  # noqa: N802  markdown-it's name
+            return True
+
+    parser = AsWritten("commonmark", {"html": False, "maxNesting": MAX_NESTING})
     parser.enable(["table", "strikethrough"])
     parser.disable(["reference", "html_block", "html_inline"])
     parser.core.ruler.enableOnly(["normalize", "block"])
@@ -137,7 +140,7 @@ def _parser() -> MarkdownIt:
 class _Reader:
     """Reads one flat list of block tokens into a tree."""
 
-    def __init__(self, tokens: Sequence[Token], text: str) -> None:
+    def __init__(self, tokens: "Sequence[Token]", text: str) -> None:
         self._tokens: Iterator[Token] = iter(tokens)
         self._markup_left = MAX_MARKUP
         self._lines = text.split("\n") if "|" in text else []
@@ -162,7 +165,7 @@ class _Reader:
                 blocks.append(block)
         return tuple(blocks)
 
-    def _block(self, token: Token) -> Block:
+    def _block(self, token: "Token") -> Block:
         match token.type:
             case "paragraph_open":
                 return Paragraph(self._spans())
@@ -239,7 +242,7 @@ def _is_empty(block: Block) -> bool:
     return False
 
 
-def _code_block(token: Token) -> CodeBlock:
+def _code_block(token: "Token") -> CodeBlock:
     language, _, rest = token.info.strip().partition(" ")
     text = token.content.rstrip("\n")
     if language and not _LANGUAGE.match(language):

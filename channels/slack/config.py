@@ -16,7 +16,7 @@ MOST_SOCKETS = 10  # of one app (docs.slack.dev/apis/events-api/using-socket-mod
 class SlackAccount(BaseModel):
     """One app in one workspace. Validation errors never show a secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
     tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]

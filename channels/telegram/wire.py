@@ -7,7 +7,8 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 import io
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import ClassVar, TypeGuard, cast
+from dataclasses import dataclass
+from typing import ClassVar, TypeGuard
 
 import orjson
 from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
@@ -30,84 +31,56 @@ load_aiogram()  # before the imports below, which would import it the slow way
 from aiogram import Bot  # noqa: E402  see load_aiogram
 from aiogram.client.session.aiohttp import AiohttpSession  # noqa: E402  see load_aiogram
 from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_aiogram
-from aiogram.exceptions import TelegramNetworkError  # noqa: E402  see load_aiogram
-from aiogram.methods.base import Response, TelegramMethod, TelegramType  # noqa: E402  see load_aiogram
 
 CHUNK_BYTES = 65_536
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
 
 
-class _Call(TelegramMethod[JsonValue]):
-    """One method call; `body` holds its parameters as they go out."""
-
-    __returning__ = object
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One method call, in the place of aiogram's model of one; `body` holds its parameters as they go out."""
 
     api_method: str
     body: JsonObject
     files: Sequence[Upload] = ()
 
-    @property
-    def __api_method__(self) -> str:  # type: ignore[override]  # which one differs from call to call
-        return self.api_method
-
 
 class _RawSession(AiohttpSession):
     """aiogram's session, sending JSON bodies and leaving answers as they are."""
 
-    def build_form_data(  # type: ignore[override]  # the Bot API takes JSON bodies as well as forms
-        self, bot: Bot, method: TelegramMethod[TelegramType]
-    ) -> BytesPayload | FormData:
-        """The body of a call; a form where files go with it."""
-        assert isinstance(method, _Call), "only our own calls go through this session"
-        if not method.files:
-            return BytesPayload(_encode(method.body), content_type="application/json")
-        form = FormData(quote_fields=False)
-        for name, value in method.body.items():
-            form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
-        for file in method.files:
-            # Written piece by piece: bytes at once would hold up the loop.
-            form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
-        return form
-
-    async def make_request(
-        self, bot: Bot, method: TelegramMethod[TelegramType], timeout: int | None = None
-    ) -> TelegramType:
+    async def send(self, token: str, call: _Call, timeout: ClientTimeout) -> JsonValue:
         """One call, answered by whoever was asked: a redirect would carry what is said to wherever it points (A89).
-
-        Raises:
-            ApiRefusal, Retryable, Unknown: as `check_response`.
-            TelegramNetworkError: no answer, with its cause.
-        """
-        session = await self.create_session()
-        url = self.api.api_url(token=bot.token, method=method.__api_method__)
-        body = self.build_form_data(bot, method)
-        try:
-            limit = cast("ClientTimeout", timeout)  # see `call`
-            async with session.post(url, data=body, timeout=limit, allow_redirects=False) as answer:
-                content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
-        except (TimeoutError, ClientError) as error:
-            raise TelegramNetworkError(method=method, message=type(error).__name__) from error
-        if answer.status == 429 and not is_answer(decode_json(content)):
-            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), wall_now()))
-        response = self.check_response(bot, method, answer.status, content)
-        return cast("TelegramType", response.result)
-
-    def check_response(
-        self, bot: Bot, method: TelegramMethod[TelegramType], status_code: int, content: str
-    ) -> Response[TelegramType]:
-        """The answer's result, as JSON.
 
         Raises:
             ApiRefusal: the Bot API says no.
             Retryable, Unknown: this is not an answer of the Bot API's.
+            TimeoutError, ClientError: no answer.
         """
-        answer = decode_json(content)
-        if not is_answer(answer):
-            raise not_telegrams(status_code)
-        if answer["ok"] and status_code < 300:
-            return Response.model_construct(ok=True, result=answer.get("result"))
-        raise _refusal(status_code, answer)
+        session = await self.create_session()
+        url = self.api.api_url(token=token, method=call.api_method)
+        async with session.post(url, data=_to_payload(call), timeout=timeout, allow_redirects=False) as answer:
+            content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
+        told = decode_json(content)
+        if not is_answer(told):
+            wait_s = wait_of(answer.headers.get("Retry-After"), wall_now()) if answer.status == 429 else None
+            raise not_telegrams(answer.status, wait_s)
+        if told["ok"] and answer.status < 300:
+            return told.get("result")
+        raise _refusal(answer.status, told)
+
+
+def _to_payload(call: _Call) -> BytesPayload | FormData:
+    """The body of a call: the Bot API takes JSON as well as forms; a form where files go with it."""
+    if not call.files:
+        return BytesPayload(_encode(call.body), content_type="application/json")
+    form = FormData(quote_fields=False)
+    for name, value in call.body.items():
+        form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
+    for file in call.files:
+        # Written piece by piece: bytes at once would hold up the loop.
+        form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
+    return form
 
 
 def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
@@ -159,13 +132,9 @@ class TelegramWire:
         """
         failure: ChannelError | ApiRefusal
         try:
-            return await self._session.make_request(
-                self._bot,
-                _Call(api_method=method, body=body, files=files),
-                self._timeout(timeout_s),  # type: ignore[arg-type]  # handed to aiohttp as it is
-            )
-        except TelegramNetworkError as error:
-            failure = self._transport_error(error.__cause__)
+            return await self._session.send(self._bot.token, _Call(method, body, files), self._timeout(timeout_s))
+        except (TimeoutError, ClientError) as error:
+            failure = self._transport_error(error)
         except ApiRefusal as refusal:
             failure = ApiRefusal(
                 refusal.status, self._without_token(refusal.description), refusal.retry_after_s, refusal.moved_to

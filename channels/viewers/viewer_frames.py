@@ -47,7 +47,7 @@ OwnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 
 
 class _FromView(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
 
 class HelloFrame(_FromView):
@@ -120,8 +120,10 @@ AnyFrame = HelloFrame | PersonFrame | ShownFrame
 
 FromView = Annotated[AnyFrame, Field(discriminator="type")]
 
-_FRAME: TypeAdapter[AnyFrame] = TypeAdapter(FromView)
-_FRAMES: TypeAdapter[list[AnyFrame]] = TypeAdapter(Annotated[list[FromView], Field(max_length=100)])
+_FRAME: TypeAdapter[AnyFrame] = TypeAdapter(FromView, config=ConfigDict(defer_build=True))
+_FRAMES: TypeAdapter[list[AnyFrame]] = TypeAdapter(
+    Annotated[list[FromView], Field(max_length=100)], config=ConfigDict(defer_build=True)
+)
 
 
 class BadFrame(ValueError):

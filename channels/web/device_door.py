@@ -100,7 +100,7 @@ MOST_NOTED = 10_000
 
 
 class _Asked(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class OfferLink(_Asked):
@@ -145,7 +145,9 @@ class SignOut(_Asked):
 
 
 _Wish = OfferLink | OpenLink | DecideLink | TakeLink | ListDevices | SignOut
-_ASKED: TypeAdapter[_Wish] = TypeAdapter(Annotated[_Wish, Field(discriminator="do")])
+_ASKED: TypeAdapter[_Wish] = TypeAdapter(
+    Annotated[_Wish, Field(discriminator="do")], config=ConfigDict(defer_build=True)
+)
 
 
 class DeviceDoor:

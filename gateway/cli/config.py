@@ -1,6 +1,10 @@
-"""`tenk config`: whether the configuration can be used, what it is (secrets masked, each value's source); sets keys."""
+"""`tenk config`: whether the configuration can be used, what it is (secrets masked, each value's source); sets keys.
+
+Also `tenk slack-manifest`, which makes a Slack app for the agent that is configured.
+"""
 
 import contextlib
+import json
 import os
 import sys
 import tomllib
@@ -8,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from channels.slack.manifest import build_manifest
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.config.editing import Draft, draft
@@ -16,6 +21,7 @@ from gateway.config.settings import load, read_sources
 from gateway.config.sources import KeyPath, key_of
 from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_product
+from gateway.wiring import describe_slack_app
 
 
 @click.group("config")
@@ -78,3 +84,13 @@ def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
         with contextlib.suppress(SettingsError):
             return draft(config_path, os.environ, {path: value})
         raise
+
+
+@click.command("slack-manifest")
+@click.option("--url", metavar="URL", help="Where Slack sends events by HTTP; without it the app is for Socket Mode.")
+@config_option
+def slack_manifest(url: str | None, config_path: Path | None) -> None:
+    """Print the manifest of a Slack app, to paste at api.slack.com/apps under "From an app manifest"."""
+    settings = load(config_path, os.environ)
+    app = describe_slack_app(load_product(settings.agent.product))
+    click.echo(json.dumps(build_manifest(app, url), indent=2))

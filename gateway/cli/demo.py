@@ -1,13 +1,64 @@
-"""`tenk demo`: the product shown on this machine alone."""
+"""`tenk demo`, `tenk playground`, `tenk sim`: the product shown on this machine alone; one simulated platform."""
 
+import asyncio
+import contextlib
+import signal
 import sys
 
 import click
 
+from channels.simulators.serve import PORTS, serve, typed_lines
 from gateway.demo.main import main
+from gateway.demo.playground_server import PORT
+from gateway.demo.playground_server import serve as serve_playground
+from gateway.errors import GatewayError
 
 
 @click.command("demo")
 def command() -> None:
     """Start the gateway with a simulated Telegram, Slack and Discord, and play a short story with narration."""
     sys.exit(main())
+
+
+@click.command("playground")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--attached", is_flag=True, hidden=True, help="End with the input, as the gateway wants it.")
+def playground(port: int, attached: bool) -> None:
+    """Serve a page with a simulated Telegram, Discord and Slack, each as a person and as the owner.
+
+    Beside each the wire is seen, and can be cut; the gateway behind them can be killed, and recovers.
+    """
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(_serve_page(port, attached=attached))
+
+
+async def _serve_page(port: int, *, attached: bool) -> None:
+    serving = asyncio.current_task()
+    if serving is not None:
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(signum, serving.cancel)
+    await serve_playground(port, click.echo, attached=attached)
+
+
+_PORTS = ", ".join(f"{port} for {platform}" for platform, port in PORTS.items())
+
+
+async def _serve_platform(platform: str, port: int) -> None:
+    """Serve until cancelled; at a terminal, what is typed is said to the bot.
+
+    Raises:
+        GatewayError: the port is taken.
+    """
+    try:
+        await serve(platform, port=port, lines=typed_lines())
+    except OSError as error:
+        raise GatewayError(f"port {port} cannot be used ({error.strerror}); give another with --port") from error
+
+
+@click.command("sim")
+@click.argument("platform", type=click.Choice(list(PORTS)))
+@click.option("--port", type=click.IntRange(0, 65_535), help=f"0 takes a free one; without: {_PORTS}.")
+def sim(platform: str, port: int | None) -> None:
+    """Run a simulated platform that only this machine reaches; every token is taken for a bot's."""
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_platform(platform, PORTS[platform] if port is None else port))

@@ -16,7 +16,16 @@ from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_s
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops import control_client
 from gateway.ops.doctor import check_models, check_nats, check_public_url
-from gateway.ops.home_check import check_clock, check_database, check_disk, check_files, check_secrets, check_socket
+from gateway.ops.home_check import (
+    check_clock,
+    check_database,
+    check_disk,
+    check_files,
+    check_port,
+    check_secrets,
+    check_socket,
+)
+from gateway.product import check_names
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
 
@@ -86,6 +95,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         return  # they are not read as they are
     try:
         settings = prepare(config_path)
+        check_names(settings, read_sources(config_path, os.environ))
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "mend it there, then ask the doctor again")
         return
@@ -104,6 +114,8 @@ def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
     yield from check_files([secrets], settings.home)
     yield check_disk(settings.home)
     if (found := check_socket(settings.control_path)) is not None:
+        yield found
+    if (found := check_port(settings.http, settings.control_path)) is not None:
         yield found
     yield from _standing(settings.control_path)
 

@@ -1,8 +1,12 @@
 """The command table: names and summaries only, so that `--help` imports click and nothing else."""
 
 import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,16 +15,16 @@ COMMANDS = {
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
-    "playground": ("gateway.cli.playground", "Try all three platforms, simulated, on one page."),
-    "sim": ("gateway.cli.sim", "Run a simulated platform."),
+    "playground": ("gateway.cli.demo:playground", "Try all three platforms, simulated, on one page."),
+    "sim": ("gateway.cli.demo:sim", "Run a simulated platform."),
     "reload": ("gateway.cli.reload", "Have the running gateway read its configuration again."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "doctor": ("gateway.cli.doctor", "Check what the gateway stands on, and say what to do."),
     "trace": ("gateway.cli.messages:trace", "Show what became of somebody's messages, and why."),
     "inbox": ("gateway.cli.messages:inbox", "Show what came in, and what became of it."),
     "outbox": ("gateway.cli.messages:outbox", "Show what goes out; say again or give up what failed."),
-    "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
-    "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
+    "pairing": ("gateway.cli.users:pairing", "List, approve, deny or block pairing requests."),
+    "invite": ("gateway.cli.users:invite", "Make links and codes that let one person in at once."),
     "console": ("gateway.cli.console", "Print a link that opens the console in a browser."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
@@ -28,7 +32,7 @@ COMMANDS = {
     "keys": ("gateway.cli.keys", "Make, list and revoke keys of the HTTP API; rotate that of secrets."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
-    "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
+    "slack-manifest": ("gateway.cli.config:slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, move, upgrade or shrink the database."),
 }
 """Name -> (module, summary); the module's `command` is the click command, unless another name stands behind a colon."""
@@ -42,6 +46,17 @@ config_option = click.option(
     help="The configuration file; default: config/gateway.toml where that exists.",
 )
 
+NOT_LOADED = ("frozenlist._frozenlist", "greenlet", "rich")
+"""aiohttp and structlog load these where they are there, and do as well without: 1.4 MiB for the first two, which bring
+C++'s library, and 3.5 for the last. greenlet is SQLAlchemy's for PostgreSQL, which loads it when it first needs it."""
+
+
+def load(place: str) -> Any:
+    """What has this name in its module, `module:name`, which is imported now; without a name its `command`."""
+    module, _, name = place.partition(":")
+    with _lean_imports():
+        return getattr(import_module(module), name or "command")
+
 
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is used."""
@@ -54,12 +69,7 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        gc.disable()  # of what is imported nothing is garbage
-        try:
-            command = getattr(import_module(module), name or "command")
-        finally:
-            gc.enable()
+        command = load(COMMANDS[cmd_name][0])
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command
@@ -77,6 +87,21 @@ class LazyGroup(click.Group):
         """The table as help shows it, without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@contextmanager
+def _lean_imports() -> Iterator[None]:
+    """What is imported within finds none of `NOT_LOADED`, and nothing looks for garbage: there is none."""
+    absent = [name for name in NOT_LOADED if name not in sys.modules]
+    gc.disable()
+    for name in absent:
+        sys.modules[name] = None  # type: ignore[assignment]  # None is how Python says "not to be had"
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
+        gc.enable()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""`tenk users`: who is let in, as what, and who changed that."""
+"""`tenk users`, `pairing`, `invite` and `audit`: who is let in, as what, who waits to be, and who changed that."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 from gateway.cli.client import alone, ask, known_as, look
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.command_line import of_process
 from gateway.safety.names import minute, short, short_of
 
 
@@ -113,3 +114,99 @@ def audit(
     wanted = {"by": by, "about": about, "action": action, "since": since, "limit": limit}
     nothing = "Nothing like that was changed." if by or about or action or days else "Nothing was changed."
     print_rows(look(config_path, "users.audit", wanted), columns, nothing, as_json=as_json)
+
+
+@click.group("pairing")
+def pairing() -> None:
+    """List, approve, deny or block those who wait to be let in."""
+
+
+@pairing.command("list")
+@json_option
+@config_option
+def list_requests(as_json: bool, config_path: Path | None) -> None:
+    """Show who waits, the likeliest first. A code is never shown: the person has it."""
+    columns: Columns = {
+        "id": lambda request: short(request["request"]),
+        "account": "account",
+        "sender": "sender",
+        "name": "name",
+        "minutes ago": lambda request: request["age_s"] // 60,
+    }
+    print_rows(look(config_path, "pairing.list", {}), columns, "Nobody waits.", as_json=as_json)
+
+
+@pairing.command("approve")
+@click.argument("code", required=False)
+@click.option("--request", "number", help="Approve by the number that `list` shows, instead of the person's code.")
+@config_option
+def approve(code: str | None, number: str | None, config_path: Path | None) -> None:
+    """Let in the person who was shown CODE. The first one becomes the owner."""
+    if (code is None) == (number is None):
+        raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
+    arguments = {"code": code} if code is not None else {"request": number}
+    person = ask(config_path, "pairing.approve", arguments)
+    click.echo(f"{known_as(person)} is let in as {person['role']}.")
+
+
+@pairing.command("deny")
+@click.argument("number")
+@config_option
+def deny(number: str, config_path: Path | None) -> None:
+    """Turn down the request NUMBER. The person is not told."""
+    denied = ask(config_path, "pairing.deny", {"request": number})
+    click.echo(f"The request of {denied['sender']} is turned down.")
+
+
+@pairing.command("block")
+@click.argument("who")
+@config_option
+def block(who: str, config_path: Path | None) -> None:
+    """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
+    person = ask(config_path, "pairing.block", {"who": who})
+    click.echo(f"{known_as(person)} is blocked.")
+
+
+@click.group("invite", invoke_without_command=True)
+@click.option("--role", type=click.Choice(["member", "operator", "owner"]), default="member", show_default=True)
+@click.option("--days", type=click.FloatRange(0.001, 366), default=7, show_default=True, help="How long it holds.")
+@config_option
+@click.pass_context
+def invite(context: click.Context, role: str, days: float, config_path: Path | None) -> None:
+    """Make an invitation: whoever brings its code first is let in at once, wherever people are let in by pairing.
+
+    Its code is shown this once.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    made = ask(config_path, "invite.make", {"role": role, "days": str(days)})
+    click.echo(f"An invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
+    for way in made.get("ways", ()):
+        click.echo(f"  {way['account']}: {way['link']}")
+    click.echo(f"  anywhere: say {made['code']} to the bot, alone, in a direct message")
+    take_back = of_process().command("invite", "revoke", short(made["invite"]))
+    click.echo(f"Give it to one person only; it is not shown again. To take it back: {take_back}")
+
+
+@invite.command("list")
+@json_option
+@config_option
+def list_invitations(as_json: bool, config_path: Path | None) -> None:
+    """Show invitations and what became of them, newest first. A code is never shown again."""
+    columns: Columns = {
+        "id": lambda invite: short(invite["invite"]),
+        "role": "role",
+        "state": "state",
+        "used by": "used_by",
+        "until (utc)": lambda invite: minute(invite["expires_at"]),
+    }
+    print_rows(look(config_path, "invite.list", {}), columns, "There are no invitations.", as_json=as_json)
+
+
+@invite.command("revoke")
+@click.argument("number")
+@config_option
+def revoke_invitation(number: str, config_path: Path | None) -> None:
+    """Take back the invitation NUMBER, as long as nobody has used it."""
+    taken = ask(config_path, "invite.revoke", {"invite": number})
+    click.echo(f"The invitation {short(taken['invite'])} holds no more.")

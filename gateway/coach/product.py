@@ -1,11 +1,11 @@
 """TenK Coach is this: one agent product, put together of what `agent.coach` says and what is kept for it here."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pkgutil import resolve_name
 
 from agent.coach.changes import change_content
 from agent.coach.plan import run_plan_turn
-from agent.coach.plan_data import asks_for_plan
 from agent.coach.prompt import coach_prompt
 from agent.coach.prose import tell_result
 from agent.coach.texts import COACH_TEXTS
@@ -32,7 +32,13 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
 
 def _kind_of_words(text: str) -> str | None:
     """A plan asked for in words is prefetched as one asked for by its command."""
-    return PLAN if asks_for_plan(text) else None
+    return PLAN if _asks_for_plan()(text) else None
+
+
+@cache
+def _asks_for_plan() -> Callable[[str], bool]:
+    asks: Callable[[str], bool] = resolve_name("agent.coach.intents:asks_for_plan")  # its patterns are for who talks
+    return asks
 
 
 COACH = AgentProduct(

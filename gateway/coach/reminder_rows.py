@@ -2,10 +2,14 @@
 
 `take_due` is one half of the scheduler's commit: it moves each reminder on, and the events that it gives are admitted
 in the same transaction. So a slot is said once, whatever is killed when.
+
+What is to be said later is said where it was asked for, which the key of the change that asked tells: `inbox:ROW/index`
+of a command's change, or `turn/step/index` of a tool's call.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
@@ -16,13 +20,13 @@ from agent.coach.practice import PracticeRefused, Refusal
 from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
 from agent.coach.reminders import LATE_FOR, Reminder, Slot, exists, last_slot, next_slot
 from agent.ports import Principal
-from channels.messages import Address
+from channels.messages import INBOUND_EVENT, Address, ChatKind
 from gateway.coach.practice_rows import own
 from gateway.coach.tables import reminders
 from gateway.ops.scheduler import DueEvent
-from gateway.store.origins import direct_origin
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
+from gateway.store.tables.traffic import inbox
 
 MAX_REMINDERS = 50
 NAME = "reminder"
@@ -32,7 +36,7 @@ NAME = "reminder"
 def set_reminder(
     connection: sa.Connection, principal: Principal, command: SetReminder, key: str, now: datetime
 ) -> ReminderSet:
-    """Keep it, to be said where it was asked for.
+    """Keep it, to be said where it was asked for; the same once more for the same chat takes the place of the first.
 
     Raises:
         PracticeRefused: it lies in the past, its time does not exist, it is asked in a group, or there are too many.
@@ -49,17 +53,24 @@ def set_reminder(
     if origin is None:
         raise PracticeRefused(Refusal.ONLY_DIRECT)
     id_ = new_id()
+    when, weekdays, address = f"{at:%H:%M}", json.dumps(command.weekdays), json.dumps(_to_json(origin.address))
+    connection.execute(
+        sa.delete(reminders).where(
+            own(reminders, principal), reminders.c.at == when, reminders.c.weekdays == weekdays,
+            reminders.c.day.is_not_distinct_from(command.day), reminders.c.about == command.about,
+            reminders.c.address == address,
+        )
+    )  # fmt: skip
     connection.execute(
         reminders.insert(),
         {
-            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": f"{at:%H:%M}",
-            "weekdays": json.dumps(command.weekdays), "day": command.day, "about": command.about,
-            "address": json.dumps(_to_json(origin.address)), "session_key": origin.session_key, "zone": zone,
-            "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
+            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": when, "weekdays": weekdays,
+            "day": command.day, "about": command.about, "address": address, "session_key": origin.session_key,
+            "zone": zone, "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
         },
     )  # fmt: skip
     return ReminderSet(
-        reminder_id=id_, at=f"{at:%H:%M}", weekdays=command.weekdays, day=command.day, about=command.about,
+        reminder_id=id_, at=when, weekdays=command.weekdays, day=command.day, about=command.about,
         next_day=slot.day, zone=zone, now=f"{now.astimezone(zone_of(zone)):%H:%M}",
     )  # fmt: skip
 
@@ -164,3 +175,26 @@ def _to_json(address: Address) -> dict[str, str | None]:
         "chat": address.chat,
         "thread": address.thread,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A direct chat and its conversation."""
+
+    address: Address
+    session_key: str
+
+
+def direct_origin(connection: sa.Connection, key: str) -> Origin | None:
+    """Where it was asked, if that is a direct chat; None elsewhere: what one person is told is nobody else's."""
+    first, _, _ = key.partition("/")
+    row_id = first.removeprefix("inbox:")
+    which = inbox.c.turn_id == first if row_id == first else inbox.c.id == int(row_id)
+    query = sa.select(inbox.c.payload, inbox.c.session_key).where(which, inbox.c.session_key.is_not(None))
+    row = connection.execute(query.order_by(inbox.c.id).limit(1)).first()
+    if row is None or not row.payload:
+        return None
+    event = INBOUND_EVENT.validate_json(row.payload)
+    if getattr(event, "kind", None) is not ChatKind.DIRECT:
+        return None
+    return Origin(event.address, row.session_key)

@@ -29,7 +29,6 @@ from gateway.commands.base import (
     SuggestionTaken,
 )
 from gateway.store import approvals
-from gateway.store.approvals import Approval
 from gateway.store.engine import Store
 from gateway.texts import HARNESS
 
@@ -88,15 +87,18 @@ def consent_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
     return {word: saying(answer) for word, answer in ANSWERS.items()}
 
 
-def approval_of_another(
-    find: Callable[[str], Awaitable[Approval | None]], texts: Catalogue = HARNESS
+def question_of_another(
+    find: Mapping[str, Callable[[str], Awaitable[str | None]]], texts: Catalogue = HARNESS
 ) -> Callable[[str, str, Principal], Awaitable[Reply | None]]:
-    """Tells whoever presses a button of a question that is another's that it is; nothing of what was asked."""
+    """Tells whoever presses a button of a question that is another's that it is; nothing of what was asked.
+
+    `find` says by a button's word whom a question was asked, by its id.
+    """
 
     async def tell(word: str, subject: str, principal: Principal) -> Reply | None:
-        approval_id = long_id(subject) if word in ANSWERS else ""
-        asked = await find(approval_id) if approval_id else None
-        if asked is None or asked.user_id == principal.user_id:
+        asked_id = long_id(subject.partition(".")[0]) if word in find else ""
+        asked = await find[word](asked_id) if asked_id else None
+        if asked is None or asked == principal.user_id:
             return None
         return Reply(texts.text(principal.locale, "consent.not_yours"))
 

@@ -167,8 +167,9 @@ class _SessionReplies:
     def _stop_text(self, asked: Invocation, results: Results) -> str:
         cleared = cleared_text(self._texts, asked.principal.locale, results)
         ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
-        key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
-        first = self._texts.text(asked.principal.locale, key)
+        others = not asked.direct and asked.session.running
+        idle = "commands.not_yours_to_stop" if others else "commands.nothing_to_stop"
+        first = self._texts.text(asked.principal.locale, "commands.stopped" if ran or cleared else idle)
         return " ".join(part for part in (first, cleared) if part)
 
     def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:

@@ -25,6 +25,16 @@ _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-
 _KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 
 
+_WANTED = {
+    "tuple_type": 'a list is written in brackets: ["one", "two"]',
+    "dict_type": "this is a table of its own, with keys",
+    "model_type": "this is a table of its own, with keys",
+    "float_parsing": "a number is wanted",
+    "int_parsing": "a whole number is wanted",
+}
+"""What is said of a value that is of another kind, by pydantic's name of the problem; of others what pydantic says."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
     """One TOML file as read; an absent one is empty."""
@@ -104,9 +114,18 @@ def read_file(path: Path, *, private: bool = False) -> ConfigFile:
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         place = f"{path}:{at[1]}" if at else str(path)
-        raise SettingsError(f"{place}: this is not TOML: {error}") from None
+        raise SettingsError(f"{place}: this is not TOML: {_explain_toml(str(error))}") from None
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits, tables in tables in tables
         raise SettingsError(f"{path}: this cannot be read as TOML: {error}") from None
+
+
+def _explain_toml(message: str) -> str:
+    """What the reader of TOML says, and what to do where it is one of two that everybody meets."""
+    if twice := re.match(r"Cannot declare \((.*)\) twice", message):
+        table = ".".join(part.strip(" '") for part in twice[1].split(",") if part.strip())
+        return f"[{table}] stands a second time here; write what it has under the first"
+    quotes = '; text stands in quotes: key = "text"' if message.startswith("Invalid value") else ""
+    return f"{message}{quotes}"
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -191,7 +210,7 @@ def _explain_one(model: type[BaseModel], problem: Any, sources: Sources) -> str:
     if problem["type"] == "missing":
         where = f"; it belongs in {sources.secrets.path} or the environment" if is_secret(model, path) else ""
         return f"{place}: {key}: is missing{where}"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = _WANTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
     given = problem["input"]
     shown = isinstance(given, str | int | float) and not is_secret(model, path)
     return f"{place}: {key}: {message[0].lower()}{message[1:]}" + (f" (it is {given!r})" if shown else "")

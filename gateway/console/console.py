@@ -23,8 +23,7 @@ from channels.web.visitor import locale_of
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
 from gateway.console.doors import ConsoleDoors, ConsoleVisitor
-from gateway.console.drawing import ConsoleTemplates
-from gateway.console.views import Data, Handlers, View, WantedPage, views
+from gateway.console.views import ConsoleTemplates, Data, Handlers, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT

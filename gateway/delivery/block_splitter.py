@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TypeVar
 
-import regex
-
+from agent.wellformed import unicode_pattern
 from channels.markdown.layout import plain_text, rows_as_paragraphs
 from channels.markdown.tree import (
     Block,
@@ -28,10 +27,10 @@ from channels.markdown.tree import (
     text_of,
 )
 
-_SENTENCE_END = regex.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s)|[。！？]++[」』”’)]*+""")
-_NO_SENTENCE_END = regex.compile(r"(?:^|[\s(])(?:\p{L}|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw|Nr|No|[ezdu]\.\p{L})\.$")
-_WORD_END = regex.compile(r"\s+")
-_GRAPHEME = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\u200d]*+|\X")
+_SENTENCE_END = r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s)|[。！？]++[」』”’)]*+"""
+_NO_SENTENCE_END = r"(?:^|[\s(])(?:\p{L}|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw|Nr|No|[ezdu]\.\p{L})\.$"
+_WORD_END = r"\s+"
+_GRAPHEME = r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\u200d]*+|\X"
 """A flag by itself: to find out where one of a thousand in a row begins, the second pattern reads all before it."""
 EVEN_GUESSES = 4
 LOOK_AHEAD = 64  # characters after the cut that decide whether it lies inside one character as people see it
@@ -61,20 +60,21 @@ def _line_ends(text: str, least: int, most: int) -> Iterator[int]:
 
 
 def _sentence_ends(text: str, least: int, most: int) -> Iterator[int]:
-    for found in _SENTENCE_END.finditer(text, least, most + 1):
-        if found.end() <= most and not _NO_SENTENCE_END.search(text, max(0, found.end() - 8), found.end()):
+    for found in unicode_pattern(_SENTENCE_END).finditer(text, least, most + 1):
+        abbreviated = unicode_pattern(_NO_SENTENCE_END).search(text, max(0, found.end() - 8), found.end())
+        if found.end() <= most and not abbreviated:
             yield found.end()
 
 
 def _word_ends(text: str, least: int, most: int) -> Iterator[int]:
-    for found in _WORD_END.finditer(text, least, most + 1):
+    for found in unicode_pattern(_WORD_END).finditer(text, least, most + 1):
         if found.start() <= most:
             yield found.start()
 
 
 def _character_end(text: str, most: int) -> int:
     end = 0
-    for found in _GRAPHEME.finditer(text, 0, most + LOOK_AHEAD):
+    for found in unicode_pattern(_GRAPHEME).finditer(text, 0, most + LOOK_AHEAD):
         if found.end() > most:
             break
         end = found.end()

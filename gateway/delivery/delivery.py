@@ -65,6 +65,7 @@ class Delivery:
         self._looked: frozenset[Lease] = (
             self.ownership.leases_to_send() if not self.ownership.is_shared else frozenset()
         )
+        self._unread: dict[str, Address] = {}  # lanes with rows that a look under way may not have found
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
         self._waiting: dict[int, asyncio.Future[str | None]] = {}  # by row, who waits for its end
         self.long_texts = LongTexts()
@@ -93,6 +94,8 @@ class Delivery:
             if self._deps.channels.is_configured(address) and (worker is None or not worker.knows(parts, newest_id)):
                 self.reread(address)
         self._looked = held
+        while self._unread:  # committed behind that look, and published before it was over
+            self.reread(self._unread.popitem()[1])
 
     def _sends(self, address: Address) -> Lease | None:
         """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
@@ -112,7 +115,9 @@ class Delivery:
                 self._drop_if_idle(worker)
 
     def _leave(self, address: Address) -> None:
-        """Another process sends there."""
+        """Another process sends there; or this one, as soon as it knows what waits there."""
+        if self.ownership.is_shared and self.ownership.sends(address) is not None:
+            self._unread[address.lane] = address
         if (worker := self._workers.get(address.lane)) is not None:
             worker.lane.on_released()
         self.ownership.tell(OUT, f"{address.channel}:{address.account}")

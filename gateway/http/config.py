@@ -9,9 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 
 from gateway.http.forwarded import IpNetwork
 
+MAX_PORT = 65_535
+
 OAUTH_PATH = "/oauth/callback"
 """Where providers send people back."""
 
+_LISTEN = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 
 
@@ -20,11 +23,7 @@ class HttpConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    listen: str = Field(
-        default="127.0.0.1:8080",
-        pattern=r"^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$",
-        description="Address and port. Anything but loopback needs api_key.",
-    )
+    listen: str = Field(default="127.0.0.1:8080", description="Address and port. Anything but loopback needs api_key.")
     api_key: SecretStr | None = Field(
         default=None, min_length=16, description="Asked for as `Authorization: Bearer KEY` by /metrics and for details."
     )
@@ -98,10 +97,17 @@ class HttpConfig(BaseModel):
         """The port to bind; 0 lets the system choose."""
         return int(self.listen.rpartition(":")[2])
 
+    @field_validator("listen")
+    @classmethod
+    def _is_an_address_and_a_port(cls, listen: str) -> str:
+        if (read := _LISTEN.fullmatch(listen)) is None:
+            raise ValueError("write an address and a port, such as 127.0.0.1:8080")
+        if int(read[1]) > MAX_PORT:
+            raise ValueError(f"port {read[1]} is over {MAX_PORT}")
+        return listen
+
     @model_validator(mode="after")
     def _needs_key_off_loopback(self) -> Self:
-        if self.port > 65_535:
-            raise ValueError(f"port {self.port} is over 65535")
         if self.api_key is None and not is_loopback(self.host):
             raise ValueError(
                 f"{self.listen} can be reached from other machines and there is no key; "

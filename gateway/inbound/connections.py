@@ -188,7 +188,7 @@ class ConnectionSink(ChannelSink):
         """Change resume points of the account's connections in one commit; none where `plan` changes none."""
         name, account, tenant = self._channel.name, self._channel.account, self._store.home_tenant
         now = self._reading.deps.clock()
-        if plan(await self._store.read(lambda connection: chats.cursors_of(connection, name, account))):
+        if plan(await self._store.read(partial(chats.cursors_of, channel=name, account=account), lasting=True)):
             await self._store.write(lambda c: chats.lay_out_cursors(c, tenant, name, account, plan, now))
 
     async def take_turn(self, name: str, every_s: float) -> float:

@@ -17,10 +17,9 @@ from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
-from gateway.access.limits import FloodWatch, Over, PersonLimits
+from gateway.access.limits import FloodWatch, Over, PersonLimits, StrangerBound
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot, Admit
-from gateway.access.strangers import StrangerBound
 from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
@@ -362,7 +361,7 @@ class ChannelSink:
     async def cursor(self) -> str | None:
         """The last committed resume point."""
         whose = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
-        return await self._store.read(partial(whose, number=self._number))
+        return await self._store.read(partial(whose, number=self._number), lasting=True)
 
     async def chats(self) -> Sequence[KnownChat]:
         """Where people who are let in talk to the bot."""

@@ -4,6 +4,7 @@ Looking changes nothing; what may be mended without a person's look comes with h
 """
 
 import asyncio
+import errno
 import os
 import shlex
 import shutil
@@ -18,6 +19,7 @@ from pydantic import SecretStr
 
 from channels.probing import Finding
 from gateway.errors import GatewayError
+from gateway.http.config import HttpConfig
 from gateway.ops.control_client import short_name
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, SECRETS_KEY, WRITABLE_BY_OTHERS
@@ -100,6 +102,21 @@ def check_clock(skews_s: dict[str, float]) -> Finding:
         return Finding("clock", f"within {SKEW_S:g} s of {host}'s")
     ahead = "ahead of" if skew_s > 0 else "behind"
     return Finding("clock", f"{abs(skew_s):,.0f} s {ahead} {host}'s", "let it be set: timedatectl set-ntp true")
+
+
+def check_port(config: HttpConfig, control: Path) -> Finding | None:
+    """Whether a gateway that starts can listen where it is to; None where one runs already, or any port will do."""
+    if not config.port or _is_answered(control):
+        return None
+    where = f"port {config.port} on {config.host}"
+    try:
+        family, _, _, _, address = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM)[0]
+        with socket.create_server(address[:2], family=family):
+            return Finding("http", f"{where} is free")
+    except OSError as error:
+        in_use = error.errno == errno.EADDRINUSE
+        why = "is in use by another process" if in_use else f"cannot be bound ({error.strerror})"
+        return Finding("http", f"{where} {why}", "set TENK_HTTP, or http.listen, to a free address")
 
 
 def check_socket(path: Path) -> Finding | None:

@@ -1,21 +1,25 @@
 """Has a person's data forgotten, or gives it out, at their wish. Either is recorded.
 
-What goes, and how, is `gateway.store.erasure`'s, the same as for `/forget`.
+What goes, and how, is `gateway.store.erasure`'s, the same as for `/forget`. The
+`Eraser` carries it out batch by batch, and makes the file forget it too; a wish outlives the process, and is looked for
+every few seconds.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import datetime
 from functools import partial
 
+import structlog
 from pydantic import JsonValue
 
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import erasure, inbox
 from gateway.store import people as rows
 from gateway.store.engine import Connection, Store
-from gateway.store.erasure import Extent
+from gateway.store.erasure import Erasure, Extent, Progress
 from gateway.store.people import AuditRow, Person
 from gateway.store.personal_data import newest_row
 
@@ -99,3 +103,74 @@ def _forget(
     inbox.clear_person(connection, person.user_id, None, now, "tenk users forget", beside_id=0)
     rows.record(connection, person.tenant, AuditRow(now, BY_CLI, "forget_asked", person.user_id, extent))
     return erasure.ask(connection, person, extent, newest_row(connection), now, now, mark)
+
+
+log = structlog.get_logger()
+
+LOOK_S = 2.0
+PAUSE_S = 0.02
+MOST_LOOKS = 300
+"""Looks between two tries of what breaks again and again."""
+
+CHECKPOINTS = 20
+"""Tries to empty the log, which a reader may hold open."""
+
+
+class Eraser:
+    """Looks every few seconds whether somebody wants to be forgotten."""
+
+    def __init__(
+        self,
+        store: Store,
+        erase: Callable[[Connection, Erasure, datetime], Progress],
+        forget: Callable[[str, Collection[str]], None],
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`erase` does one batch; `forget` lets go of what sessions of a tenant and these keys remember."""
+        self._store = store
+        self._erase = erase
+        self._forget = forget
+        self._clock = clock
+        self._sleep = sleep
+        self._broken: dict[str, tuple[int, int]] = {}  # by erasure: looks to let pass, and how often it broke
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await self.look()
+            await self._sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """Do what can be done now of all that was asked for; one that breaks is told, and holds up no other."""
+        for wanted in await self._store.read(erasure.pending):
+            rests, times = self._broken.pop(wanted.id, (0, 0))
+            if rests:
+                self._broken[wanted.id] = (rests - 1, times)
+                continue
+            try:
+                if await self._carry_out(wanted):
+                    await self._empty_log()
+                    log.info("person_forgotten", erasure=wanted.id, extent=wanted.extent)
+            except StoreUnavailable:
+                raise
+            except Exception:  # noqa: BLE001  one erasure: recorded here, for the operator, and tried again
+                log.exception("erasure_broken", erasure=wanted.id, mend="what stands here is a bug: report it")
+                self._broken[wanted.id] = (min(2**times, MOST_LOOKS), times + 1)
+
+    async def _carry_out(self, wanted: Erasure) -> bool:
+        while (progress := await self._store.of(wanted.tenant).write(partial(self._batch, wanted))) is Progress.MORE:
+            await self._sleep(PAUSE_S)
+        if progress is Progress.DONE:
+            self._forget(wanted.tenant, wanted.keys)
+        return progress is Progress.DONE
+
+    def _batch(self, wanted: Erasure, connection: Connection) -> Progress:
+        return self._erase(connection, wanted, self._clock())
+
+    async def _empty_log(self) -> None:
+        for _ in range(CHECKPOINTS):
+            if await self._store.checkpoint():
+                return
+            await self._sleep(PAUSE_S)
+        log.warning("log_not_emptied")

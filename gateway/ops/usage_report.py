@@ -1,6 +1,6 @@
 """Sums up what models were used for, and what a cheaper one for turns that ask little would have saved.
 
-The score is `agent.context.weight`'s; at whose prices the light turns are told anew is the caller's matter.
+The score is `agent.context.sizes`'s; at whose prices the light turns are told anew is the caller's matter.
 """
 
 from collections import defaultdict
@@ -10,11 +10,12 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from agent.context.weight import HEAVY_FROM, features_of, score
+from agent.context.sizes import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.store import people
-from gateway.store.engine import Connection, Reader
+from gateway.store.heads import Connection
+from gateway.store.looking import Reader
 from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
 from gateway.texts import TranslatedError

@@ -29,15 +29,10 @@ _JOINED = frozenset(
 )  # fmt: skip
 """Scripts whose spelling needs a joiner between two letters."""
 
-_UNSEEN = frozenset(
-    map(
-        chr,
-        [
-            0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10),
-            0xFFA0, 0xFFFC, *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000),
-        ],
-    )
-)  # fmt: skip
+_UNSEEN = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
+)
 """Letters, marks and symbols that show nothing: Unicode's Default_Ignorable_Code_Point, and blanks of other kinds."""
 
 _LOOKS: dict[str, str] = {
@@ -106,7 +101,7 @@ def shown_name(name: str) -> str:
     marks = 0
     for place, letter in enumerate(text):
         kind = unicodedata.category(letter)
-        if kind in _MARKS and letter not in _UNSEEN:
+        if kind in _MARKS and not _UNSEEN.match(letter):
             marks += 1
         elif marks:
             shown += _rest_of_stack(marks)
@@ -124,7 +119,7 @@ def _visible_letter(text: str, place: int, kind: str) -> str:
     letter = text[place]
     if kind == "Zs":
         return " "
-    if (kind[0] != "C" and kind not in ("Zl", "Zp") and letter not in _UNSEEN) or _belongs(text, place):
+    if (kind[0] != "C" and kind not in ("Zl", "Zp") and not _UNSEEN.match(letter)) or _belongs(text, place):
         return letter
     return f"⟨U+{ord(letter):04X}⟩"
 
@@ -157,7 +152,7 @@ def skeleton(name: str) -> str:
     Unseen letters, marks, case and blanks count for nothing, and a letter of any script for the Latin one it resembles.
     """
     text = unicodedata.normalize("NFKD", name[:MAX_READ_CHARS])
-    kept = (letter for letter in text if unicodedata.category(letter)[0] in "LNPS" and letter not in _UNSEEN)
+    kept = (letter for letter in text if unicodedata.category(letter)[0] in "LNPS" and not _UNSEEN.match(letter))
     looks = "".join(_look(letter) for letter in kept)
     return looks.replace("rn", "m").replace("vv", "w")
 

@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.base import Sign
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, summaries, usage
+from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, usage
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -122,9 +122,9 @@ def keep_summary(
     """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
     now = clock()
     journal.hold(connection, fence)
-    if not journal.is_kept(connection, turn.id):
+    if journal.person_of(connection, turn.id) is None:
         return []  # it was forgotten while its notes were made
-    before = summaries.keep(connection, turn, summary, now)
+    before = conversations.keep_summary(connection, turn, summary, now)
     costs.note(connection, turn, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
     return outbox.put(connection, turn.tenant, parts, now) if is_news else []
@@ -133,7 +133,7 @@ def keep_summary(
 def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
     """Count what calls cost that are no steps of the turn."""
     journal.hold(connection, fence)
-    if journal.is_kept(connection, turn.id):
+    if journal.person_of(connection, turn.id) is not None:
         costs.note(connection, turn, clock())
 
 

@@ -11,7 +11,7 @@ from agent.encoded_pieces import EncodedPieces
 from agent.ports import Prefix, Summary
 from agent.transcript import JournalEvent
 from gateway.sessions.config import SessionsConfig
-from gateway.store import journal, summaries
+from gateway.store import conversations, journal
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
@@ -84,7 +84,7 @@ class Conversation:
         if not self.is_living(session_id):
             return Remembered(())
         summary = self._summaries.get(user_id)
-        key = (self._past, user_id, summary, turn_id if summary else "")
+        key = (self._past, user_id, summary, summary is not None and turn_id == summary.turn_id)
         if self._recalled is None or self._recalled[0] != key:
             self._recalled = key, remember(self._past, user_id, summary, turn_id)
         return self._recalled[1]
@@ -142,4 +142,4 @@ def _load(
     connection: Connection, read: Callable[[Connection], SessionState | None]
 ) -> tuple[SessionState | None, dict[str, Summary]]:
     state = read(connection)
-    return state, {} if state is None else summaries.find(connection, state.id)
+    return state, {} if state is None else conversations.find_summaries(connection, state.id)

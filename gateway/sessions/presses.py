@@ -119,8 +119,8 @@ async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
 def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk: str) -> InboxRow | None:
     """Admit what a pressed button says as the person's own words, as old as the press; None where that is over.
 
-    It is over once anything else was answered in that conversation, a new one was begun, or one of the buttons under
-    the same answer was pressed: their words are one event, which is admitted once.
+    It is over once they were answered anything else in that conversation, a new one was begun, or one of the buttons
+    under the same answer was pressed: their words are one event, which is admitted once.
     """
     replies = suggested_replies(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
     if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):

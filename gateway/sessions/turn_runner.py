@@ -132,7 +132,7 @@ class TurnRunner:
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(
                     turn.id, principal, known.history, claimed.events, turn.started_at, hints,
-                    known.starts, known.summary, conversation.prefix, conversation.pieces,
+                    known.starts, known.summary, conversation.prefix, conversation.pieces, known.tokens,
                 )  # fmt: skip
                 await deps.turns_of[turn.kind](asked, port, deps.agent)
         finally:

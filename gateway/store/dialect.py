@@ -4,6 +4,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -76,7 +77,7 @@ SPOILED = "spoiled"
 """What is noted in `Connection.info` once a statement failed: nothing of the transaction may hold."""
 
 PUT_OFF = "put off"
-"""What of the transaction is done at its end, by who does it; only where the engine gains by it, and sees to it."""
+"""What of the transaction is done at its end, by who does it."""
 
 
 HELD = "held"
@@ -86,7 +87,8 @@ HELD = "held"
 def put_off(connection: sa.Connection, does: Callable[[sa.Connection, list[Any]], None], value: object) -> bool:
     """Whether `does` is called with this, and all others of the transaction, before it commits or asks for more.
 
-    On PostgreSQL each statement waits for the server: a group's journal rows go there together. False: do it now.
+    On PostgreSQL each statement waits for the server, on SQLite its thread for the loop's (the interpreter is one): a
+    group's rows of one kind go together. False: do it now.
     """
     waiting = connection.info.get(PUT_OFF)
     if waiting is None:
@@ -177,20 +179,14 @@ class HotStatement:
 
         `then` takes the rows that it returns (of a statement with a `key`); without it nobody asks what came of it.
         """
-        driver = _driver_of(connection)
-        if isinstance(driver, _Asyncpg) and put_off(connection, self._write_many, (values, then)):
+        if _driver_of(connection) is not None and put_off(connection, self._write_many, (values, then)):
             return
-        if driver is None:
-            self.count(connection, values) if then is None else then(self.rows(connection, values))
-        elif then is None:
-            self._drive(connection, driver, driver.count, values)
-        else:
-            then(self._drive(connection, driver, driver.rows, values))
+        self.count(connection, values) if then is None else then(self.rows(connection, values))
 
     def _write_many(self, connection: sa.Connection, given: list[Given]) -> None:
         text, bind = self._driven_on(connection, given[0][0])
         driver = _driver_of(connection)
-        assert isinstance(driver, _Asyncpg), "nothing is put off elsewhere"
+        assert driver is not None, "nothing is put off elsewhere"
 
         def rows() -> list[tuple[object, ...]]:
             return [bind(values) for values, _ in given]
@@ -284,6 +280,41 @@ class _Sqlite:
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
         """What it found."""
         return self._driver.execute(text, values).fetchall()
+
+    def write_many(self, text: str, rows: list[tuple[object, ...]]) -> None:
+        """Each of them, in few statements."""
+        self.rows_of_many(text, rows)
+
+    def rows_of_many(self, text: str, rows: list[tuple[object, ...]]) -> Any:
+        """What all of them return, asked for in few statements: of 32, 16, 8, 4, 2 rows and of one."""
+        found: list[Any] = []
+        begun = 0
+        while left := len(rows) - begun:
+            count = min(MOST_ROWS, 1 << left.bit_length() - 1)
+            values = tuple(chain.from_iterable(rows[begun : begun + count]))
+            found += self.rows(of_rows(text, len(rows[0]), count), values)
+            begun += count
+        return found
+
+
+MOST_ROWS = 32
+
+
+@cache
+def of_rows(text: str, width: int, count: int) -> str:
+    """SQLite's INSERT or UPDATE of one row, with so many values, as one of so many rows."""
+    if count == 1:
+        return text
+    row = f"({', '.join('?' * width)})"
+    rows = ", ".join([row] * count)
+    if text.startswith("INSERT"):
+        before, found, after = text.partition(f"VALUES {row}")
+        assert found, text
+        return f"{before}VALUES {rows}{after}"
+    first, *pieces = text.split("?")
+    assert len(pieces) == width, text
+    named = first + "".join([f"given.column{number}{piece}" for number, piece in enumerate(pieces, 1)])
+    return named.replace(" WHERE ", f" FROM (VALUES {rows}) AS given WHERE ", 1)
 
 
 class _Asyncpg:

@@ -65,26 +65,23 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
     connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
 
 
-_holds = HotStatement(
-    sa.select(shards.c.shard)
-    .where(shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True),  # on PostgreSQL nobody takes the shard before this commit is over
-    walled=False,
-)
+def _standing(dialect: str) -> sa.Select[int, int]:
+    of_these = sa.select(shards.c.shard, shards.c.epoch)
+    if dialect == "sqlite":
+        wanted = sa.func.json_each(sa.bindparam("b_shards", type_=sa.JSON)).table_valued("value")
+        return of_these.where(shards.c.shard.in_(sa.select(wanted.c.value)))
+    wanted_in = sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
+    # nobody takes one of them before this commit is over
+    return of_these.where(shards.c.shard == wanted_in).with_for_update(read=True, key_share=True)
 
 
-_hold_all = HotStatement(
-    sa.select(shards.c.shard, shards.c.epoch)
-    .where(shards.c.shard == sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger))))
-    .with_for_update(read=True, key_share=True),  # nobody takes one of them before this commit is over
-    walled=False,
-)
+_hold_all = HotStatement(_standing, walled=False)
 
 
 def hold(connection: sa.Connection, fence: Fence) -> None:
-    """Raise Fenced unless this fence still stands; on PostgreSQL for all of a group at once, before it commits."""
+    """Raise Fenced unless this fence still stands: for all of a group at once, before it commits."""
     if not put_off(connection, _check_all, fence):
-        _check(connection, fence)
+        _check_all(connection, [fence])
 
 
 def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
@@ -93,11 +90,6 @@ def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
     for fence in fences:
         if fence not in standing:
             raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
-
-
-def _check(connection: sa.Connection, fence: Fence) -> None:
-    if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):
-        raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +277,9 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
     _end_turn.later(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
 
 
-def is_kept(connection: sa.Connection, turn_id: str) -> bool:
-    """Whether a turn is there still: its person may have asked to be forgotten."""
-    return connection.execute(sa.select(turns.c.id).where(turns.c.id == turn_id)).first() is not None
+def person_of(connection: sa.Connection, turn_id: str) -> str | None:
+    """Whose turn it is; None where it is there no more: its person may have asked to be forgotten."""
+    return connection.execute(sa.select(turns.c.user_id).where(turns.c.id == turn_id)).scalar()
 
 
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
@@ -387,10 +379,12 @@ def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEven
 
 
 def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -> tuple[JournalEvent, ...]:
-    """The journal of a turn, in order; nothing unless it is the last that ended in the living conversation of a key."""
+    """The journal of a turn, in order; nothing but of the last of its person's that ended in a key's living one."""
     living = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if living is None:
         return ()
-    ended = sa.select(events.c.turn_id).where(events.c.session_id == living.id, events.c.kind == "turn_ended")
+    theirs = turns.c.user_id == sa.select(turns.c.user_id).where(turns.c.id == turn_id).scalar_subquery()
+    ended = sa.select(events.c.turn_id).join(turns, turns.c.id == events.c.turn_id)
+    ended = ended.where(events.c.session_id == living.id, events.c.kind == "turn_ended", theirs)
     last = connection.execute(ended.order_by(events.c.seq.desc()).limit(1)).scalar()
     return events_of_turn(connection, turn_id) if last == turn_id else ()

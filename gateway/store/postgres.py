@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, event
 
 from gateway.errors import GatewayError, ServerAway, StoreUnavailable
 from gateway.store import schema
-from gateway.store.dialect import asyncpg_errors, do_put_off, let_see
+from gateway.store.dialect import asyncpg_errors, let_see
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -376,11 +376,5 @@ def make_engine(
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
-    event.listen(engine.sync_engine, "before_execute", _be_ready)
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))  # behind the other
     return engine
-
-
-def _be_ready(connection: Connection, *_: object) -> None:
-    """What was put off is done before a statement of SQLAlchemy's, and then it is said who acts."""
-    do_put_off(connection)
-    let_see(connection)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from gateway.store import people, summaries
+from gateway.store import conversations, people
 from gateway.store.conversations import KeptTurn, kept_turns
 from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.journal import next_seq
@@ -105,5 +105,5 @@ def revive(
         "continues_seq": next_seq(connection, session_id),
     }  # fmt: skip
     connection.execute(sa.insert(sessions), row)
-    summaries.take_along(connection, session_id, here)
+    conversations.take_summaries_along(connection, session_id, here)
     return True

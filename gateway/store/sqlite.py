@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -36,6 +37,9 @@ T = TypeVar("T")
 BUSY_PAUSE_S = 0.01
 CHECKPOINT_MS = 100
 READER_WAIT_S = 10
+STANDS_ASIDE_S = 0.005
+"""So long Python lets a thread keep the interpreter, too. A disk that hangs holds up the loop no longer."""
+
 WAL_KEPT_BYTES = 64 * 1024 * 1024
 
 
@@ -47,11 +51,22 @@ class SqliteEngine:
 
     dialect: Literal["sqlite", "postgresql"] = "sqlite"
 
-    def __init__(self, path: Path, *, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        synchronous: str = "FULL",
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        stands_aside_s: float = STANDS_ASIDE_S,
+    ) -> None:
+        """`stands_aside_s` is how long the loop waits at most while a group's statements run."""
         self._path = path
+        self._stands_aside_s = stands_aside_s
+        self._have_run = threading.Event()  # the statements of the group: what is left of it is its commit
         self._busy_timeout_ms = busy_timeout_ms
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
         self._engine = writing_engine(path, synchronous, busy_timeout_ms)
+        event.listen(self._engine, "commit", lambda _connection: self._have_run.set())
         self._connection: Connection | None = None  # touched by the writer's thread only
         self._readers = reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
@@ -72,8 +87,15 @@ class SqliteEngine:
             raise
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """One group: one hop to the writer's thread, one fsync."""
-        return await self._in_thread(partial(self._commit, jobs))
+        """One group: one hop to the writer's thread, one fsync.
+
+        The loop stands aside while the statements run, not for the commit: both threads need the one interpreter, and
+        at each statement the writer would wait until the loop lets go of it.
+        """
+        self._have_run.clear()
+        committing = asyncio.get_running_loop().run_in_executor(self._thread, self._run, jobs)
+        self._have_run.wait(self._stands_aside_s)
+        return await committing
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """One read transaction; it neither waits for the writer nor holds it up, and runs to its end if cancelled."""
@@ -140,6 +162,12 @@ class SqliteEngine:
             if is_outage(error) and code_of(error) != sqlite3.SQLITE_READONLY:  # a write in it is its author's
                 raise unavailable(error) from error
             raise
+
+    def _run(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        try:
+            return self._commit(jobs)
+        finally:
+            self._have_run.set()
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         try:

@@ -71,8 +71,7 @@ def commit_group(
 
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
     noted = connection.info  # not to be had from a connection that broke meanwhile
-    if connection.dialect.name == "postgresql":
-        noted[PUT_OFF], noted[HELD] = {}, set()
+    noted[PUT_OFF], noted[HELD] = {}, set()
     try:
         outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
         do_put_off(connection)
@@ -87,7 +86,8 @@ def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]
 def mark_errors(engine: Engine) -> None:
     """Note on a connection that a statement failed, so that `commit_group` sees it though a job swallowed it.
 
-    PostgreSQL would answer the COMMIT with a rollback and call that success.
+    PostgreSQL would answer the COMMIT with a rollback and call that success. What was put off is done before a
+    statement of SQLAlchemy's: that may ask for it.
     """
 
     def spoil(context: ExceptionContext) -> None:
@@ -100,6 +100,7 @@ def mark_errors(engine: Engine) -> None:
         _forget_outcomes(connection)
         forget_setting(connection)
 
+    event.listen(engine, "before_execute", lambda connection, *_: do_put_off(connection))
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)
 

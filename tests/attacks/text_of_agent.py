@@ -13,7 +13,7 @@ from agent.coach.offline import OfflineCoach
 from agent.coach.prose import tell_result
 from agent.coach.request_view import listen
 from agent.config import ModelConfig
-from agent.context import compaction, layers, sections, sizes, weight
+from agent.context import compaction, layers, sections, sizes
 from agent.encoded_pieces import EncodedPieces
 from agent.journal import open_calls
 from agent.language import escape, language_of
@@ -267,7 +267,7 @@ def prompted(text: str) -> None:
     for sent in (kept, replace(kept, items=items[1:])):
         json_bodies.encode_request(sent, lambda asked: anthropic_format.request_body(asked, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
-    weight.features_of(items, [UserItem(text, data=text)])
+    sizes.features_of(items, [UserItem(text, data=text)])
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))
     layers.collapse_steps(items, 1)

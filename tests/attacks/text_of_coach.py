@@ -4,10 +4,12 @@ from datetime import UTC, date, datetime
 
 from agent.coach import (
     amendments,
+    answers,
     chart,
     chart_picture,
     entry_words,
     followups,
+    intents,
     plan_answer,
     plan_data,
     practice,
@@ -101,8 +103,9 @@ def followed(text: str) -> None:
         said = f"{opening}{text}"[: followups.MAX_CHARS]
         followups.may_follow(said)
         followups.read_fragment(said, SKILLS, NOW, "en")
-        followups.is_granted(said, "Shall I log **20 min of guitar**?")
+        answers.is_granted(said, "Shall I log **20 min of guitar**?")
         followups.first_clause(said)
+        followups.says_wrong(said)
         followups.ask_on(said, Lookup(Wanted.ENTRIES), SKILLS, NOW, "en")
         followups.change_goal(said, Task(Act.ASK_GOAL, "", meant=Practised(180, "", TODAY)))
         followups.change_reminder(said, RemindWish(NOW.time(), (), TODAY, ""), NOW)
@@ -191,7 +194,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.lookups:_supposed_pace": Entry(supposed, lookups.MAX_CHARS),
     "agent.coach.amendments:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
-    "agent.coach.plan_data:asks_for_plan": Entry(plan_data.asks_for_plan, 2000),
+    "agent.coach.intents:asks_for_plan": Entry(intents.asks_for_plan, 2000),
     "agent.coach.plan_data:wants_next_week": Entry(plan_data.wants_next_week, plan_data.MAX_CHARS),
     "agent.coach.plan_data:day_asked": Entry(plan_data.day_asked, plan_data.MAX_CHARS),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
@@ -211,6 +214,9 @@ EXCUSED: dict[str, str] = {
     "agent.coach.understanding.words:phrases_by_first_word": "our own tables, put together once at the start",
     "agent.coach.understanding.skills:KnownSkills.act_of": "looks once at each of a person's 200 skills at most",
     "agent.coach.understanding.skills:_stem": "reads the last three letters of a verb of our own tables",
+    "agent.coach.followups:log_more": "looks for one of a few words in a message of 120 characters at most",
+    "agent.coach.listener:_is_of_another": "looks once for one name in a message that was read as a correction",
+    "agent.coach.followups:join_log": "loops over the few entries of one message",
     "agent.coach.followups:repeat_log": "loops over the few entries of one message",
     "agent.coach.followups:correct_log": "loops over the few entries of one message",
     "agent.coach.followups:spell_right": "puts three parts of bounded length together",

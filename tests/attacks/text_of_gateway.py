@@ -17,8 +17,9 @@ from gateway.delivery.pages import close_open_markup
 from gateway.http.api import openai_format
 from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
 from gateway.http.api.problems import ApiRefusal
-from gateway.safety import guard, images, output, redaction
+from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
+from gateway.sessions import pictures
 from gateway.sessions.inbox_rules import is_marked, words_of
 from gateway.sessions.questions import describe, typed_answer
 from gateway.sessions.user_items import frame
@@ -113,7 +114,7 @@ def woken(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "gateway.safety.images:read_image": Entry(lambda text: images.read_image(b"\xff\xd8" + b"\xff" * len(text))),
+    "gateway.sessions.pictures:read_image": Entry(lambda text: pictures.read_image(b"\xff\xd8" + b"\xff" * len(text))),
     "gateway.access.pasted:hide_secrets": Entry(lambda text: pasted.hide_secrets(Rejected("1", text, "")), 16_384),
     "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
     "gateway.safety.guard:find_all": Entry(guard.find_all),
@@ -136,7 +137,6 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "gateway.sessions.pictures:_unseen": "looks at the first 50 characters of a type that a platform tells",
-    "gateway.hook_loading": "names in the operator's configuration, read once at the start",
     "gateway.store.model_rests": "loops over the operator's few models, by their names",
     "gateway.commands.decisions": "looks at what one press led to",
     "gateway.sessions.questions:Questions._list_answers": "loops over the three answers there are",
@@ -176,8 +176,8 @@ EXCUSED: dict[str, str] = {
     "gateway.config.environment": "the operator's own configuration, read once at the start",
     "gateway.safety.output:_Element.__init__": "our own names of tags, compiled once at the start",
     "gateway.ops.watchdog": "the names of our own functions on a stack, a dozen",
-    "gateway.extensions": "names in the operator's configuration and in entry points, read once at the start",
     "gateway.product": "names in the operator's configuration, read once at the start",
+    "gateway.extensions": "names in the operator's configuration and in entry points, read once at the start",
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.sessions.router:Router.forget": "compares the keys of living sessions",

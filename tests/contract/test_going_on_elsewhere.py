@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from agent.ports import Summary
 from agent.transcript import EndReason, TurnEnded, TurnStarted
-from gateway.store import journal, reach, summaries
+from gateway.store import conversations, journal, reach
 from gateway.store.engine import Store
 from gateway.store.tables.people import identities, users
 from tests.contract.test_traffic_store import KEY, begun
@@ -34,7 +34,7 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
         row = {"tenant_id": "default", "user_id": "u9", "linked_at": NOON}
         for who in (("telegram", "", "42"), ("slack", "T1", "U1")):
             c.execute(identities.insert(), row | dict(zip(("channel", "scope", "sender"), who, strict=True)))
-        summaries.keep(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
+        conversations.keep_summary(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
 
     await store.write(link)
     lists = partial(reach.list_reachable, tenant="default", key=key, user_id="u9", most=5)
@@ -51,7 +51,7 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
     await store.write(partial(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=slow))
     state = await store.read(partial(journal.load_session, tenant="default", key=key, limit=10))
     assert state is not None and [("u9", "t1", True)] == [(one.user_id, one.id, one.elsewhere) for one in state.past]
-    assert ["u9"] == list(await store.read(partial(summaries.find, session_id=state.id)))
+    assert ["u9"] == list(await store.read(partial(conversations.find_summaries, session_id=state.id)))
     by_id = {head.id: head for head in await store.read(lists)}
     assert ({there.id, state.id}, True, 0) == ({*by_id}, by_id[state.id].living, by_id[state.id].turns)
     ids = await store.read(lambda c: c.execute(reach.gone_on(sa.select(sa.literal(there.id)))).scalars().all())

@@ -43,8 +43,9 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
         assert 0 == made.exit_code, made.output
         assert "@tenk_bot" in made.output
         checked = await asyncio.create_subprocess_exec(  # a process of its own: it sets up the log
-            sys.executable, "-m", "gateway", "doctor", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-        )
+            sys.executable, "-m", "gateway", "doctor", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            env=os.environ | {"TENK_HTTP": "127.0.0.1:0"},
+        )  # fmt: skip
         printed, _ = await checked.communicate()
         assert 0 == checked.returncode, printed
     secrets = here / "config" / "secrets.toml"

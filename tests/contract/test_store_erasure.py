@@ -5,7 +5,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from agent.budgets import Spending
-from gateway.ops.eraser import Eraser
+from gateway.ops.personal_data import Eraser
 from gateway.store import erasure
 from gateway.store.budgets import Cap, reserve, used_of
 from gateway.store.engine import Store

@@ -3,6 +3,8 @@
 import asyncio
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import asyncpg
 import pytest
@@ -10,11 +12,14 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
+from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store import journal
 from gateway.store.engine import Store, link_to
 from gateway.store.journal import Fence
 from gateway.store.postgres import READERS
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
+from tests.fakes.chat import FakeChannel
+from tests.fakes.door import NobodyListens
 from tests.fakes.postgres import PostgresServer
 
 
@@ -53,6 +58,17 @@ class TestOutages:
             pass
         async with asyncio.timeout(30):
             assert ["before"] == await store.of("t").read(subjects)
+
+    async def test_a_channel_that_begins_in_an_outage_waits_it_out(self, case: StoreCase, store: Store) -> None:
+        """Where it had left off is asked for first: without an answer it would have broken, and rested."""
+        intake = cast(Intake, SimpleNamespace(of_tenants={}))  # nothing is handed in
+        sink = ChannelSink(store, intake, FakeChannel(), NobodyListens(), "default")
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            with case.outage():
+                asked = tasks.create_task(sink.cursor())
+                with pytest.raises(StoreUnavailable):
+                    await store.write(note("refused"), lasting=False)
+        assert asked.result() is None
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""

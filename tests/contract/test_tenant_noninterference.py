@@ -41,8 +41,6 @@ from gateway.store import (
     reports,
     retention,
     sends,
-    summaries,
-    talk,
     timeline,
     usage,
 )
@@ -54,7 +52,7 @@ from tests.fakes.people import NOON, database
 ROOMS = (
     api_keys, api_turns, approvals, chats, conversations, crashes, credentials, earlier, erasure, groups, inbox,
     invites, journal, links, outbox, pairing, people, personal_data, practice_rows, reminder_rows, reply_routes,
-    reports, retention, sends, summaries, talk, timeline, usage,
+    reports, retention, sends, timeline, usage,
 )  # fmt: skip
 TENANTS = ("acme", "bell", "cole")
 ROWS = 4

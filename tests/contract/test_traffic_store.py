@@ -23,7 +23,6 @@ from agent.transcript import (
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
 from gateway.store import chats, earlier, inbox, journal, outbox, sends
-from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
@@ -95,9 +94,9 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
     assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
     original = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "1"))
-    assert Original(first.id, "t1", "answered", NOON) == original
+    assert earlier.Original(first.id, "t1", "answered", NOON) == original
     merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "2"))
-    assert Original(second.id, "t1", "merged", NOON) == merged
+    assert earlier.Original(second.id, "t1", "merged", NOON) == merged
 
 
 async def test_each_of_a_group_has_what_is_its_own(store: Store) -> None:
@@ -359,6 +358,9 @@ async def test_the_last_turn_that_ended_is_found_by_the_journal(store: Store) ->
     assert (True, False, False) == (await last(first), await last(second), await last(first, "another"))
     await end(second, 2)
     assert (False, True) == (await last(first), await last(second))
+    await store.write(lambda c: journal.begin_turn(c, replace(second, id="t3", user_id="u2")))
+    await end(replace(second, id="t3"), 3)  # of another person in a group
+    assert await last(second)
     await begun(store, "t2", 2)
     assert not await last(second)
 
@@ -369,8 +371,7 @@ async def test_a_result_is_found_by_its_call(store: Store) -> None:
     returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true}')
     await store.write(lambda c: journal.append(c, turn, 0, [returned], NOON))
     await store.write(lambda c: journal.append(c, turn, 1, [replace(returned, content="other")], NOON))
-    assert returned == await store.read(lambda c: journal.result_of(c, "t1/0/0"))
-    assert await store.read(lambda c: journal.result_of(c, "t1/0/1")) is None
+    assert [returned, None] == [await store.read(partial(journal.result_of, call_key=f"t1/0/{at}")) for at in range(2)]
 
 
 async def test_a_whole_result_is_of_its_conversation_and_its_person(store: Store) -> None:

@@ -10,7 +10,7 @@ ALLOWED = {
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
     "channels/telegram/receiving.py:translate_updates",  # one update
     "gateway/http/api/server.py:ApiServer.serve",  # one request of a program
-    "gateway/ops/eraser.py:Eraser.look",  # one erasure
+    "gateway/ops/personal_data.py:Eraser.look",  # one erasure
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from channels.slack.identity import NEEDED, WANTED
 from channels.slack.manifest import MAX_COMMANDS, SLACKS_OWN
-from gateway.cli.slack_manifest import command
+from gateway.cli.config import slack_manifest
 from tests.house.tree import ROOT
 
 MANIFEST: dict[str, Any] = json.loads((ROOT / "config" / "slack-manifest.json").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def test_the_slash_commands_are_ours() -> None:
 
 def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
     """Of the coach: `tenk slack-manifest > config/slack-manifest.json` writes it."""
-    printed = CliRunner().invoke(command, ["--config", CONFIG])
+    printed = CliRunner().invoke(slack_manifest, ["--config", CONFIG])
     assert 0 == printed.exit_code
     same = json.loads(printed.output) == MANIFEST
     assert same, "run `.venv/bin/tenk slack-manifest > config/slack-manifest.json`"
@@ -61,7 +61,7 @@ def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
 def test_by_http_everything_goes_to_one_address() -> None:
     """Events, buttons and each command; and no socket."""
     url = "https://bot.example/webhooks/slack/main/events"
-    made = json.loads(CliRunner().invoke(command, ["--config", CONFIG, "--url", url]).output)
+    made = json.loads(CliRunner().invoke(slack_manifest, ["--config", CONFIG, "--url", url]).output)
     places = [made["settings"]["event_subscriptions"]["request_url"], made["settings"]["interactivity"]["request_url"]]
     assert {url} == {*places, *(made_command["url"] for made_command in made["features"]["slash_commands"])}
     assert made["settings"]["socket_mode_enabled"] is False

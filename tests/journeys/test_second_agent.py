@@ -15,10 +15,9 @@ from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
-from gateway.config.settings import load
+from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
-from gateway.hook_loading import load_hooks
-from gateway.product import in_force, load_product, load_tools
+from gateway.product import check_names, in_force, load_hooks, load_product, load_tools
 from tests.fakes.fork_server import ForkServer
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
@@ -104,6 +103,15 @@ class TestByName:
         settings = load(tmp_path / "gateway.toml", {})
         settings = in_force(settings, load_product(settings.agent.product))
         assert ("The Pantry", 25) == (settings.channels.web.title, settings.agent.max_steps)
+
+    def test_one_without_rules_of_its_own_needs_a_model(self, tmp_path: Path):
+        """Said by `tenk config check`, before a start fails of it; nobody is told that the offline one answers."""
+        config = tmp_path / "gateway.toml"
+        config.write_text('[agent]\nproduct = "pantry"\n')
+        with pytest.raises(SettingsError, match=r"the agent pantry has no rules to answer by, so it needs a model"):
+            check_names(load(config, {}), read_sources(config, {}))
+        given = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        check_names(load(config, given), read_sources(config, given))
 
     def test_a_tool_of_others_is_one_more(self):
         """All that its class declares."""

@@ -57,3 +57,19 @@ async def test_a_new_conversation_forgets_the_old_one_and_ends_its_turn(tmp_path
         turns = await here.rows("SELECT id FROM turns")
         ends = await here.rows("SELECT turn_id FROM events WHERE kind = 'turn_ended'")
         assert sorted(turn["id"] for turn in turns) == sorted(end["turn_id"] for end in ends)
+
+
+async def test_in_a_group_a_member_hears_that_what_runs_is_somebody_elses(tmp_path: Path) -> None:
+    """Not that nothing runs: they see it grow."""
+    group = -1001234567890
+    config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
+    async with house(tmp_path, config=config) as here:
+        here.sim.add_chat(group, "supergroup")
+        here.model.script(Fault(hang=True))
+        here.sim.say(group, "/coach tell me everything", person=1)
+        await here.asked(1)
+        here.sim.say(group, "/stop", person=2)
+        await here.told(group, "asked by somebody else")
+        here.sim.say(group, "/stop", person=1)
+        await here.told(group, "Stopped")
+        await here.settled()

@@ -32,7 +32,10 @@ async def test_a_pressed_yes_logs_what_was_asked_about_once(tmp_path: Path, kind
 
 
 async def test_in_a_group_only_the_asker_answers_with_a_button(tmp_path: Path) -> None:
-    """A34: somebody else's press writes nothing for anybody and leaves the button where it is."""
+    """A34: somebody else's press writes nothing for anybody, leaves the button where it is, and is told why.
+
+    What others are answered meanwhile takes nothing from the question: two people may speak at once.
+    """
     async with house(tmp_path, model=None, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup")
         here.sim.say(2, "/stats")
@@ -40,8 +43,10 @@ async def test_in_a_group_only_the_asker_answers_with_a_button(tmp_path: Path) -
         here.sim.say(GROUP, "/coach I practised cello for 20 minutes", person=1)
         asked = await here.told(GROUP, "New skill “cello”?")
         here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Yes"], person=2)
-        await here.told(GROUP, "means nothing any more")
+        await here.told(GROUP, "That question is for somebody else. Nothing was done.")
         assert [] == await here.rows(LOGGED)
+        here.sim.say(GROUP, "/coach I practised chess for 30 minutes", person=2)
+        await here.told(GROUP, "New skill “chess”?")
         here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Yes"], person=1)
         await here.told(GROUP, "Logged")
         await here.settled()

@@ -46,6 +46,9 @@ class Waits:
         self._world = world
         self._open: list[tuple[Said, int, float]] = []  # with the calls seen in its chat, and when its owner died
         self.seconds: list[float] = []  # of each that stood still, in the end
+        self._asked: list[tuple[Said, float]] = []  # not answered yet, and when that was said
+        self._known = 0  # of all that was said
+        self.answered_s: list[tuple[float, int]] = []  # how long each answer took, and to which message
 
     def begin(self, owed: Sequence[Said]) -> None:
         """Their owner is dead."""
@@ -62,22 +65,32 @@ class Waits:
                 else:
                     still.append((said, calls, died_s))
             self._open = still
+            self._asked += [(said, now_s) for said in self._world.said[self._known :]]
+            self._known = len(self._world.said)
+            shown = [each for each in self._asked if self._world.shows(each[0])]
+            self.answered_s += [(now_s - said_s, said.number) for said, said_s in shown]
+            self._asked = [each for each in self._asked if each not in shown]
             await asyncio.sleep(0.1)
 
     async def empty(self, timeout_s: float) -> None:
         """Wait until nothing stands still; what does after all counts with the whole time."""
         ends_s = time.monotonic() + timeout_s
-        while self._open and time.monotonic() < ends_s:
-            await asyncio.sleep(0.1)
+        while (self._open or self._asked) and time.monotonic() < ends_s and not self._world.is_settled():
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(0.5)
         self.seconds += [time.monotonic() - died_s for _, _, died_s in self._open]
 
     def line(self) -> str:
         """For a table."""
-        if not self.seconds:
-            return "nothing was owed at a kill"
-        p50, p95 = (percentile(self.seconds, per_cent) for per_cent in (50, 95))
-        took = f"p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(self.seconds):.1f} s"
-        return f"{len(self.seconds)} owed at a kill go on after {took}"
+        answered_s = [seconds for seconds, _ in self.answered_s]
+        slowest = ", ".join(f"m{number} {seconds:.1f} s" for seconds, number in sorted(self.answered_s)[-3:])
+        owed = f"{len(self.seconds)} owed at a kill go on after {_spread(self.seconds)}"
+        return f"{owed}; {len(answered_s)} answers after {_spread(answered_s)} ({slowest})"
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    p50, p95 = (percentile(seconds, per_cent) for per_cent in (50, 95))
+    return f"p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max(seconds, default=0.0):.1f} s"
 
 
 class Chaos:

@@ -120,7 +120,7 @@ BUGS = (
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
-        'if not _holds.rows(connection, {"b_shard": fence.shard, "b_epoch": fence.epoch}):', "if False:",
+        "        if fence not in standing:", "        if False:",
         take_over,
     ),
     Bug(

@@ -49,6 +49,7 @@ _WAS_THERE = frozenset([
     "me fui a", "estuve en", "anduve en"
 ])  # fmt: skip
 _PLACES = frozenset([
+    "walk", "commute", "drive", "paseo", "camino",
     "train", "bus", "app", "flight", "ride", "journey", "trip", "break", "lesson", "class", "camp", "tren", "autobus",
     "vuelo", "viaje", "pausa", "descanso", "clase"
 ])  # fmt: skip

@@ -33,8 +33,10 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
-_HAD = frozenset({"had", "did", "took", "tuve", "hice", "tome"})
+_HAD = frozenset({"had", "did", "took", "finished", "completed", "tuve", "hice", "tome", "termine", "acabe"})
 _CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
+_HOMEWORK = frozenset({"homework", "deberes", "tarea", "tareas"})
+_YOU_LOG = frozenset(["registras", "apuntas", "anotas", "agregas", "anades", "sumas", "pones", "guardas"])
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
 _THAT = frozenset({"que", "q"})
@@ -309,6 +311,9 @@ def _had_lesson(chunks: list[Chunk]) -> None:
     """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
     for at, chunk in enumerate(chunks):
         place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
+        done = chunk.plain in _HOMEWORK and any(each.role is WordRole.DONE for each in chunks[at:])
+        if done and WordRole.SKILL in (chunk.role for chunk in (*chunks[at - 1 : at], *chunks[at + 1 : at + 3])):
+            chunks[at] = replace(chunk, role=WordRole.PRACTICE, twist=None)  # "russian homework 45 min done"
         if chunk.plain not in _HAD or place is None:
             continue
         before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
@@ -344,6 +349,9 @@ def _requests(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[:-1]):
         if chunk.plain == "4" and chunks[at + 1].role.value in "dD":
             chunks[at] = replace(chunk, role=WordRole.ABOUT, minutes=0)  # "4 an hr"
+        if _head(chunk) == "me" and chunks[at + 1].plain in _YOU_LOG:  # "¿me registras 50 minutos de árabe?"
+            chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")
+            chunks[at + 1] = replace(chunks[at + 1], role=WordRole.LOG, twist=None)
         logs = "L" in letters_of(chunks, at + 1, at + 4)
         if logs and _head(chunk) in _CAN and (chunk.plain[-1] == "s" or chunks[at + 1].plain in _YOU):
             chunks[at] = replace(chunk, role=WordRole.OPENING, twist=None, plain="can you")

@@ -136,7 +136,8 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "for the first time; in months; in weeks; in years; in ages; in days; in forever; for the first time in "
+            "for the first time; for the day; in months; in weeks; in years; in ages; in days; in forever; for the "
+            "first time in "
             "months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
             "own; by myself; with my tutor; with my teacher; with a tutor; with a friend; with my friend; with "

@@ -192,6 +192,9 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
         return True
     if len(contents) == 1 and between[0] is contents[0] and between[1:2] and between[1].plain in {"of", "de"}:
         return True  # "una hora justa de kárate"
+    roles = "".join(chunk.role for chunk in between)
+    if re.fullmatch("PT?pw?PT?", roles):
+        return True  # "con los verbos irregulares de italiano"
     if [chunk.role for chunk in between] == [WordRole.CONTENT] and not between[0].is_doing:
         return clause.verb is None and not between[0].is_capital and not between[0].is_first_person  # "shadow boxing"
     if between[0].plain not in {"of", "de"}:
@@ -218,4 +221,4 @@ def _is_compound(clause: Clause, skill: int) -> bool:
     before = [chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.OF]
     in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
     doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
-    return not in_book and not doing and not _PRACTISING & set(before[-2:])
+    return not in_book and not doing and not (_PRACTISING | {WordRole.PRACTICE}) & set(before[-2:])

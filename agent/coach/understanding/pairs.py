@@ -136,7 +136,7 @@ def _skill_before(clauses: Sequence[Clause], at: int) -> int | None:
         if not (called or clause.sentence == clauses[at].sentence) or clauses[number + 1].mark is WordRole.BUT:
             return None
         if clause.skills:
-            alone = len(clause.skills) == 1 and not clause.amounts and not clause.has(WordRole.AMOUNT_VAGUE)
+            alone = len(clause.skills) == 1 and not clause.amounts and not clause.is_cut
             open_to = clause.block is None or (clause.block is Twist.UNCLEAR and clause.has(WordRole.DAY))
             return number if alone and open_to and not clause.is_aside else None
         if not (clause.is_fragment or tells_which(clause)) or clause.block is not None:

@@ -36,6 +36,9 @@ _OCCASIONS = frozenset([
 ])  # fmt: skip
 """At which one practises: "orchestra rehearsal, 90 minutes of violin"."""
 
+_AGREED = frozenset({"deal", "venga", "trato", "fine", "promise", "dale"})
+_BEING = frozenset({"i'm", "im"})
+_HAD_TO = frozenset({"had", "had to", "tuve", "tuve que", "went", "fui", "me fui a"})
 _SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _STRETCHES = frozenset(["day", "week", "start", "dia", "semana", "comienzo", "inicio"])
 LEAST = 5
@@ -177,6 +180,10 @@ def _is_label(before: _Before) -> bool:
         return False  # "A slow day: ten minutes of ukulele"
     if not names or clause.skills or clause.amounts or clause.verb is not None:
         return False
+    own = before.clauses[before.at + 1]
+    dated = clause.has(WordRole.DAY) or own.has(WordRole.DAY)
+    if dated and not names[0].is_capital and not own.is_listed and names[0].plain not in _AGREED:
+        return False  # "fierro, 1 hr de boxeo hoy"
     short = (
         len(names) <= 2 and not clause.days and clause.chunks[0].role is not WordRole.OF and "'" not in names[0].plain
     )
@@ -250,6 +257,7 @@ def _is_odd(clause: Clause, own: Clause, entry: Candidate, *, is_next: bool) -> 
     )
     planned = clause.mark is WordRole.THEN and not clause.amounts and not entry.is_said
     planned = planned and not own.days and not own.has(WordRole.DONE)
+    planned = planned and _HAD_TO.isdisjoint(chunk.plain for chunk in clause.chunks)  # "then I had to go"
     says_so = [chunk.plain for chunk in clause.chunks] in _SAYS_SO
     numbers = {
         chunk.minutes
@@ -284,4 +292,5 @@ def _is_more(clause: Clause, own: Clause, entry: Candidate) -> bool:
     hangs = last is not WordRole.CONTENT and (not entry.is_said or last in DAYS | {WordRole.SKILL})
     said = [chunk for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.OF, WordRole.ADVERB)]
     names = len(said) == 1 and said[0].role in DAYS | {WordRole.CONTENT}
+    names = names and clause.chunks[0].plain not in _BEING  # "and I'm proud"
     return clause.mark is WordRole.AND and hangs and names

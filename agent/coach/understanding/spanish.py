@@ -177,7 +177,7 @@ SPANISH = LanguageTable(
             "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; "
             "ya te digo que no; ni por asomo"
         ),
-        "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
+        "wish": "quizá haga; quizás haga; hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
             "lo mismo; lo mismo el; ídem; lo dejé; lo dejé tras; lo dejé a los; lo dejé después de; paré tras; paré "
             "a los; paré después de; me cansé a "

@@ -93,7 +93,7 @@ _PUTS = (
 READ_AGAIN = {
     "igual": _again(".", _ENDS, WordRole.ADVERB),  # "... al francés igual": all the same; "igual ..." is maybe
     "was": _again(_STARTS, "[iP]T?S", WordRole.DID),  # "was at the pottery studio"
-    "had": _again("", "[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)", WordRole.DID),  # "had a two hour chess session"
+    "had": _again("", "(?:[TFJ]*[Dd](?:[TJ]*S|P[TJ]*S|[TJ]*p)|T*Sp)", WordRole.DID),  # "had a two hour chess session"
     "spoke": _again("", "T?S", WordRole.DID),  # "spoke Italian"
     **{
         word: _again(_STARTS, "T?[wS](?:[PT]*[wx])?[JK]*Y", WordRole.DID)  # "tried the cello today"

@@ -25,6 +25,7 @@ _EACH = frozenset({"each", "cada", "apiece"})
 _MORNING = re.compile("morning|manana")
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
+_TWICE = frozenset({"twice", "two times", "dos veces"})
 _HALF = frozenset({"half", "media"})
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _STARTED = frozenset(["started", "began", "opened", "empece", "comence", "arranque", "start"])
@@ -33,6 +34,7 @@ EACH = frozenset(["each", "each day", "cada dia", "cada uno", "cada una", "cada 
 _IT = frozenset({"it", "that", "this", "eso"})
 _WAS = frozenset({"was", "were", "it was", "that was", "fue", "fueron", "era", "eran"})
 _AFTER = frozenset({"am", "pm", "morning", "afternoon", "evening", "after", "afterwards", "before", "despues", "antes"})
+_TOOK = frozenset({"took", "took me", "llevo", "tomo"})
 _LASTED = frozenset({"lasted", "duro"})
 _CAME_TO = frozenset(
     {"was", "came to", "were", "fue", "fueron", "llevo", "tomo", "took", "took me", "ran to", "totalled", "totaled"}
@@ -101,6 +103,17 @@ def read_times(chunks: list[Chunk]) -> None:
             chunks[at : at + 1] = [replace(chunk, role=WordRole.ADVERB)]
             if amount == at + 3:
                 chunks[at + 1 : at + 3] = [replace(each, role=WordRole.ADVERB) for each in chunks[at + 1 : at + 3]]
+
+
+def _twice_each(chunks: list[Chunk]) -> None:
+    """As "did yoga twice today, 20 min each": so often that long."""
+    twice = next((at for at, chunk in enumerate(chunks) if chunk.plain in _TWICE), None)
+    timed = [at for at, chunk in enumerate(chunks) if chunk.role in _AMOUNTS]
+    each = next((at for at, chunk in enumerate(chunks) if chunk.plain in EACH), None)
+    if twice is not None and each is not None and len(timed) == 1:  # "did yoga twice today, 20 min each"
+        chunks[timed[0]] = replace(chunks[timed[0]], minutes=2 * chunks[timed[0]].minutes)
+        for place in (twice, each):
+            chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _hours_between(chunks: list[Chunk]) -> None:
@@ -208,17 +221,14 @@ def _it_was(chunks: list[Chunk]) -> None:
 
 
 def _took_so_long(chunks: list[Chunk]) -> None:
-    """As "did my French homework last night, took 50 minutes"."""
+    """As "did my French homework last night, took 50 minutes", "terminé mi lección, me llevó 25 minutos"."""
     for at, chunk in enumerate(chunks[1:-1], 1):
         ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
-        before = letters_of(chunks, 0, at)
-        if (
-            chunk.plain in {"took", "took me"}
-            and ends
-            and re.search("[Vv].*S.*[,.]$", before)
-            and "d" not in before.lower()
-        ):
-            chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
+        it = chunks[at - 1].plain in _IT or chunks[at - 1].twist is Twist.SELF
+        before = letters_of(chunks, 0, at - it)
+        if chunk.plain in _TOOK and ends and re.search("[Vvo].*S.*[,.]$", before) and "d" not in before.lower():
+            for place in range(at - it, at + 1):
+                chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _after_it(chunks: list[Chunk]) -> None:
@@ -226,7 +236,7 @@ def _after_it(chunks: list[Chunk]) -> None:
     for at, chunk in enumerate(chunks[1:], 1):
         ends = at + 1 == len(chunks) or chunks[at + 1].role.value in ",."
         if chunk.plain in _AFTER and ends and chunks[at - 1].role.value in "nDd":
-            chunks[at] = replace(chunk, role=WordRole.TIME)
+            chunks[at] = replace(chunk, role=WordRole.TIME, twist=None)
 
 
 def _each_day(chunks: list[Chunk]) -> None:
@@ -375,7 +385,7 @@ def _an_hour_long(chunks: list[Chunk]) -> None:
 
 
 NUMBERS_FIRST = (
-    _an_hour_long, _it_was,
+    _twice_each, _an_hour_long, _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
 AMOUNTS_THEN = (_for_a_day, _took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)

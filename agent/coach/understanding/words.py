@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.spanish import SPANISH
@@ -225,7 +225,9 @@ def _said_in(table: LanguageTable) -> Iterator[str]:
         yield from plain_of(text).replace(";", " ").split()
 
 
-_KNOWN = frozenset(word for table in (ENGLISH, SPANISH) for word in _said_in(table)) | _REAL
+@cache
+def _known_words() -> frozenset[str]:
+    return frozenset(word for table in (ENGLISH, SPANISH) for word in _said_in(table)) | _REAL
 
 
 def _shorter(word: str) -> Iterator[str]:
@@ -235,6 +237,7 @@ def _shorter(word: str) -> Iterator[str]:
         yield word[:at] + word[at + 1 :]
 
 
+@cache
 def _slips() -> tuple[dict[str, frozenset[str]], dict[tuple[str, str], list[str]]]:
     """From each word with a letter less to what it may be; the long ones by their first letter and the last two."""
     weekdays = (plain_of(day) for table in (ENGLISH, SPANISH) for day in table.weekdays if len(day) > LEAST_MENDED)
@@ -248,27 +251,26 @@ def _slips() -> tuple[dict[str, frozenset[str]], dict[tuple[str, str], list[str]
     return {shorter: frozenset(words) for shorter, words in found.items()}, by_ends
 
 
-_SLIPS, _BY_ENDS = _slips()
-
-
 def mend_words(words: Sequence[Word], own: frozenset[str]) -> list[Word]:
     """The words, those with one slip in an ordinary word mended; `own` are words of the person's skills."""
-    return [word if word.plain in _KNOWN or len(word.plain) < LEAST_MENDED else _mend(word, own) for word in words]
+    known = _known_words()
+    return [word if word.plain in known or len(word.plain) < LEAST_MENDED else _mend(word, own) for word in words]
 
 
 def _mend(word: Word, own: frozenset[str]) -> Word:
     clitic = _CLITIC.fullmatch(word.plain)
-    if clitic is not None and clitic[1] in _KNOWN:  # "afinándolo"
+    if clitic is not None and clitic[1] in _known_words():  # "afinándolo"
         return replace(word, text=clitic[1], plain=clitic[1])
-    if word.plain.endswith("in") and f"{word.plain}g" in _KNOWN | own:  # "learnin"
+    if word.plain.endswith("in") and f"{word.plain}g" in _known_words() | own:  # "learnin"
         return replace(word, text=f"{word.plain}g", plain=f"{word.plain}g")
     if word.plain in own or not word.is_name or len(word.plain) > MOST_MENDED:
         return word
     said = word.plain
-    meant = {right for shorter in _shorter(said) for right in _SLIPS.get(shorter, ())}
+    slips, by_ends = _slips()
+    meant = {right for shorter in _shorter(said) for right in slips.get(shorter, ())}
     right = [each for each in meant if each[0] == said[0] and letters_between(said, each) == 1]
     if not right and len(said) >= LEAST_TWICE:  # "practicara" is no slip: it ends otherwise
-        right = [each for each in _BY_ENDS.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
+        right = [each for each in by_ends.get((said[0], said[-2:]), ()) if letters_between(said, each) == TWO_SLIPS]
     longest = max(right, key=len, default="")  # "minutso" may be minuto and minutos: the same
     return replace(word, text=longest, plain=longest) if right and all(map(longest.startswith, right)) else word
 

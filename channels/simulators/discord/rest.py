@@ -14,7 +14,7 @@ from channels.simulators.discord.interactions import Interactions
 from channels.simulators.discord.operations import Operations, TooMany
 from channels.simulators.discord.reading import Call, Reading
 from channels.simulators.discord.state import Bot, World
-from channels.simulators.shared.answers import Answer, held_up, of_network
+from channels.simulators.shared.server import Answer, held_up, of_network
 
 Operation = Callable[[Bot, Call], JsonValue]
 

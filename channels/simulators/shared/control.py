@@ -5,7 +5,7 @@
     GET    /sim/history?chat=...&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
     POST   /sim/faults    a fault or a list of them;   GET: {"hits": 3};   DELETE ends the script
 
-Errors are answered 400 with {"error": "..."}. Which orders and views there are is told by each platform's `control`.
+Errors are answered 400 with {"error": "..."}. Which orders and views there are is told by each platform's `server`.
 """
 
 from collections.abc import Callable, Mapping

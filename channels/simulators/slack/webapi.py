@@ -8,7 +8,7 @@ import orjson
 from aiohttp import web
 from pydantic import JsonValue
 
-from channels.simulators.shared.answers import Answer, held_up, of_network
+from channels.simulators.shared.server import Answer, held_up, of_network
 from channels.simulators.slack.checks import JsonObject, Refusal, check_content
 from channels.simulators.slack.faults import Fault, Faults
 from channels.simulators.slack.methods import ChatMethods, Method

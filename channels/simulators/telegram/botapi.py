@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import orjson
 from aiohttp import web
 
-from channels.simulators.shared.answers import Answer, held_up, of_network
+from channels.simulators.shared.server import Answer, held_up, of_network
 from channels.simulators.telegram.checks import JsonObject, Refusal
 from channels.simulators.telegram.faults import Fault, Faults
 from channels.simulators.telegram.methods import Methods

@@ -18,7 +18,7 @@ MAX_MESSAGES = 2_000
 
 
 class _Taken(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")  # clients send more than anybody can list
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)  # clients send more than anybody can list
 
 
 class CompletionPart(_Taken):

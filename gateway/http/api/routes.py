@@ -24,7 +24,7 @@ PARAM = _SEGMENT.pattern
 class ApiModel(BaseModel):
     """Anything a program sends or is sent: nothing more than it says."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class WhoseQuery(ApiModel):

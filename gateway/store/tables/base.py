@@ -2,7 +2,6 @@
 
 import os
 import time
-import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -70,7 +69,8 @@ def new_id() -> str:
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62
-    return str(uuid.UUID(int=value))
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def tenant_column() -> sa.Column[str]:

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from channels.messages import ChatKind, ChatMigrated, InboundEvent, Membership, MembershipChanged
 from gateway.access.config import StrangersConfig
+from gateway.access.limits import ACCOUNT_BURST_MIN, REMEMBERED, StrangerBound
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Pair, Silence
-from gateway.access.strangers import ACCOUNT_BURST_MIN, REMEMBERED, StrangerBound
 from gateway.store.people import Person
 from tests.fakes.people import message
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.context.weight import HEAVY_FROM, TurnFeatures, features_of, score
+from agent.context.sizes import HEAVY_FROM, TurnFeatures, features_of, score
 from agent.errors import FailureKind
 from agent.loop import run_turn
 from agent.models.chain import Chain

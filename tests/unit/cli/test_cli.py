@@ -168,9 +168,9 @@ def test_the_doctor_says_what_is_to_be_done_and_mends_it(tmp_path: Path) -> None
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "secrets.toml").touch()
     (tmp_path / "config" / "secrets.toml").chmod(0o644)
-    told = tenk("doctor", "--local", home=tmp_path)
+    told = tenk("doctor", "--local", home=tmp_path, TENK_HTTP="127.0.0.1:0")
     assert (1, True) == (told.returncode, "run: chmod 600 config/secrets.toml" in told.stdout)
-    mended = tenk("doctor", "--local", "--fix", "--json", home=tmp_path)
+    mended = tenk("doctor", "--local", "--fix", "--json", home=tmp_path, TENK_HTTP="127.0.0.1:0")
     found = json.loads(mended.stdout)
     assert (0, ["files", "configuration", "files", "disk", "database"]) == (
         mended.returncode,

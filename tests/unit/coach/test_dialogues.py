@@ -197,6 +197,17 @@ async def test_a_number_behind_a_no_corrects_what_was_just_logged(ana: Conversat
     assert [("guitar", 45)] == ana.logged
 
 
+@pytest.mark.parametrize("said", ["no, piano", "not guitar, piano"])
+async def test_another_skill_behind_a_no_is_asked_about(ana: Conversation, said: str):
+    """It never says that nothing is logged where something is."""
+    await ana.say("30 min piano yesterday")
+    await ana.say("yes")
+    await ana.say("30 min guitar")
+    assert "piano" in await ana.say(said)
+    await ana.say("yes")
+    assert [("piano", 30), ("piano", 30)] == ana.logged
+
+
 async def test_what_it_can_do_is_not_told_each_time(ana: Conversation):
     """Not understood twice, it says so shortly."""
     first, second = await ana.say("lorem ipsum dolor"), await ana.say("sit amet")

@@ -6,8 +6,8 @@ from datetime import time, timedelta
 import pytest
 
 from agent.coach.acts import Act
+from agent.coach.answers import is_granted
 from agent.coach.changes import CreateSkill
-from agent.coach.followups import is_granted
 from agent.coach.listener import Listener
 from agent.coach.request_view import Exchange
 from tests.fakes.offline_conversation import Conversation
@@ -74,6 +74,20 @@ class TestCorrections:
         assert [("guitar", 40)] == player.logged
         assert 5 == player.newest.day.weekday()
 
+    async def test_another_skill_that_was_so_long_is_not_what_was_logged(self, player: Conversation):
+        """It is asked about: nothing of what was logged changes without a yes."""
+        await _talk(player, "30 min guitar")
+        assert "?" in await player.say("the piano was 20")
+        assert [("guitar", 30)] == player.logged
+
+    @pytest.mark.parametrize("said", ["maybe 40", "bueno 40"])
+    async def test_a_second_thought_is_asked_about(self, player: Conversation, said: str):
+        """It changes what was logged after a yes."""
+        await _talk(player, "did some guitar", "35")
+        assert "40 min" in await player.say(said)
+        await player.say("yes")
+        assert [("guitar", 40)] == player.logged
+
     async def test_after_a_no_what_was_meant_is_asked_about(self, player: Conversation):
         """The time stays, the skill is another."""
         await _talk(player, "practised ukulele for 30 min", "no")
@@ -114,6 +128,16 @@ class TestMore:
         """It is known by then."""
         await _talk(player, "did 40 minutes of cello", "yes", "and 20 of piano")
         assert [("cello", 40), ("piano", 20)] == sorted(player.logged)
+
+    async def test_what_came_before_it(self, player: Conversation):
+        """No habit is meant."""
+        await _talk(player, "acabo de hacer media hora de guitar", "y antes 15 minutos de piano")
+        assert [("guitar", 30), ("piano", 15)] == sorted(player.logged)
+
+    async def test_the_same_on_another_day_is_asked_about(self, player: Conversation):
+        """Of the same skill."""
+        await player.say("30 min guitar")
+        assert "30 min of guitar, yesterday" in await player.say("same yesterday")
 
     async def test_another_day_is_asked_about(self, player: Conversation):
         """It may be meant so, or as a correction."""
@@ -173,6 +197,7 @@ class TestQuestionsThatGoOn:
             ("how much guitar this week?", "what about last week?", "0 min"),
             ("how much guitar did I do this month?", "and piano?", "piano"),
             ("¿cuánto guitar esta semana?", "¿y la pasada?", "0 min"),
+            ("how far am I from 100 hours?", "and 500?", "500 h"),
         ],
     )
     async def test_of_another_skill_or_another_time(self, player: Conversation, asked: str, said: str, told: str):
@@ -210,6 +235,41 @@ class TestWhatIsLacking:
         assert [("viola", 30)] == player.logged
 
 
+class TestWhatWasNotDoneYet:
+    async def test_what_somebody_meant_to_practise_is_done(self, player: Conversation):
+        """The time comes behind it; it is asked about."""
+        assert "when it is done" in await _talk(player, "what should I practise?", "ok I'll do piano")
+        assert "25 min of piano" in await player.say("done! did 25 in the end")
+
+    async def test_a_name_behind_a_time_without_one(self, player: Conversation):
+        """After words that could have been about anything."""
+        assert "nothing is logged" in await player.say("Today I didn't touch it, was in the workshop 25 min instead")
+        assert "25 min of piano" in await player.say("yes, piano")
+        assert [] == player.logged
+
+
+class TestMoreInPlaceOfAYes:
+    async def test_it_joins_what_was_asked_about(self, player: Conversation):
+        """One yes is for both."""
+        await _talk(player, "add viola as a new skill", "30 min of it today")
+        assert "30 min of piano" in await player.say("and the same for piano")
+        await player.say("yes")
+        assert [("piano", 30), ("viola", 30)] == sorted(player.logged)
+
+    async def test_what_is_sure_by_itself_is_logged(self, player: Conversation):
+        """What was asked about is not."""
+        await _talk(player, "I practised cello 20 minutes", "and yesterday I practised piano for 40 minutes")
+        assert [("piano", 40)] == player.logged
+
+    @pytest.mark.parametrize("said", ["hmm, that's not right", "uy no, así no era"])
+    async def test_that_it_is_wrong_is_a_no(self, player: Conversation, said: str):
+        """And behind a log the way to correct it."""
+        await _talk(player, "I practised cello 20 minutes")
+        assert "yes or no" not in await player.say(said)
+        await player.say("30 min guitar")
+        assert "/edit" in await player.say(said)
+
+
 class TestGoalsAndReminders:
     @pytest.mark.parametrize(
         "said", ["that's a lot. make it 2", "mejor 2", "no, 2 hours", "make it 120 minutes instead"]
@@ -221,7 +281,13 @@ class TestGoalsAndReminders:
         assert [] == player.logged
 
     @pytest.mark.parametrize(
-        ("said", "at"), [("make it 19:30", time(19, 30)), ("mejor a las 20", time(20)), ("actually 7pm", time(19))]
+        ("said", "at"),
+        [
+            ("make it 19:30", time(19, 30)),
+            ("mejor a las 20", time(20)),
+            ("actually 7pm", time(19)),
+            ("hmm, 8pm is better", time(20)),
+        ],
     )
     def test_a_reminder_is_moved(self, said: str, at: time):
         """It keeps its day and what it is about."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.coach.plan_data import PlanWish, asks_for_plan, read_wish
+from agent.coach.intents import asks_for_plan
+from agent.coach.plan_data import PlanWish, read_wish
 from tests.fakes.practice_reader import a_skill
 
 SKILLS = (a_skill("Guitar"), a_skill("Piano"), a_skill("Piano duets"))

@@ -56,6 +56,15 @@ class TestStop:
         assert SessionAction.STOP == answer.session
         assert words == text(answer, result)
 
+    async def test_of_another_persons_answer_it_says_whose_word_it_wants(self):
+        """In a group; alone with the bot there is nobody else."""
+        (stop,) = (one for one in session_commands() if one.name == "stop")
+        asked = Invocation("stop", "", ANA, NOW, Session(running=True), "inbox:1", direct=False)
+        assert "asked by somebody else" in text(await stop.handle(asked), SessionCleared(0, [], False))
+        assert "Stopped." == text(await stop.handle(asked), SessionCleared(0, [], True))
+        alone = replace(asked, direct=True)
+        assert "Nothing is running." == text(await stop.handle(alone), SessionCleared(0, [], False))
+
     async def test_long_and_odd_texts_are_quoted_short_and_literal(self):
         """One line, no Markdown, sixty characters."""
         said = text(await reply("stop"), SessionCleared(1, ["**x**\n" + "y" * 500], True))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.ops.eraser import Eraser
+from gateway.ops.personal_data import Eraser
 from gateway.store import erasure
 from gateway.store.erasure import Erasure, Progress
 from gateway.store.tables.people import erasures

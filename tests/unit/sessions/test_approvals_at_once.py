@@ -5,7 +5,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from gateway.sessions.config import SessionsConfig
-from gateway.store.talk import said_before
+from gateway.store.groups import said_before
 from tests.fakes.spine import Spine, quick_store
 from tests.unit.sessions.test_approvals import Payer, Scene, WithoutButtons
 

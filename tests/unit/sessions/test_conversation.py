@@ -1,5 +1,6 @@
 """What a session keeps between its turns, as the requests of those turns show it."""
 
+from agent.context.sizes import RequestSizes
 from tests.fakes.spine import Spine
 
 
@@ -16,3 +17,15 @@ async def test_what_was_encoded_stays_with_the_conversation_until_new(spine: Spi
     assert three is not None
     assert one is two
     assert two is not three
+
+
+async def test_a_request_is_held_for_as_long_as_it_is_though_its_history_was_measured_before(spine: Spine) -> None:
+    """What a turn starts from is measured when it is recalled: about, a token a turn less at most."""
+    for words in ("one, and some words more", "two", "three"):
+        await spine.say(words)
+        await spine.asked()
+        spine.model.give("yes, and as many words as that")
+        await spine.quiet()
+    *_, last = spine.model.requests
+    assert last.estimated_tokens is not None
+    assert 0 <= RequestSizes().estimate(last) - last.estimated_tokens <= 3

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 
 from agent.ports import Summary
 from agent.transcript import AssistantItem, ModelResponded, ToolCall, UserItem
-from gateway.store import erasure, journal, reach, summaries
+from gateway.store import conversations, erasure, journal, reach
 from gateway.store.people import person_of
 from gateway.store.reach import sender_of
 from gateway.store.tables.people import identities, users
-from gateway.store.tables.turns import sessions
+from gateway.store.tables.turns import sessions, summaries
 from tests.fakes.agents import a_tool, double
 from tests.fakes.spine import KEY, NOON, Spine
 
@@ -167,13 +167,11 @@ async def test_notes_and_long_results_come_along(spine: Spine) -> None:
         state = journal.load_session(connection, "default", KEY, 100)
         assert state is not None
         row = {"session_id": there, "user_id": "p1", "tenant_id": "default", "notes": "They looked.", "turn_id": turn}
-        connection.execute(
-            sa.insert(summaries.summaries), row | {"step": 0, "condensed": 3, "left_out": 0, "kept_at": NOON}
-        )
+        connection.execute(sa.insert(summaries), row | {"step": 0, "condensed": 3, "left_out": 0, "kept_at": NOON})
 
     await spine.store.write(keep)
     await elsewhere(spine, f"/sessions {there}")
-    kept = await spine.store.read(partial(summaries.find, session_id=await newest(spine, ELSEWHERE)))
+    kept = await spine.store.read(partial(conversations.find_summaries, session_id=await newest(spine, ELSEWHERE)))
     assert {"p1": Summary("They looked.", turn, 0, 3, 0, NOON)} == kept
 
 

@@ -85,7 +85,7 @@ async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker
     buttons = await question(spine, chat=chat)
     await spine.press(buttons["Yes"], "p2", chat)
     await spine.quiet()
-    assert ["Shall I?", GONE] == spine.channel.shown(chat)
+    assert ["Shall I?", "That question is for somebody else. Nothing was done."] == spine.channel.shown(chat)
     assert ([], 1) == (spine.channel.unbuttoned, len(spine.model.requests))
     await spine.press(buttons["Yes"], "p1", chat)
     await answer(spine)

@@ -92,7 +92,7 @@ def test_an_unknown_key_like_nothing_lists_what_there_is() -> None:
 def test_a_bad_value_is_shown_with_its_line() -> None:
     """What stands there is quoted."""
     text = 'title = "x"\n[rooms.kitchen]\nsize_m2 = "wide"\n'
-    assert "house.toml:3: rooms.kitchen.size_m2: input should be a valid integer" in explained(sources(text))
+    assert "house.toml:3: rooms.kitchen.size_m2: a whole number is wanted" in explained(sources(text))
     assert "(it is 'wide')" in explained(sources(text))
 
 
@@ -142,6 +142,9 @@ def test_a_secrets_file_that_others_can_read_is_refused(tmp_path: Path, mode: in
     ("raw", "message"),
     [
         (b"a = 1\nb = \n", r"x\.toml:2: this is not TOML"),
+        (b"a = auto\n", r'x\.toml:1: this is not TOML: .*; text stands in quotes: key = "text"$'),
+        (b"[a]\nb = 1\n[c.d]\n[a]\ne = 1\n", r"x\.toml:4: this is not TOML: \[a\] stands a second time here;"),
+        (b"[c.d]\n[c.d]\n", r"x\.toml:2: this is not TOML: \[c\.d\] stands a second time here;"),
         (b"a = 1\nb = '\xff'\n", r"x\.toml:2: this is not UTF-8"),
         (b"a = 1\na = 2\n", r"x\.toml:2: this is not TOML"),
         (b"a = " + b"[" * 50_000, r"x\.toml: this cannot be read as TOML"),

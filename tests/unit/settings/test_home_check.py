@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from channels.probing import Finding
 from gateway.cli.doctor import carry_out
 from gateway.cli.root import root
-from gateway.ops.home_check import check_database, check_disk, check_files, check_secrets, check_socket
+from gateway.http.config import HttpConfig
+from gateway.ops.home_check import check_database, check_disk, check_files, check_port, check_secrets, check_socket
 from gateway.ops.lock import HomeLock
 from gateway.safety.vault import Vault, keep_keys
 from gateway.store import credentials, migrate, people
@@ -93,6 +94,24 @@ async def test_a_leftover_socket_goes_and_one_that_answers_stays(tmp_path: Path)
     path.touch()
     assert (no_socket := check_socket(path)) is not None
     assert (True, None) == ("move it away" in no_socket.to_do, no_socket.mend)
+
+
+def test_a_port_that_another_process_has_is_to_do(tmp_path: Path) -> None:
+    """Told before a start fails of it; that of the gateway which runs on this home is its own."""
+    control = tmp_path / "control.sock"
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.socket(socket.AF_UNIX) as gateway:
+        config = HttpConfig(listen=f"127.0.0.1:{other.getsockname()[1]}")
+        taken = check_port(config, control)
+        gateway.bind(str(control))
+        gateway.listen()
+        assert check_port(config, control) is None
+    control.unlink()
+    free = check_port(config, control)
+    assert taken is not None
+    assert ("in use by another process" in taken.words, "TENK_HTTP" in taken.to_do) == (True, True)
+    assert free is not None
+    assert "" == free.to_do
+    assert check_port(HttpConfig(listen="127.0.0.1:0"), control) is None
 
 
 async def test_a_database_is_none_whole_damaged_or_not_ours(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pydantic import BaseModel
 
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
-from gateway.hook_loading import load_hooks
-from gateway.product import check_names, unusable_tools
+from gateway.product import check_names, load_hooks, unusable_tools
 from tests.fakes.agents import a_tool
 
 

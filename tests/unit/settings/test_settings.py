@@ -199,8 +199,11 @@ def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
         ("[htp]\n", 'gateway.toml:1: htp: there is no such key; did you mean "http"?'),
         ("[sessions]\n\nmode = 'x'\n", "toml:3: sessions.mode: input should be 'steer', 'followup', 'collect' or"),
         ("[agent]\nmax_steps = 0\n", "gateway.toml:2: agent.max_steps: input should be greater than or equal to 1"),
-        ("agent = 3\n", "gateway.toml:1: agent: input should be a valid dictionary"),
-        ("[channels]\ntelegram = 3\n", "gateway.toml:2: channels.telegram: input should be a valid dictionary"),
+        ("agent = 3\n", "gateway.toml:1: agent: this is a table of its own, with keys"),
+        ("[channels]\ntelegram = 3\n", "gateway.toml:2: channels.telegram: this is a table of its own"),
+        ("[http]\nlisten = '8080'\n", "gateway.toml:2: http.listen: write an address and a port, such as 127.0.0.1:80"),
+        ("[http]\nlisten = '[::1]:99999'\n", "gateway.toml:2: http.listen: port 99999 is over 65535"),
+        ("[http]\nallowed_hosts = 'a.b'\n", 'http.allowed_hosts: a list is written in brackets: ["one", "two"]'),
         ("[http]\nlisten = '0.0.0.0:80'\n", "gateway.toml:1: http: 0.0.0.0:80 can be reached from other machines"),
         (
             BOT + "[agent.personas]\n'telegram:mian' = 'x'\n",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.safety.images import ImageFacts, read_image
+from gateway.sessions.pictures import ImageFacts, read_image
 from tests.fakes.pictures import png
 
 EXIF = b"\xff\xe1\x00\x0a" + b"Exif\0\0ab"

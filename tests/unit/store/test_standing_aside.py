@@ -1,0 +1,59 @@
+"""While a group's statements run the loop stands aside, and no longer than it is told to."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from gateway.store.engine import Store
+from gateway.store.sqlite import SqliteEngine
+from tests.fakes.fresh_database import copy_fresh
+
+LONG_S = 60.0
+
+
+async def test_the_loop_does_nothing_while_statements_run(tmp_path: Path) -> None:
+    """The writer has the interpreter for itself, and goes from one statement to the next at once."""
+    await copy_fresh(tmp_path / "tenk.db")
+    store = await Store(SqliteEngine(tmp_path / "tenk.db", stands_aside_s=LONG_S)).start()
+    turns: list[None] = []
+    over = asyncio.Event()
+
+    async def spin() -> None:
+        while not over.is_set():
+            turns.append(None)
+            await asyncio.sleep(0)
+
+    def job(_: Connection) -> tuple[int, int]:
+        before = len(turns)
+        threading.Event().wait(0.02)  # whoever may run does meanwhile
+        return before, len(turns)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(spin())
+        before, after = await store.write(job)
+        over.set()
+    assert before == after
+    await store.aclose()
+
+
+async def test_the_loop_goes_on_beside_a_long_job(tmp_path: Path) -> None:
+    """A disk that hangs holds up what is written, and nothing else."""
+    await copy_fresh(tmp_path / "tenk.db")
+    store = await Store(SqliteEngine(tmp_path / "tenk.db")).start()
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def job(_: Connection) -> bool:
+        loop.call_soon_threadsafe(begun.set)
+        return go_on.wait(LONG_S)
+
+    async def let_go() -> None:
+        await begun.wait()
+        go_on.set()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(let_go())
+        assert await store.write(job)
+    await store.aclose()
