@@ -41,7 +41,8 @@ from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
 from gateway.ops.alerts import OwnerAlerts
-from gateway.ops.control import ControlServer, Handler
+from gateway.ops.control import ControlServer
+from gateway.ops.control_client import Handler
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation

@@ -40,7 +40,7 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import judge_of, model_of
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.operators import (
     InviteLinks,

@@ -106,7 +106,7 @@ def _with_notice(
     """The answers, behind words on who answers where that was not said today."""
     today = [exchange.answer for exchange in view.earlier if exchange.now.date() == view.today]
     known = any(notice in answer for notice in in_any_language("offline.notice") for answer in today)
-    return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
+    return RuleAnswer("\n\n".join(answers), replies=replies, notice="" if known else say(language, "offline.notice"))
 
 
 # ---------------------------------------------------------------- doing it

@@ -39,6 +39,7 @@ class RuleAnswer:
     text: str = ""
     calls: tuple[RuleCall, ...] = ()
     replies: tuple[SuggestedReply, ...] = ()  # what the person may say to the answer
+    notice: str = ""  # who speaks: said before the text, unless that was said already
 
 
 class OfflineRules(Protocol):
@@ -77,11 +78,14 @@ class OfflineModel:
         rules: OfflineRules,
         words_per_s: float | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        *,
+        introduced: bool = False,
     ) -> None:
-        """`words_per_s` is how fast it speaks; None or 0 is all at once."""
+        """`words_per_s` is how fast it speaks; None or 0 is all at once. `introduced`: others say who speaks."""
         self._rules = rules
         self._pause_s = 1 / words_per_s if words_per_s else 0.0
         self._sleep = sleep
+        self._introduced = introduced
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """What the rules say, spoken at the model's pace."""
@@ -92,10 +96,13 @@ class OfflineModel:
         )
         for index, call in enumerate(calls):
             on_event(CallStreamed(index, call))
-        await self._speak(answer.text, on_event)
+        is_talk = request.context is None or request.context.data is None
+        notice = "" if self._introduced and is_talk else answer.notice
+        text = "\n\n".join(part for part in (notice, answer.text) if part)
+        await self._speak(text, on_event)
         return ModelResponded(
             step=0,
-            text=answer.text,
+            text=text,
             tool_calls=calls,
             stop=StopReason.TOOLS if calls else StopReason.END,
             usage=Usage(input_tokens=0, output_tokens=0, cost_microusd=0),

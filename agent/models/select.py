@@ -106,7 +106,8 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
         return deps.measure(_offline(config, deps.offline_rules))
     rules = None
     if config.offline_when_down and deps.offline_rules is not None and deps.notice is not None:
-        rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
+        offline = OfflineModel(deps.offline_rules, config.words_per_s, introduced=True)
+        rules = StandIn(deps.measure(offline), deps.notice)
     links = [config, *config.fallback.values()]
     behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
     hurry_s = HURRY_S / (len(links) + (config.light is not None))

@@ -1,26 +1,34 @@
 """Requests, people, invitations, keys and the audit as operators see them: names spelled out, never a code."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime, timedelta
 from functools import partial
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from agent.language import language_of
-from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.store import api_keys, invites, pairing, people
 from gateway.store.api_keys import ApiKey
-from gateway.store.engine import Reader
 from gateway.store.invites import Invite
+from gateway.store.looking import Reader
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
 from gateway.store.reports import ALL_CHANGES, AuditFilter, audit_log
 from gateway.store.tenancy import acting_tenant, whose_rows
+from gateway.texts import TranslatedError
 
 MOST_FOUND = 100  # people that one page shows
+MOST_CHANGES = 10_000  # of the audit, in one answer
+_AUDIT: TypeAdapter[AuditFilter] = TypeAdapter(AuditFilter)
+
+Call = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
+
+
+class OperationRefused(TranslatedError):
+    """Nothing was changed; the message says why and what to do."""
 
 
 class AccessLists:
@@ -82,13 +90,66 @@ class AccessLists:
         return [key_shown(key) for key in await self._reader.read(lambda c: api_keys.load_keys(c, acting_tenant()))]
 
 
+def list_calls(lists: AccessLists) -> Mapping[str, Call]:
+    """What changes nothing: requests, people, invitations, keys, and `users.audit {by?, about?, action?, ...}`."""
+
+    async def find(arguments: dict[str, JsonValue]) -> JsonValue:
+        (words,) = expect(arguments, "words")
+        return await lists.find_users(words)
+
+    async def audit(arguments: dict[str, JsonValue]) -> JsonValue:
+        try:
+            wanted = _AUDIT.validate_python(arguments)
+        except ValidationError as error:
+            raise OperationRefused(f"users.audit: {error.errors()[0]['msg']}") from None
+        if not 0 < wanted.limit <= MOST_CHANGES or not set(arguments) <= set(AuditFilter.__dataclass_fields__):
+            raise OperationRefused(f"users.audit takes by, about, action, since, and a limit from 1 to {MOST_CHANGES}")
+        return await lists.audit(wanted)
+
+    return {
+        "pairing.list": _reading_call(lists.list_requests),
+        "users.list": _reading_call(lists.users),
+        "users.find": find,
+        "users.audit": audit,
+        "invite.list": _reading_call(lists.list_invites),
+        "keys.list": _reading_call(lists.list_keys),
+    }
+
+
+def stored_list_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Call]:
+    """The same where no gateway runs that knows everybody."""
+    return list_calls(AccessLists(store, clock))
+
+
+def _reading_call(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
+    async def call(arguments: dict[str, JsonValue]) -> JsonValue:
+        expect(arguments)
+        return await operation()
+
+    return call
+
+
+def expect(arguments: dict[str, JsonValue], *names: str) -> tuple[str, ...]:
+    """The values of exactly these arguments, each a text."""
+    if set(arguments) != set(names):
+        expected = ", ".join(names) or "none"
+        raise OperationRefused(f"the arguments are {expected}, not {', '.join(sorted(arguments)) or 'none'}")
+    values = tuple(value for value in (arguments[name] for name in names) if isinstance(value, str))
+    if len(values) != len(names):
+        raise OperationRefused(f"the arguments {', '.join(names)} have to be texts")
+    return values
+
+
 _HIGH = frozenset(role.value for role in Role if role.allows(Role.OPERATOR))
+
+
+_ORDER = [role.value for role in Role]
 
 
 def lookalikes(people: Iterable[Person]) -> Lookalikes:
     """Whom it pays to look like: owners first, then operators."""
     inside = [person for person in people if person.role in _HIGH]
-    inside.sort(key=lambda person: -rank_of(person.role))
+    inside.sort(key=lambda person: -_ORDER.index(person.role))
     return Lookalikes(KnownName(person.display_name, person.role, person.user_id) for person in inside)
 
 

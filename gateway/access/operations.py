@@ -21,6 +21,7 @@ from channels.messages import Address, InboundEvent
 from gateway.access import kept, linking, listing, pairing, ranks, words
 from gateway.access.linking import Linked, LinkWhy, Move
 from gateway.access.listing import AccessLists
+from gateway.access.listing import OperationRefused as OperationRefused  # noqa: PLC0414  mypy knows by it that others have it from here
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
@@ -31,7 +32,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
-from gateway.texts import HARNESS, TranslatedError
+from gateway.texts import HARNESS
 
 T = TypeVar("T")
 
@@ -61,10 +62,6 @@ class AccessChange:
     person: Person | None = None  # as they are now
     told: Sequence[Address] = ()  # where something waits to be said
     row: InboxRow | None = None  # what they had said before, taken in
-
-
-class OperationRefused(TranslatedError):
-    """Nothing was changed; the message says why and what to do."""
 
 
 def _nothing_moves(_: Connection, __: Joining) -> None:

@@ -30,6 +30,14 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _NOTHING_SET = AccessConfig()
 
 
+def principal_of(person: Person) -> Principal:
+    """Somebody as a turn's principal."""
+    return Principal(
+        user_id=person.user_id, tenant=person.tenant, display_name=person.display_name, role=person.role,
+        timezone=person.timezone, locale=person.locale, week_start=person.week_start, model=person.model,
+    )  # fmt: skip
+
+
 class AccessSnapshot:
     """Everybody the store knows, by sender and by user id. Read and changed in the event loop only."""
 
@@ -116,7 +124,7 @@ class AccessSnapshot:
     def principal(self, user_id: str) -> Principal | None:
         """The person as they are at this moment; None once they are blocked or gone."""
         person = self._by_user.get(user_id)
-        return None if person is None or person.role == Role.BLOCKED else person.principal
+        return None if person is None or person.role == Role.BLOCKED else principal_of(person)
 
     def chat_moved(self, channel: str, old_chat: str, new_chat: str) -> None:
         """A chat goes on under another id: what a list says of the old one holds for it (A31)."""
@@ -183,7 +191,7 @@ class Admit:
     @property
     def principal(self) -> Principal:
         """Whom a turn about it acts for."""
-        return self.person.principal
+        return principal_of(self.person)
 
 
 @dataclass(frozen=True, slots=True)

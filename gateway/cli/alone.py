@@ -23,6 +23,7 @@ from gateway.access.inviting import InviteOperations
 from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
+from gateway.access.ranks import BY_CLI
 from gateway.cli.prepare import prepare
 from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
@@ -66,7 +67,7 @@ async def carry_out(settings: Settings, store: Store, name: str, arguments: dict
         **invite_calls(inviting),
         **key_calls(KeyOperations(store, now)),
         **recorded_calls(store, now, operations),
-        **letter_calls(DeadLetters(store, now, lambda _: None)),
+        **letter_calls(DeadLetters(store, now, lambda _: None), BY_CLI),
         **PersonalData(store, marking, now).calls(),
         "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
     }

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import click
 
+from gateway.cli.root import load
 from gateway.ops import control_client
 from gateway.safety.private_files import DATABASE, check_home
 from gateway.safety.redaction import escape_controls
@@ -73,17 +74,28 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
         file = own_database(config_path, os.environ)
-        if file is not None and name == "sessions.list" and arguments.keys() == {"most"}:
-            return _list_conversations(file, arguments["most"])
-        return alone().look_up(config_path, name, arguments)
+        if file is None or "tenant" in arguments:
+            return alone().look_up(config_path, name, arguments)
+        return _look_into(file, name, arguments)
 
 
-def _list_conversations(file: Path, most: int) -> Any:
-    """The list that may be of many thousands, without settings or a loop: those take longer than it."""
-    from gateway.ops.conversation_list import list_of_file  # noqa: PLC0415  where no gateway runs
+LISTS = {
+    "sessions.list most": "gateway.ops.conversation_list:list_call",
+    "sessions": "gateway.ops.conversations:conversation_calls",
+    "trace": "gateway.ops.trace:trace_calls",
+    "usage": "gateway.ops.usage_report:usage_calls",
+    **dict.fromkeys(("inbox", "outbox"), "gateway.ops.reports:report_calls"),
+    **dict.fromkeys(("users", "pairing", "invite", "keys"), "gateway.access.listing:stored_list_calls"),
+}
+"""What gives the calls over a store, by a question with its arguments or by its first word: each loads its own."""
 
+
+def _look_into(file: Path, name: str, arguments: dict[str, Any]) -> Any:
+    """What a database file answers, without settings: those take longer to load than a list of 10,000 takes."""
     os.umask(0o077)
-    return list_of_file(file, most)
+    calls = load(LISTS.get(" ".join((name, *arguments))) or LISTS[name.partition(".")[0]])
+    with load("gateway.store.looking:FileReader")(file) as reader:
+        return load("asyncio:run")(calls(reader, load("channels.clocks:wall_now"))[name](arguments))
 
 
 def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -51,6 +52,13 @@ NOT_LOADED = ("bz2", "frozenlist._frozenlist", "greenlet", "lzma", "rich")
 SQLAlchemy does greenlet for PostgreSQL."""
 
 
+def load(place: str) -> Any:
+    """What has this name in its module, `module:name`, which is imported now; without a name its `command`."""
+    module, _, name = place.partition(":")
+    with _lean_imports():
+        return getattr(import_module(module), name or "command")
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is used."""
 
@@ -62,9 +70,7 @@ class LazyGroup(click.Group):
         """The command, its module imported now; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        with _lean_imports():
-            command = getattr(import_module(module), name or "command")
+        command = load(COMMANDS[cmd_name][0])
         if not isinstance(command, click.Command):
             raise TypeError(f"{COMMANDS[cmd_name][0]} is not a click command")
         return command

@@ -28,6 +28,12 @@ LEASE_S = 3.0
 CLOCKS_DIFFER_S = 2.0
 """Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
 
+PATIENT_S = 1.0
+"""How long behind an outage nothing is taken: whoever lives has tried again five times by then."""
+
+LATELY = timedelta(days=10_000)
+"""Whatever ran out did within this; what a home's next process let go of ended in 1970."""
+
 LOOK_S = 0.7
 RETRY_S = 0.2
 
@@ -145,8 +151,8 @@ class ClusterMembership:
     def _patience(self, now_s: float) -> timedelta:
         """How long others may come back late: where the database was away, nobody renewed, and nobody is dead."""
         if now_s - self._seen_s > LEASE_S:
-            self._patient_until_s = now_s + LEASE_S
-        return timedelta(seconds=LEASE_S if now_s < self._patient_until_s else 0.0)
+            self._patient_until_s = now_s + PATIENT_S
+        return LATELY if now_s < self._patient_until_s else timedelta(0)
 
     def _note(self, done: Round, begun_s: float) -> None:
         if done.at is not None:

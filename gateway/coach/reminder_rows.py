@@ -36,7 +36,7 @@ NAME = "reminder"
 def set_reminder(
     connection: sa.Connection, principal: Principal, command: SetReminder, key: str, now: datetime
 ) -> ReminderSet:
-    """Keep it, to be said where it was asked for.
+    """Keep it, to be said where it was asked for; the same once more for the same chat takes the place of the first.
 
     Raises:
         PracticeRefused: it lies in the past, its time does not exist, it is asked in a group, or there are too many.
@@ -53,17 +53,24 @@ def set_reminder(
     if origin is None:
         raise PracticeRefused(Refusal.ONLY_DIRECT)
     id_ = new_id()
+    when, weekdays, address = f"{at:%H:%M}", json.dumps(command.weekdays), json.dumps(_to_json(origin.address))
+    connection.execute(
+        sa.delete(reminders).where(
+            own(reminders, principal), reminders.c.at == when, reminders.c.weekdays == weekdays,
+            reminders.c.day.is_not_distinct_from(command.day), reminders.c.about == command.about,
+            reminders.c.address == address,
+        )
+    )  # fmt: skip
     connection.execute(
         reminders.insert(),
         {
-            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": f"{at:%H:%M}",
-            "weekdays": json.dumps(command.weekdays), "day": command.day, "about": command.about,
-            "address": json.dumps(_to_json(origin.address)), "session_key": origin.session_key, "zone": zone,
-            "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
+            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": when, "weekdays": weekdays,
+            "day": command.day, "about": command.about, "address": address, "session_key": origin.session_key,
+            "zone": zone, "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
         },
     )  # fmt: skip
     return ReminderSet(
-        reminder_id=id_, at=f"{at:%H:%M}", weekdays=command.weekdays, day=command.day, about=command.about,
+        reminder_id=id_, at=when, weekdays=command.weekdays, day=command.day, about=command.about,
         next_day=slot.day, zone=zone, now=f"{now.astimezone(zone_of(zone)):%H:%M}",
     )  # fmt: skip
 

@@ -9,12 +9,10 @@ from gateway.store import people, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import FAILED, PartState
 from gateway.store.people import AuditRow
-from gateway.store.reports import OutboxLine, outbox_words
+from gateway.store.reports import MAX_ROW_ID, OutboxLine, outbox_words
 from gateway.texts import TranslatedError
 
 T = TypeVar("T")
-
-MAX_ROW_ID = 2**63 - 1
 
 
 class NoSuchPart(TranslatedError):

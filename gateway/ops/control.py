@@ -11,7 +11,7 @@ import json
 import socket
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.door import Door, DoorRules
 from gateway.http.mounts import Mounts
-from gateway.ops.control_client import MAX_REQUEST_BYTES, short_name
+from gateway.ops.control_client import MAX_REQUEST_BYTES, Handler, short_name
 from gateway.telemetry import FAULTS, series
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
@@ -31,7 +31,6 @@ DEADLINE_S = 10.0
 MAX_CONNECTIONS = 64
 SHUTDOWN_S = 0.1
 BACKLOG = 128
-Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 log = structlog.get_logger()
 

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,9 @@ from gateway.errors import GatewayError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+Handler = Callable[["dict[str, JsonValue]"], Awaitable["JsonValue"]]
+"""What answers a call of one name; it takes the call's arguments."""
 
 MAX_REQUEST_BYTES = 64 * 1024
 MAX_SUN_PATH_BYTES = 103

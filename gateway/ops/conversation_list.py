@@ -1,12 +1,13 @@
 """The list of conversations as operators get it. Nothing else of them is loaded: 10,000 are to take under a second."""
 
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway.ops.control_client import Handler
 from gateway.safety.names import shown_name
 from gateway.store.heads import Connection, ConversationHead, list_heads
-from gateway.store.looking import look_at
+from gateway.store.looking import Reader
 from gateway.store.tenancy import whose_rows
 from gateway.texts import TranslatedError
 
@@ -26,13 +27,13 @@ def list_conversations(connection: Connection, most: object, user_id: str | None
     return [head_shown(head) for head in heads]
 
 
-def list_of_file(file: Path, most: object) -> "JsonValue":
-    """The list out of a database file that is left as it is.
+def list_call(store: Reader, _clock: object) -> Mapping[str, Handler]:
+    """`sessions.list {most}`, of everybody's."""
 
-    Raises:
-        StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.looking.look_at`.
-    """
-    return look_at(file, partial(list_conversations, most=most))
+    async def list_all(arguments: "dict[str, JsonValue]") -> "JsonValue":
+        return await store.read(partial(list_conversations, most=arguments["most"]))
+
+    return {"sessions.list": list_all}
 
 
 def head_shown(head: ConversationHead) -> "dict[str, JsonValue]":

@@ -5,23 +5,20 @@ How each is drawn is the CLI's matter; what may be known of it the store's.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
+from gateway.ops.control_client import Handler
 from gateway.ops.conversation_list import head_shown, list_conversations, number
 from gateway.safety.names import shown_name
 from gateway.store import people
-from gateway.store.engine import Connection, Reader
-from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head
+from gateway.store.heads import LEAST_ID_CHARS, Connection, ConversationHead, find_head
 from gateway.store.journal import events_of_turn
+from gateway.store.looking import Reader
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 from gateway.texts import TranslatedError
-
-if TYPE_CHECKING:
-    from gateway.ops.control import Handler  # it loads a web server, which the command for a list does not need
 
 MOST_TURNS = 500
 """Turns of one timeline: more is more than anybody reads."""
@@ -30,7 +27,7 @@ EXPORTED_AT_ONCE = 50
 """Turns of one answer of an export; what follows is asked for anew."""
 
 
-def conversation_calls(store: Reader) -> "Mapping[str, Handler]":
+def conversation_calls(store: Reader, _clock: object) -> Mapping[str, Handler]:
     """`sessions.list {most, person?}`, `sessions.show {id, turns}`, `sessions.export {id, skip}`."""
 
     async def names(*shown: TurnHead) -> dict[str, str]:

@@ -38,7 +38,7 @@ from gateway.inbound.bus import Bus
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import Doorway, take_up
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.personal_data import PersonalData
 from gateway.ops.reports import letter_calls

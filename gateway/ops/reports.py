@@ -4,21 +4,21 @@ Rows are `gateway.store.reports`'; what is done to a failed part is `gateway.del
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, TypeAdapter
 
-from gateway.access.ranks import BY_CLI
-from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters
-from gateway.ops.control import Handler
-from gateway.ops.trace import trace_calls
+from gateway.ops.control_client import Handler
 from gateway.store import reports
-from gateway.store.engine import Reader
 from gateway.store.inbox import Outcome
+from gateway.store.looking import Reader
 from gateway.store.outbox import PartState
-from gateway.store.reports import OPEN, InboxLine, OutboxLine, OutboxWords
+from gateway.store.reports import MAX_ROW_ID, OPEN, InboxLine, OutboxLine, OutboxWords
 from gateway.store.tenancy import whose_rows
 from gateway.texts import TranslatedError
+
+if TYPE_CHECKING:
+    from gateway.delivery.dead_letters import DeadLetters  # a list does without what changes something
 
 MOST_ROWS = 1_000
 
@@ -30,8 +30,8 @@ _LINE: TypeAdapter[OutboxLine] = TypeAdapter(OutboxLine)
 Arguments = dict[str, JsonValue]
 
 
-def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
-    """`trace {who, at, count}`, `inbox.list {outcome, limit}`, `outbox.list {states, limit}`, `outbox.show {id}`.
+def report_calls(store: Reader, _clock: object) -> Mapping[str, Handler]:
+    """`inbox.list {outcome, limit}`, `outbox.list {states, limit}`, `outbox.show {id}`.
 
     Rows come newest first.
     """
@@ -62,11 +62,10 @@ def report_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, H
             raise TranslatedError("ops.no_part", id=id_)
         return _WORDS.dump_python(found, mode="json")  # type: ignore[no-any-return]  # JSON it is
 
-    rows = {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
-    return {**rows, **trace_calls(store, clock)}
+    return {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
 
 
-def letter_calls(letters: DeadLetters, by: str = BY_CLI) -> Mapping[str, Handler]:
+def letter_calls(letters: "DeadLetters", by: str) -> Mapping[str, Handler]:
     """`outbox.retry {id}` and `outbox.discard {id}`; each answers the part as it was."""
 
     def call(change: Callable[[str, int, str], Awaitable[OutboxLine]]) -> Handler:

@@ -13,22 +13,23 @@ from pydantic import JsonValue
 from channels.ability import CountsConnections
 from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
-from gateway.access.calls import list_calls
-from gateway.access.listing import AccessLists
+from gateway.access.listing import AccessLists, list_calls
 from gateway.access.policy import AccessSnapshot
 from gateway.cluster.ownership import in_name, out_name
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.ops.conversations import conversation_calls
 from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.reports import report_calls
+from gateway.ops.trace import trace_calls
 from gateway.ops.usage_report import usage_calls
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing
-from gateway.store.engine import Reader, Store
+from gateway.store.engine import Store
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
+from gateway.store.looking import Reader
 from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
@@ -337,5 +338,6 @@ def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
 def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:
     """Whatever an operator may read of what is recorded, for the control socket and CLI."""
     return {
-        **list_calls(lists), **usage_calls(store, clock), **conversation_calls(store), **report_calls(store, clock),
+        **list_calls(lists), **usage_calls(store, clock), **conversation_calls(store, clock),
+        **report_calls(store, clock), **trace_calls(store, clock),
     }  # fmt: skip

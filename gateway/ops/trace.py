@@ -13,9 +13,10 @@ from pydantic import JsonValue
 
 from agent.calendar import zone_of
 from gateway.errors import GatewayError
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.store import reports
-from gateway.store.engine import Connection, Reader
+from gateway.store.heads import Connection
+from gateway.store.looking import Reader
 from gateway.store.reports import KnownSender, OutboxLine
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops

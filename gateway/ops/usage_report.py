@@ -12,9 +12,10 @@ from pydantic import JsonValue
 
 from agent.context.sizes import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
-from gateway.ops.control import Handler
+from gateway.ops.control_client import Handler
 from gateway.store import people
-from gateway.store.engine import Connection, Reader
+from gateway.store.heads import Connection
+from gateway.store.looking import Reader
 from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
 from gateway.texts import TranslatedError

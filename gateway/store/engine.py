@@ -196,14 +196,6 @@ async def upgrade(url: str) -> tuple[str | None, str]:
         await engine.aclose()
 
 
-class Reader(Protocol):
-    """A store, or an engine that was opened for reading."""
-
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """One consistent look at what is committed."""
-        ...
-
-
 @asynccontextmanager
 async def reading(url: str) -> AsyncIterator[Store]:
     """A look at a database beside whoever writes it, or where nobody does; it is left as it is.

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, Self, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -66,23 +66,47 @@ def unavailable(error: Exception) -> StoreUnavailable:
     return told
 
 
-def look_at(path: Path, query: Callable[[Connection], T]) -> T:
-    """What a query finds in a database that is left as it is; no loop is needed.
+class Reader(Protocol):
+    """A store, an engine that was opened for reading, or a file that is looked at."""
 
-    Raises:
-        StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.engine.reading`.
-    """
-    engine = engine_to_look_at(path)
-    try:
-        with engine.begin() as connection:
-            schema.check(connection)
-            return run_as(None, query, connection)
-    except sa.exc.DBAPIError as error:
-        if is_outage(error):
-            raise unavailable(error) from error
-        raise
-    finally:
-        engine.dispose()
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One consistent look at what is committed."""
+        ...
+
+
+class FileReader:
+    """A database file that is left as it is, for one command; no writer is needed, and no thread."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is looked at yet.
+
+        Raises:
+            StoreUnavailable: there is no such file.
+        """
+        self._engine = engine_to_look_at(path)
+
+    def __enter__(self) -> Self:
+        """It is at hand."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of it."""
+        self._engine.dispose()
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One consistent look.
+
+        Raises:
+            StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.engine.reading`.
+        """
+        try:
+            with self._engine.begin() as connection:
+                schema.check(connection)
+                return run_as(None, query, connection)
+        except sa.exc.DBAPIError as error:
+            if is_outage(error):
+                raise unavailable(error) from error
+            raise
 
 
 def engine_to_look_at(path: Path) -> sa.Engine:

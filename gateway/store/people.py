@@ -10,7 +10,6 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from agent.ports import Principal
 from gateway.safety import names
 from gateway.safety.redaction import escape_controls
 from gateway.store import budgets
@@ -47,20 +46,6 @@ class Person:
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
     model: str | None = None  # that they want to be answered by
     joined: frozenset[str] = frozenset()  # user ids that are this person's by a link
-
-    @property
-    def principal(self) -> Principal:
-        """This person as a turn's principal."""
-        return Principal(
-            user_id=self.user_id,
-            tenant=self.tenant,
-            display_name=self.display_name,
-            role=self.role,
-            timezone=self.timezone,
-            locale=self.locale,
-            week_start=self.week_start,
-            model=self.model,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from gateway.store.tables.people import audit, pairing_requests
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
 
+MAX_ROW_ID = 2**63 - 1
+
 OPEN = "open"
 """Stands for the outcome of a row that has none yet."""
 

@@ -44,18 +44,24 @@ async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
 
 
 async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:
-    """Five at once, and one afterwards, under one Idempotency-Key are said once; another text under it is refused."""
+    """Five at once, and one afterwards, under one Idempotency-Key are said once; another text under it is refused.
+
+    As is a field that there is not, with those that there are.
+    """
     async with api_house(tmp_path) as here:
         program = await here.program()
         many = await asyncio.gather(*(program.say("hello", once="k-1") for _ in range(5)))  # noqa: TID251  a client's
         again = await program.say("hello", once="k-1")
         refused, problem = await program.say("something else", once="k-1")
         other = await program.say("hello", once="k-2")
+        unknown, wrong = await program.say("hello", usr="ana")
         asked = len(here.model.requests)
     assert 1 == len({turn["turn"] for _, turn in [*many, again]})
     assert {(200, "A short answer.")} == {(status, turn["answer"]) for status, turn in [*many, again]}
     assert (422, "idempotency_mismatch") == (refused, problem["error"]["code"])
     assert other[1]["turn"] != again[1]["turn"]
+    assert (422, "usr") == (unknown, wrong["error"]["param"])
+    assert "there is no such field; there are message, user" in wrong["error"]["message"]
     assert 2 == asked
 
 

@@ -105,6 +105,16 @@ class TestReminders:
         assert () == await world.reader.reminders(ANA)
         assert await world.next_at() is None
 
+    async def test_the_same_asked_for_twice_is_said_once(self, world: World) -> None:
+        """Another time, another day or another matter is another one."""
+        for about in ("", "piano", ""):
+            await world.change(SetReminder(time(19), EVERY_DAY, None, about))
+        for _ in range(2):
+            await world.change(SetReminder(time(19), (), date(2026, 3, 6), ""))
+        listed = {(kept.day, kept.about) for kept in await world.reader.reminders(ANA)}
+        assert {(None, ""), (None, "piano"), (date(2026, 3, 6), "")} == listed
+        assert 3 == len(await world.reader.reminders(ANA))
+
     async def test_another_zone_moves_what_is_kept(self, world: World) -> None:
         """A person who travels is reminded by the clock on their wall."""
         await world.change(SetReminder(time(19), EVERY_DAY, None, ""))

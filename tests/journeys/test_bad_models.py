@@ -115,7 +115,8 @@ async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Pat
     async with house(tmp_path, environ={"OPENAI_BASE_URL": base_url} if base_url else None) as here:
         here.model.brain = lambda _body: Fault(status=503, body=b"")
         here.sim.say(1, "45m guitar scales")
-        await here.told(1, "can't reach my model")
+        answer = await here.told(1, "can't reach my model")
+        assert "no language model is connected" not in answer.text, "two reasons, one of them wrong"
         here.sim.say(1, "yes")
         await here.settled()
         assert 1 == len(await here.rows("SELECT id FROM practice_sessions"))

@@ -11,7 +11,7 @@ from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
 from channels.api.config import ApiAccount
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.operations import AccessOperations
-from gateway.access.policy import AccessSnapshot
+from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.access.roles import Role
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
@@ -88,7 +88,7 @@ class ApiCallers:
             person = await self._store.write(enrol, self._snapshot.put)
         if person.role == Role.BLOCKED:
             raise _not_let_in()
-        return person.principal
+        return principal_of(person)
 
 
 def _not_let_in() -> ApiRefusal:

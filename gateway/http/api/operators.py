@@ -13,13 +13,13 @@ from pydantic import Field, JsonValue
 
 from gateway.access.api_keys import Scope
 from gateway.access.operations import AccessOperations
-from gateway.delivery.dead_letters import MAX_ROW_ID, DeadLetters, NoSuchPart, PartNotFailed
+from gateway.delivery.dead_letters import DeadLetters, NoSuchPart, PartNotFailed
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
 from gateway.store import api_turns, people
 from gateway.store.engine import Store
 from gateway.store.outbox import FAILED
-from gateway.store.reports import OutboxLine, outbox_lines
+from gateway.store.reports import MAX_ROW_ID, OutboxLine, outbox_lines
 from gateway.store.usage import usage_sums
 
 

@@ -226,7 +226,7 @@ async def _read_body(request: web.Request, model: type[BaseModel] | None) -> Bas
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(error, model) from None
 
 
 def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
@@ -240,17 +240,17 @@ def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseMode
     try:
         return model.model_validate(dict(request.query))
     except ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(error, model) from None
 
 
-def _invalid(error: ValidationError) -> ApiRefusal:
+def _invalid(error: ValidationError, model: type[BaseModel]) -> ApiRefusal:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     if first["type"] == "json_invalid":
         return ApiRefusal(400, "bad_json", first["msg"][:300], "Send JSON (RFC 8259), in UTF-8.")
-    where = ".".join(map(str, first["loc"]))[:200]
-    return ApiRefusal(
-        422, "bad_request", f"{where}: {first['msg']}"[:500], "See /v1/docs for the fields.", param=where or None
-    )
+    where, why = ".".join(map(str, first["loc"]))[:200], first["msg"]
+    if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
+        why = f"there is no such field; there are {', '.join(model.model_fields)}"
+    return ApiRefusal(422, "bad_request", f"{where}: {why}"[:500], "See /v1/docs for the fields.", param=where or None)
 
 
 def _act_for(key: ApiKey, named: Sequence[str]) -> ApiKey:

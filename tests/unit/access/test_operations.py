@@ -8,8 +8,9 @@ from pydantic import JsonValue
 
 from channels.messages import Address
 from gateway.access import pairing, words
-from gateway.access.calls import Call, access_calls, list_calls
+from gateway.access.calls import access_calls
 from gateway.access.codes import code_of
+from gateway.access.listing import Call, list_calls
 from gateway.access.operations import AccessChange, AccessOperations, OperationRefused
 from gateway.access.pairing import TellCode
 from gateway.access.policy import AccessSnapshot

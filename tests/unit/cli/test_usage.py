@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import EndReason, ModelResponded, ToolCall, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem
-from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text, route_lines
+from gateway.cli.routes import route_lines
+from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text
 from gateway.ops.usage_report import sums_by_weight
 from gateway.store.usage import RecordedTurn
 

@@ -27,7 +27,7 @@ class TestHonesty:
         """Again on the next day, on the person's own clock."""
         items = (UserItem("hello", at=at), AssistantItem(say("en", "offline.notice")), UserItem("help"))
         request = ModelRequest(coach_prompt(ANA, NOW), items, (), context=RequestContext("en", NOW))
-        assert says_so == (NOTICE in OfflineCoach().answer(request).text)
+        assert says_so == (NOTICE in OfflineCoach().answer(request).notice)
 
     def test_the_same_request_gets_the_same_answer(self):
         """Nothing but the request decides."""

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.mounts import Mounts
-from gateway.ops.control import ControlServer, Handler
-from gateway.ops.control_client import MAX_REQUEST_BYTES, MAX_SUN_PATH_BYTES, NobodyAnswers, call
+from gateway.ops.control import ControlServer
+from gateway.ops.control_client import MAX_REQUEST_BYTES, MAX_SUN_PATH_BYTES, Handler, NobodyAnswers, call
 from tests.fakes.http import Loaded
 
 

@@ -1,9 +1,11 @@
 """The model that is none."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
-from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta
+from agent.ports import CallStreamed, ModelRequest, RequestContext, SystemPrompt, TextDelta
 from agent.transcript import StopReason, SuggestedReply, UserItem
 
 REQUEST = ModelRequest(SystemPrompt(), (UserItem("hello"),))
@@ -62,6 +64,16 @@ class TestOfflineModel:
         response, events, _ = await respond(RuleAnswer("Shall I?", replies=(SuggestedReply("Yes", "yes"),)))
         assert (SuggestedReply("Yes", "yes"),) == response.replies
         assert [TextDelta("Shall I?")] == events
+
+    async def test_who_speaks_is_said_first_unless_others_say_it(self):
+        """In talk; what an agent asked for in a form of its own says it by itself."""
+        rules = Rules(RuleAnswer("Hello.", notice="By rules."))
+        written = replace(REQUEST, context=RequestContext("en", datetime(2026, 11, 23, tzinfo=UTC), data={}))
+        told = [
+            (await OfflineModel(rules, introduced=introduced).respond(request, lambda _: None)).text
+            for introduced, request in ((False, REQUEST), (True, REQUEST), (True, written))
+        ]
+        assert ["By rules.\n\nHello.", "Hello.", "By rules.\n\nHello."] == told
 
     async def test_it_costs_nothing_and_says_what_it_is(self):
         """Never passed off as a model."""
