@@ -47,9 +47,9 @@ config_option = click.option(
 )
 
 NOT_LOADED = ("bz2", "frozenlist._frozenlist", "greenlet", "lzma", "rich")
-"""Libraries load these where they are there, and do as well without: zipfile and shutil (0.5 MiB), aiohttp and structlog
-(1.4 for frozenlist and greenlet, which bring C++'s library; 3.5 for rich). Who really needs one finds it later, as
-SQLAlchemy does greenlet for PostgreSQL."""
+"""Libraries load these where they are there, and do as well without: zipfile and shutil (0.5 MiB), aiohttp and
+structlog (1.4 for frozenlist and greenlet, which bring C++'s library; 3.5 for rich). Who really needs one
+finds it later, as SQLAlchemy does greenlet for PostgreSQL."""
 
 
 def load(place: str) -> Any:
