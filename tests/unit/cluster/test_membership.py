@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from channels.clocks import SteadyClock
+from channels.clocks import SteadyClock, steady_now
 from gateway.cluster.membership import LATELY, ClusterEvents, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
@@ -37,8 +37,11 @@ def member(name: str = "me", role: str = "all", version: str = "1", key: str = "
 class ScriptedLink:
     """A database in which somebody else wrote what each look brings."""
 
-    def __init__(self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = ()) -> None:
+    def __init__(
+        self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = (), now: Callable[[], datetime] = steady_now
+    ) -> None:
         self.rounds = list(rounds)
+        self._now = now
         self.looks: list[dict[str, Any]] = []
         self.done: list[str] = []
         self.notices: list[str] = []
@@ -46,6 +49,8 @@ class ScriptedLink:
 
     async def transact(self, job: Callable[..., Any], within_s: float) -> Any:
         """What the script has for it."""
+        if job is leases.server_now:
+            return self._now()
         if isinstance(job, partial) and job.func is leases.look_round:
             self.looks.append(job.keywords)
             found = self.rounds.pop(0) if self.rounds else Round({}, {})
@@ -137,7 +142,7 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
     """Its operator is told once how far it is."""
     machine = SetClock()
     clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
-    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late)))
+    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late), now=lambda: late))
     one = ClusterMembership(member(), link, Wakeups("me:1"), go_by=clock.go_by)
     with structlog.testing.capture_logs() as logged:
         await one.begin(accounts, NOW)
