@@ -265,7 +265,7 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
     """
     folding = _Folding()
     for event in events:
-        folding.take(event)
+        folding.apply(event)
     folding.close_calls()
     return tuple(folding.items)
 
@@ -314,7 +314,7 @@ class _Folding:
         self._next_model = ""  # that the turn at hand went on to, and was told of
         self._numbers: dict[str, int] = {}  # by id: how many were made of it
 
-    def take(self, event: JournalEvent) -> None:
+    def apply(self, event: JournalEvent) -> None:
         """Fold one event in."""
         match event:
             case TurnStarted():

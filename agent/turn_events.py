@@ -51,7 +51,7 @@ class EventReader:
         if len(self._waiting) >= self._most:
             self._room.clear()
 
-    def take(self) -> list[TurnEvent]:
+    def drain(self) -> list[TurnEvent]:
         """All that has not been read, in its order."""
         self._join()
         taken = list(self._waiting)
@@ -70,7 +70,7 @@ class EventReader:
             async with asyncio.timeout(LONGEST_WAIT_S):
                 await self._room.wait()
         except TimeoutError:
-            for event in self.take():
+            for event in self.drain():
                 if isinstance(event, TextDelta | TextDiscarded):
                     self.put(event)
 

@@ -21,7 +21,7 @@ class TokenBucket:
         """Add what has come since it was filled last."""
         self.tokens, self.filled_at_s = self.tokens_at(now_s, most, per_s), now_s
 
-    def take(self, weight: float, per_s: float) -> float:
+    def acquire(self, weight: float, per_s: float) -> float:
         """Take so much; 0.0, or the seconds until there is enough. What is refused costs nothing."""
         if self.tokens < weight:
             return (weight - self.tokens) / per_s

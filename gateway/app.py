@@ -282,7 +282,7 @@ class Gateway:
         for name, made in self._tables(*tried.tenants.values()).items():
             await self._store.write(partial(bring_up, agent=name, tables=made))
         gone = self._tenants.dismiss(settings)
-        self._tenants.take(settings, tried)
+        self._tenants.adopt(settings, tried)
         for tenant in self._tenants:
             parts.reconfigure(tenant.name, tenant.settings, tried.models.get(tenant))
         parts.standing.know_model(self._own.model.name)

@@ -126,7 +126,7 @@ class Tenant:
             self.budgets.reconfigure(old.budgets)
             raise
 
-    def take(self, settings: Settings, model: ChatModel | None) -> None:
+    def adopt(self, settings: Settings, model: ChatModel | None) -> None:
         """Put them in force, with the model that they made."""
         self.settings = own = in_force(settings.of_tenant(self.name), self.product)
         self.budgets.reconfigure(own.budgets)
@@ -228,10 +228,10 @@ class Tenants:
                 tenant.budgets.reconfigure(budgets)
             raise
 
-    def take(self, settings: Settings, tried: "TriedSettings") -> None:
+    def adopt(self, settings: Settings, tried: "TriedSettings") -> None:
         """Put them in force. A tenant that is in them no more is to be dismissed first."""
         for tenant, model in tried.models.items():
-            tenant.take(settings, model)
+            tenant.adopt(settings, model)
         self._held |= tried.tenants
         for tenant in tried.tenants.values():
             self._take_in(tenant)

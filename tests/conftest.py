@@ -16,6 +16,9 @@ FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", 
 for name in [name for name in os.environ if name.startswith(FOREIGN)]:
     del os.environ[name]
 
+sys.dont_write_bytecode = False  # as in the Makefile: else each of many processes compiles all of us again
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 for profile, examples in (("sample", 10), ("whole", 100)):
     settings.register_profile(
         profile, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], print_blob=True

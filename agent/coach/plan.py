@@ -163,7 +163,7 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
         nonlocal stream
         run.recoveries.hear(event)
         if isinstance(event, TextDelta):
-            if shown := stream.take(event.text):
+            if shown := stream.feed(event.text):
                 run.port.progress(replace(event, text=shown))
         elif isinstance(event, TextDiscarded):
             stream = PlanStream()

@@ -98,7 +98,7 @@ class PlanStream:
         self._held = ""
         self._closed = False
 
-    def take(self, text: str) -> str:
+    def feed(self, text: str) -> str:
         """What may be shown by now."""
         if self._closed:
             return ""

@@ -204,10 +204,10 @@ class CompletionAssembly:
         if data == b"[DONE]":
             return True
         decoded = decode(data)
-        self.take({"error": decoded} if name == "error" and "error" not in decoded else decoded)
+        self.feed({"error": decoded} if name == "error" and "error" not in decoded else decoded)
         return False
 
-    def take(self, chunk: Any) -> None:
+    def feed(self, chunk: Any) -> None:
         """Add one chunk of a stream.
 
         Raises:

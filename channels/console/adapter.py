@@ -82,4 +82,4 @@ class ConsoleChannel(ViewerChannel):
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if self._inbox.sink is None:
             raise web.HTTPServiceUnavailable(text="terminals are not heard yet\n")
-        return await ViewerSocket(self._hub, CHAT, partial(self._inbox.take, VISITOR)).serve(request)
+        return await ViewerSocket(self._hub, CHAT, partial(self._inbox.receive, VISITOR)).serve(request)

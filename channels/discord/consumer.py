@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class DispatchConsumer:
-    """Takes the dispatches of one bot for as long as `run` runs."""
+    """Works off the dispatches of one shard while `run` runs: `receive` queues them, `ingest` says what is next."""
 
     def __init__(
         self,

@@ -67,7 +67,7 @@ class Receiver:
             return translate_event(body, self.bot, self.context)
         return None  # shortcuts, views, options: nothing of ours asks for them
 
-    async def take(self, body: object) -> None:
+    async def receive(self, body: object) -> None:
         """Commit what one delivery says; what comes next in its chat goes on only behind that.
 
         Raises:
@@ -154,7 +154,7 @@ class PersistBeforeAck(AsyncMiddleware):
         if body.get("type") == "url_verification":
             return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
         if body.get("ssl_check") != "1":
-            await self._receiver.take(body)
+            await self._receiver.receive(body)
         return BoltResponse(status=200, body="")
 
 

@@ -244,7 +244,7 @@ class SocketMode:
                 return (await dispatch(self._app, payload)).status == 200
             except STUMBLES:
                 _log.warning("payload_unreadable", account=self._config.name)
-        await self._receiver.take(payload)
+        await self._receiver.receive(payload)
         return True
 
     async def _retire(self, link: _Link) -> None:

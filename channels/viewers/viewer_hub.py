@@ -249,7 +249,7 @@ class ViewerInbox:
         self.hub = hub
         self._clock = clock
 
-    async def take(self, visitor: Visitor, frames: Sequence[PersonFrame]) -> list[InboundEvent]:
+    async def receive(self, visitor: Visitor, frames: Sequence[PersonFrame]) -> list[InboundEvent]:
         """Return once what a view said is committed; the events it was.
 
         Whatever waited for the person goes on with it, also when there are no frames.

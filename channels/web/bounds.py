@@ -71,7 +71,7 @@ class _Buckets:
         if now_s < bucket.shut_until_s:
             return bucket.shut_until_s - now_s
         bucket.fill(now_s, self._most, self._per_s)
-        wait_s = bucket.take(weight, self._per_s)
+        wait_s = bucket.acquire(weight, self._per_s)
         if wait_s:
             wait_s = max(AGAIN_S, wait_s)
             bucket.shut_until_s = now_s + wait_s

@@ -77,7 +77,7 @@ class DeviceLinks:
                 return True
         return False
 
-    def take(self, claim: str) -> str | None:
+    def redeem(self, claim: str) -> str | None:
         """The secret of the identity, once; "" while nobody has decided; None where it was denied, or is over."""
         for digest, link in list(self._by_code.items()):
             if link.claim and secrets.compare_digest(link.claim, claim):
@@ -218,7 +218,7 @@ class DeviceDoor:
         return _json({"claim": claim, "number": number})
 
     async def _take(self, claim: str, request: web.Request) -> web.Response:
-        secret = self._links.take(claim)
+        secret = self._links.redeem(claim)
         if secret is None:
             self._refuse(request, "page.device_void")
         if not secret:

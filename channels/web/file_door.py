@@ -31,7 +31,7 @@ class FileDoor:
         self._may_send = may_send
         self._texts = texts
 
-    async def take(self, caller: Caller, request: web.Request) -> web.Response:
+    async def upload(self, caller: Caller, request: web.Request) -> web.Response:
         """Keep a file for a message that is still being written; the same again is the same."""
         handle = _handle(caller.chat, request)
         locale, size_bytes = caller.visitor.locale, request.content_length

@@ -161,7 +161,7 @@ class OpenPages:
                 return said[:count], wait_s
         return said, 0
 
-    async def take(self, caller: Caller, frames: Sequence[PersonFrame]) -> None:
+    async def receive(self, caller: Caller, frames: Sequence[PersonFrame]) -> None:
         """Return once what a page said is committed; then every page of the chat shows it.
 
         Raises:
@@ -169,7 +169,7 @@ class OpenPages:
         """
         chat = caller.chat
         try:
-            events = await self.inbox.take(caller.visitor, frames)
+            events = await self.inbox.receive(caller.visitor, frames)
         except NotPersisted:
             self.bounds.unsay(chat, caller.address, len(frames))
             raise

@@ -132,7 +132,7 @@ class PageRoutes:
         return await self._door.give(self._chat(request), request, locale_of(request))
 
     async def _upload(self, request: web.Request) -> web.Response:
-        return await self._door.take(self._caller(request), request)
+        return await self._door.upload(self._caller(request), request)
 
     # ------------------------------------------------------------ what was said before
 
@@ -186,7 +186,7 @@ class PageRoutes:
             await answer.prepare(request)
             pages.welcome(viewer, caller.visitor.locale, epoch, since)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
-                await pages.take(caller, [])
+                await pages.receive(caller, [])
             await _write_events(answer, viewer)
         finally:
             self._pages.seats.leave(viewer)
@@ -207,7 +207,7 @@ class PageRoutes:
             _too_many(TOO_MANY, wait_s)
         if taken:
             try:
-                await self._pages.take(caller, taken)
+                await self._pages.receive(caller, taken)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
         body: Frame = {"taken": [frame.id for frame in taken]}
@@ -261,7 +261,7 @@ class PageSocket(ViewerSocket):
     ping_s = PING_S
 
     def __init__(self, pages: OpenPages, caller: Caller) -> None:
-        super().__init__(pages.hub, caller.chat, partial(pages.take, caller))
+        super().__init__(pages.hub, caller.chat, partial(pages.receive, caller))
         self._pages = pages
         self._caller = caller
 

@@ -59,7 +59,7 @@ class PersonLimits:
         self._buckets: dict[str, _PersonBucket] = {}
         self._takes = 0
 
-    def take(self, user_id: str, waiting: int) -> Over | None:
+    def charge(self, user_id: str, waiting: int) -> Over | None:
         """Count one message of whoever is kept by this name; None when it may come in. `waiting` wait already.
 
         What is not taken costs nothing: whoever hammers gets in again as soon as whoever waits.
@@ -68,7 +68,7 @@ class PersonLimits:
         bucket = self._refill(user_id, now_s)
         if waiting >= self._config.waiting_messages:
             return Over(Bound.WAITING, self._may_tell(bucket, now_s), 0.0)
-        if retry_after_s := bucket.take(1.0, self._per_s):
+        if retry_after_s := bucket.acquire(1.0, self._per_s):
             return Over(Bound.RATE, self._may_tell(bucket, now_s), retry_after_s)
         return None
 
@@ -198,7 +198,7 @@ class StrangerBound:
         self._of_accounts: dict[Key, TokenBucket] = {}  # four an account of the configuration
         self._untold: dict[str, tuple[int, float]] = {}  # an account's events since the log last said so, and when
 
-    def take(self, event: InboundEvent, decision: Decision, person: Person | None) -> bool:
+    def charge(self, event: InboundEvent, decision: Decision, person: Person | None) -> bool:
         """Count one event; False where nothing is to be written down of it. `person` is whose it is, if known."""
         if not _counts(event, decision, person):
             return True
@@ -207,7 +207,7 @@ class StrangerBound:
         bucket = held or TokenBucket(self._config.burst_messages, now_s)
         self._of_each[key] = bucket
         bucket.fill(now_s, self._config.burst_messages, per_s := self._config.messages_per_hour / 3600.0)
-        if not bucket.take(1.0, per_s) and self._account_takes(event, newcomer=held is None, now_s=now_s):
+        if not bucket.acquire(1.0, per_s) and self._account_takes(event, newcomer=held is None, now_s=now_s):
             return True
         self._left_out(f"{event.address.channel}:{event.address.account}", now_s)
         return False
@@ -234,7 +234,7 @@ class StrangerBound:
         key = (event.address.channel, event.address.account, what, "new" if newcomer else "")
         bucket = self._of_accounts.setdefault(key, TokenBucket(most, now_s))
         bucket.fill(now_s, most, a_min / 60.0)
-        return not bucket.take(1.0, a_min / 60.0)
+        return not bucket.acquire(1.0, a_min / 60.0)
 
 
 def _counts(event: InboundEvent, decision: Decision, person: Person | None) -> bool:

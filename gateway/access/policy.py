@@ -256,7 +256,7 @@ def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) 
 
 def _direct(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
     if _let_in(rules.direct, rules, person, event):
-        return _take(person, event)
+        return _admit_or_enrol(person, event)
     if rules.direct is not Policy.PAIRING:
         return Silence("not on the allowlist")
     if isinstance(event, InboundMessage) and event.edited:
@@ -275,11 +275,11 @@ def _in_group(
         may = person is not None and Role(person.role).allows(Role.OPERATOR)
         return AskGroup(person) if asks and may and person is not None else Silence(GROUP_NOT_LISTED)
     if _let_in(rules.groups, rules, person, event):
-        return _take(person, event)
+        return _admit_or_enrol(person, event)
     return Silence("not let in")
 
 
-def _take(person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
+def _admit_or_enrol(person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
     account = f"{event.address.channel}:{event.address.account}"
     if person is not None and account in person.grants | person.policy_grants:
         return Admit(person)

@@ -46,9 +46,10 @@ config_option = click.option(
     help="The configuration file; default: config/gateway.toml where that exists.",
 )
 
-NOT_LOADED = ("frozenlist._frozenlist", "greenlet", "rich")
-"""aiohttp and structlog load these where they are there, and do as well without: 1.4 MiB for the first two, which bring
-C++'s library, and 3.5 for the last. greenlet is SQLAlchemy's for PostgreSQL, which loads it when it first needs it."""
+NOT_LOADED = ("bz2", "frozenlist._frozenlist", "greenlet", "lzma", "rich")
+"""Libraries load these where they are there, and do as well without: zipfile and shutil (0.5 MiB), aiohttp and
+structlog (1.4 for frozenlist and greenlet, which bring C++'s library; 3.5 for rich). Who really needs one
+finds it later, as SQLAlchemy does greenlet for PostgreSQL."""
 
 
 def load(place: str) -> Any:

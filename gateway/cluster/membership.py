@@ -28,6 +28,14 @@ LEASE_S = 3.0
 CLOCKS_DIFFER_S = 2.0
 """Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
 
+CLOCK_ASKED = 5
+
+PATIENT_S = 1.0
+"""How long behind an outage nothing is taken: whoever lives has tried again five times by then."""
+
+LATELY = timedelta(days=10_000)
+"""Whatever ran out did within this; what a home's next process let go of ended in 1970."""
+
 LOOK_S = 0.7
 RETRY_S = 0.2
 
@@ -96,6 +104,7 @@ class ClusterMembership:
             return leases.standing(connection)
 
         self._wanted = wanted
+        await self._ask_for_clock()
         known = await self._link.transact(join, LEASE_S * 3)
         self._seen_s = self._now_s()
         others = [each.member for each in known if each.lives and each.member.node != self.me.node]
@@ -145,12 +154,12 @@ class ClusterMembership:
     def _patience(self, now_s: float) -> timedelta:
         """How long others may come back late: where the database was away, nobody renewed, and nobody is dead."""
         if now_s - self._seen_s > LEASE_S:
-            self._patient_until_s = now_s + LEASE_S
-        return timedelta(seconds=LEASE_S if now_s < self._patient_until_s else 0.0)
+            self._patient_until_s = now_s + PATIENT_S
+        return LATELY if now_s < self._patient_until_s else timedelta(0)
 
     def _note(self, done: Round, begun_s: float) -> None:
         if done.at is not None:
-            self._note_clock(-self._go_by(done.at, timedelta(seconds=self._now_s() - begun_s)).total_seconds())
+            self._note_clock(done.at, self._now_s() - begun_s)
         before = dict(self.ownership.names)
         if done.rejoined:
             mend = (
@@ -170,7 +179,18 @@ class ClusterMembership:
         if gained:
             self._events.on_gained(gained)
 
-    def _note_clock(self, off_s: float) -> None:
+    async def _ask_for_clock(self) -> None:
+        """Go by the server's clock as the quickest of a few questions shows it: nothing was stamped yet."""
+        answers = []
+        for _ in range(CLOCK_ASKED):
+            begun_s = since_boot_s()
+            at = await self._link.transact(leases.server_now, LEASE_S * 3)
+            answers.append((since_boot_s() - begun_s, since_boot_s(), at))
+        took_s, then_s, at = min(answers)
+        self._note_clock(at + timedelta(seconds=since_boot_s() - then_s), took_s)
+
+    def _note_clock(self, at: datetime, within_s: float) -> None:
+        off_s = -self._go_by(at, timedelta(seconds=within_s)).total_seconds()
         if abs(off_s - self._off_s) > CLOCKS_DIFFER_S:
             log.warning(
                 "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"

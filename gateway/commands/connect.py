@@ -207,7 +207,7 @@ class _ConnectReplies:
 
     async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply:
         """Exchange a code, once, for the person who began it."""
-        flow = await self._flows.take(asked.principal, state)
+        flow = await self._flows.redeem(asked.principal, state)
         provider = self._providers.get(flow.provider) if flow is not None else None
         if flow is None or provider is None or provider.oauth is None:
             return self._say(asked, "connect.stale")

@@ -87,7 +87,7 @@ class ConsoleDoors:
         if bucket is None:
             bucket = self._tries[address] = TokenBucket(TRIES, self._steady_s())
         bucket.fill(self._steady_s(), TRIES, 1 / TRY_EVERY_S)
-        return bucket.take(1, 1 / TRY_EVERY_S)
+        return bucket.acquire(1, 1 / TRY_EVERY_S)
 
     async def open_with(self, secret: str) -> str | None:
         """The token of a new session for a link's secret or an API key; None where it is neither."""

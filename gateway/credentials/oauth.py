@@ -152,7 +152,7 @@ class OAuthFlows:
         find = partial(credentials.flow_of, tenant=who.tenant, user_id=who.user_id, provider=provider)
         return self._open(who, await self._store.read(find, lasting=True))
 
-    async def take(self, who: Principal, state: str) -> OAuthFlow | None:
+    async def redeem(self, who: Principal, state: str) -> OAuthFlow | None:
         """The flow with this state, which is over with it; None where it is, or is another person's."""
         take = partial(credentials.take_flow, tenant=who.tenant, user_id=who.user_id, state=state)
         kept = await self._store.write(take)

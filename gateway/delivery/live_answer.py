@@ -183,7 +183,7 @@ class LiveAnswer:
 
     def _read_events(self) -> None:
         """Take in what has happened since this was last looked at."""
-        for event in self._events.take():
+        for event in self._events.drain():
             match event:
                 case TextDelta():
                     self._growing.feed(event.text)

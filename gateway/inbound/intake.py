@@ -13,18 +13,17 @@ from typing import Protocol
 import structlog
 
 from channels.base import Channel, ChannelState, KnownChat, NotPersisted
-from channels.bounded_dict import BoundedDict
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
-from gateway.access.limits import FloodWatch, Over, PersonLimits, StrangerBound
 from gateway.access.pasted import seal_pasted
-from gateway.access.policy import AccessSnapshot, Admit
+from gateway.access.policy import AccessSnapshot
 from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.inbound.admission import Admission, CommitResult, Plan
+from gateway.inbound.bounds import InboundBounds
 from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
@@ -32,14 +31,9 @@ from gateway.store import chats, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.leases import Lease
-from gateway.store.people import Person
 from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
 
 log = structlog.get_logger()
-
-UNLISTED_TOLD = 1_000
-"""Groups of which the operator is told; then it is enough."""
-
 
 NOTED_AT_MOST = 50_000
 """Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
@@ -96,22 +90,15 @@ class Intake:
         self._waiting = waiting
         self._clock = clock
         self._doorway = doorway
-        self._limits = PersonLimits(access.limits, self._doorway.clock_s)
-        self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
-        self._flood = FloodWatch(self._doorway.clock_s)
-        self._told_over_s: BoundedDict[str, float] = BoundedDict(NOTED_AT_MOST)  # by chat
+        self._bounds = InboundBounds(access, snapshot, doorway.clock_s)
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
-        self._unlisted: set[str] = set()  # groups of which the operator was told
         self.of_tenants: dict[str, Intake] = {}
         """Where what comes in for others than the installation's own tenant goes."""
         self.language: str | None = None  # for people of whom nobody knows which is theirs
 
     def reconfigure(self, access: AccessConfig) -> None:
         """These rules and bounds from the next event on; where a bound changes, what was counted begins anew."""
-        if access.limits != self._access.limits:
-            self._limits = PersonLimits(access.limits, self._doorway.clock_s)
-        if access.strangers != self._access.strangers:
-            self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
+        self._bounds.reconfigure(access)
         self._access = self._snapshot.rules[self._store.home_tenant] = access
 
     def look_again(self, plans: Sequence[Plan]) -> None:
@@ -119,9 +106,7 @@ class Intake:
         self._bus.reread()
         for plan in plans:
             self._delivery.reread(plan.event.address)
-            if plan.counted is not None and plan.over is None:
-                self._limits.give_back(plan.counted)
-            self._strangers.give_back(plan.event, plan.decision, self._person_of(plan.event))
+            self._bounds.give_back(plan)
 
     def begin_commit(self, connection: Connection, channel: Channel) -> Admission:
         """One commit's work, for a channel, in the writer."""
@@ -134,10 +119,7 @@ class Intake:
     @property
     def floods(self) -> Mapping[str, int]:
         """Accounts where strangers come in numbers, with their messages in the last minute."""
-        return self._flood.floods()
-
-    def _person_of(self, event: InboundEvent) -> Person | None:
-        return self._snapshot.find(event.tenant, event.sender_key)
+        return self._bounds.floods()
 
     def plan(self, event: InboundEvent) -> Plan | None:
         """What becomes of it; None where it is over a stranger's bound, or its sender had it forgotten."""
@@ -149,21 +131,18 @@ class Intake:
             former_id = self._snapshot.former_id(event.tenant, event.sender_key)
             decision = policy.Enrol(replace(decision.newcomer, former_id=former_id))
         elif decision == policy.Silence(policy.GROUP_NOT_LISTED):
-            self._note_unlisted(event)
-        flood = isinstance(decision, policy.Pair) and self._flood.count_request(_account(event))
-        if not self._strangers.take(event, decision, self._person_of(event)):
+            self._bounds.note_unlisted(event)
+        flood = isinstance(decision, policy.Pair) and self._bounds.is_flood(event)
+        if not self._bounds.admits_stranger(event, decision):
             return None
         if isinstance(decision, policy.Pair):
             return Plan(event, decision, flood=flood)
-        counted = self._bound_key(event, decision)
+        counted = self._bounds.key_of(event, decision)
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
         reads = self._snapshot.context_of(event.tenant, event.address) > 0
-        talk = is_talk(event)
-        waiting = 0 if talk else self._waiting(session_key(event, event.kind, self._doorway.agent))
-        over = self._limits.take(counted, waiting)
-        if over is not None and (talk or not self._may_tell(event.address.lane, over)):
-            over = replace(over, tell=False)  # nobody asked the bot anything, or the chat has just read it
+        waiting = 0 if is_talk(event) else self._waiting(session_key(event, event.kind, self._doorway.agent))
+        over = self._bounds.charge(event, counted, waiting)
         return Plan(event, decision, over, waiting, counted=counted, reads_talk=reads)
 
     def _as_meant(self, event: InboundEvent) -> InboundEvent:
@@ -172,14 +151,6 @@ class Intake:
             return event
         group = self._snapshot.group(event.tenant, event.address)
         return replace(event, mentions_bot=True) if group is not None and group.every_message else event
-
-    def _may_tell(self, lane: str, over: Over) -> bool:
-        """Whether a chat is told now that somebody in it is over a bound: once a minute, whoever it is."""
-        now_s, told_s = self._doorway.clock_s(), self._told_over_s.get(lane)
-        if not over.tell or (told_s is not None and now_s - told_s < self._access.limits.notice_every_s):
-            return False
-        self._told_over_s[lane] = now_s
-        return True
 
     def show_refused(self, plans: Sequence[Plan]) -> None:
         """Whoever was over a bound sees that their message was not accepted, also where they are not told."""
@@ -194,28 +165,6 @@ class Intake:
             return event
         whose = reply_routes.secret_of(event.tenant, event.sender_key)
         return replace(event, route=replace(event.route, token=self._doorway.vault.seal(event.route.token, whose)))
-
-    def _bound_key(self, event: InboundEvent, decision: policy.Decision) -> str | None:
-        """Whose bound an event counts against: a person's, a newcomer's until they are one; None for nobody's.
-
-        What is said to a group and not to the bot has a bound of its own, or it would use up what may be asked.
-        """
-        known = self._snapshot.find(event.tenant, event.sender_key)
-        if isinstance(decision, Admit | policy.AskGroup):
-            counted = decision.person.user_id
-        elif isinstance(decision, policy.Enrol):
-            counted = newcomer_key(event.tenant, event.sender_key) if known is None else known.user_id
-        else:
-            return None
-        return f"talk:{counted}" if is_talk(event) else counted
-
-    def _note_unlisted(self, event: InboundEvent) -> None:
-        """Tell the operator, once a group, what to write into the configuration where somebody asked for the bot."""
-        group = f"{event.address.channel}:{event.address.chat}"
-        asked = isinstance(event, CommandInvoked) or (isinstance(event, InboundMessage) and event.mentions_bot)
-        if asked and group not in self._unlisted and len(self._unlisted) < UNLISTED_TOLD:
-            self._unlisted.add(group)
-            log.warning("group_not_allowed", group=group, account=event.address.account, mend="add it to allow_groups")
 
     def announce(self, done: CommitResult) -> None:
         """Tell everybody, in the event loop, right after the commit."""
@@ -243,8 +192,7 @@ class Intake:
         """Remember who was let in, and which chats were written down."""
         for person in done.people:
             self._snapshot.put(person)
-            for sender in person.identities:
-                self._limits.rename(newcomer_key(person.tenant, sender), person.user_id)
+            self._bounds.let_in(person)
         if len(self._noted) + len(done.noted) > NOTED_AT_MOST:
             self._noted.clear()
         self._noted.update(dict.fromkeys(done.noted, self._clock()))
@@ -260,8 +208,8 @@ class Intake:
             else:
                 log.info("pairing_requested", name=name, sender=asked.sender, account=account, approve=command)
         for account in done.crowded:
-            if self._flood.is_crowded(account):
-                asks = self._flood.floods().get(account, 0)
+            if self._bounds.is_crowded(account):
+                asks = self._bounds.floods().get(account, 0)
                 log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
 
 
@@ -375,15 +323,6 @@ class ChannelSink:
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing."""
         self._health.note(state, detail, self._number)
-
-
-def newcomer_key(tenant: str, sender_key: str) -> str:
-    """Under what somebody's bound is kept before they are a user."""
-    return f"new:{tenant}:{sender_key}"
-
-
-def _account(event: InboundEvent) -> str:
-    return f"{event.address.channel}:{event.address.account}"
 
 
 def _reject(event: InboundEvent, reason: str) -> Rejected:

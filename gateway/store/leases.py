@@ -101,6 +101,11 @@ def hold(connection: sa.Connection, lease: Lease) -> None:
         raise Fenced(f"{lease.name} has a newer owner than epoch {lease.epoch}")
 
 
+def server_now(connection: sa.Connection) -> datetime:
+    """What its clock shows."""
+    return connection.execute(sa.select(sa.type_coerce(STORE_NOW, Instant))).scalar_one()
+
+
 def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -> None:
     """Be one of the cluster; what an earlier process of the same home had is free: it is dead, for we have its home."""
     for table in (shards, leases):

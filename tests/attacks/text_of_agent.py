@@ -127,9 +127,9 @@ def streamed(text: str) -> None:
         for index, piece in enumerate(pieces(text)):
             function = {"name": piece, "arguments": piece}
             calls = [{"index": index, "id": piece, "function": function}, {"id": f"n{index}", "function": function}]
-            assembly.take({"choices": [{"delta": {"content": piece}}]})
-            assembly.take({"choices": [{"delta": {"reasoning_content": piece}}]})
-            assembly.take({"choices": [{"delta": {"content": [{"text": piece}], "tool_calls": calls}}]})
+            assembly.feed({"choices": [{"delta": {"content": piece}}]})
+            assembly.feed({"choices": [{"delta": {"reasoning_content": piece}}]})
+            assembly.feed({"choices": [{"delta": {"content": [{"text": piece}], "tool_calls": calls}}]})
         assembly.response()
 
 

@@ -158,7 +158,7 @@ def written_plan(text: str) -> None:
         plan_answer.read_plan(written, (), frame)
     stream = plan_answer.PlanStream()
     for piece in (text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)):
-        stream.take(piece)
+        stream.feed(piece)
     stream.rest()
 
 

@@ -44,17 +44,17 @@ def test_a_link_is_good_once_and_for_ten_minutes():
     assert ("ada", None) == (chat, links.ask(code))
     assert not links.decide("bob", number, allow=True)
     assert not links.decide("ada", "00", allow=True)
-    assert ("", None) == (links.take(claim), links.take("x" * 32))
+    assert ("", None) == (links.redeem(claim), links.redeem("x" * 32))
     assert links.decide("ada", number, allow=True)
-    assert ("s", None) == (links.take(claim), links.take(claim))
+    assert ("s", None) == (links.redeem(claim), links.redeem(claim))
     late = links.offer("s", "ada")
     _, claim, number = links.ask(late)
     links.decide("ada", number, allow=True)
     clock.now_s += LINK_S
-    assert (None, None) == (links.take(claim), links.ask(links.offer("s", "bob")[:-1]))
+    assert (None, None) == (links.redeem(claim), links.ask(links.offer("s", "bob")[:-1]))
     denied = links.ask(links.offer("s", "ada"))
     links.decide("ada", denied[2], allow=False)
-    assert links.take(denied[1]) is None
+    assert links.redeem(denied[1]) is None
 
 
 async def test_another_browser_becomes_the_same_person_when_they_say_yes():

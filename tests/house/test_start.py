@@ -95,7 +95,7 @@ def test_no_platform_sdk_is_loaded_unasked(module: str) -> None:
 
 SELDOM = {
     "alembic", "jinja2", "sqlalchemy.dialects.postgresql", "agent.coach.offline", "regex", "markdown_it",
-    "greenlet", "rich", "frozenlist._frozenlist",
+    "greenlet", "rich", "frozenlist._frozenlist", "bz2", "lzma",
 }  # fmt: skip
 
 

@@ -217,6 +217,12 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             _, page = await reader.get(found[1])
             assert page.index("admitted") < page.index("claimed") < page.index("part put")
             assert "call_key" not in page and " in +" not in page
+            here.sim.faults.load([{"kind": "status", "method": "sendMessage", "status": 403}])
+            here.sim.say(ANA, "are you there?")
+            async with asyncio.timeout(30):
+                while not any(part["parked"] for part in await here.operator("outbox.list")):
+                    await asyncio.sleep(0.02)
+            assert "</span>parked</td>" in (await reader.get("/outbox"))[1], "whoever blocked the bot is not ready"
             unknown = await reader.get("/session?id=ffffffff", "es"), await reader.get("/inbox?outcome=nope", "es")
             assert [404, 404] == [status for status, _ in unknown]
             assert ("no existe esa conversación" in unknown[0][1], "no es un resultado" in unknown[1][1]) == (

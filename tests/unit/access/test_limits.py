@@ -26,15 +26,18 @@ def test_a_burst_is_taken_then_the_rate_holds() -> None:
     """30 a minute are one every two seconds."""
     clock = Clock()
     bounds = limits(clock)
-    assert [None, None, Over(Bound.RATE, tell=True, retry_after_s=2.0)] == [bounds.take("ana", 0) for _ in range(3)]
+    assert [None, None, Over(Bound.RATE, tell=True, retry_after_s=2.0)] == [bounds.charge("ana", 0) for _ in range(3)]
     clock.now_s += 2.0
-    assert None is bounds.take("ana", 0)
+    assert None is bounds.charge("ana", 0)
 
 
 def test_what_waits_is_bounded_too() -> None:
     """D6: and costs nothing of the rate."""
     bounds = limits(Clock())
-    assert [Over(Bound.WAITING, tell=True, retry_after_s=0.0), None] == [bounds.take("ana", 3), bounds.take("ana", 2)]
+    assert [Over(Bound.WAITING, tell=True, retry_after_s=0.0), None] == [
+        bounds.charge("ana", 3),
+        bounds.charge("ana", 2),
+    ]
 
 
 def test_a_person_over_their_bound_is_told_at_most_once_a_minute() -> None:
@@ -43,7 +46,7 @@ def test_a_person_over_their_bound_is_told_at_most_once_a_minute() -> None:
     bounds = limits(clock)
     told = []
     for _ in range(130):
-        over = bounds.take("ana", 3)
+        over = bounds.charge("ana", 3)
         told.append(over is not None and over.tell)
         clock.now_s += 1.0
     assert [0, 60, 120] == [second for second, was_told in enumerate(told) if was_told]
@@ -53,8 +56,8 @@ def test_a60_one_persons_flood_costs_nobody_else() -> None:
     """A60: bounds are kept a person."""
     bounds = limits(Clock())
     for _ in range(1000):
-        bounds.take("mallory", 0)
-    assert None is bounds.take("ana", 0)
+        bounds.charge("mallory", 0)
+    assert None is bounds.charge("ana", 0)
 
 
 @given(st.lists(st.floats(0.0, 5.0), min_size=1, max_size=60))
@@ -65,7 +68,7 @@ def test_no_more_comes_in_than_burst_and_rate_allow(pauses_s: list[float]) -> No
     taken = 0
     for pause_s in pauses_s:
         clock.now_s += pause_s
-        taken += bounds.take("ana", 0) is None
+        taken += bounds.charge("ana", 0) is None
     assert taken <= 2 + sum(pauses_s) / 2.0 + 1e-6
 
 
@@ -74,7 +77,7 @@ def test_memory_follows_who_is_active() -> None:
     clock = Clock()
     bounds = limits(clock)
     for number in range(SWEEP_EVERY - 1):
-        bounds.take(f"user-{number}", 0)
+        bounds.charge(f"user-{number}", 0)
     clock.now_s += 3600.0
-    bounds.take("ana", 0)
+    bounds.charge("ana", 0)
     assert 1 == len(bounds._buckets)  # noqa: SLF001  memory is what the test is about

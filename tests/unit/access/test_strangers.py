@@ -29,7 +29,7 @@ class Door:
         self, event: InboundEvent, times: int = 1, decision: Decision | None = None, person: Person | None = None
     ) -> int:
         """How many of so many offers were taken."""
-        return sum(self.bound.take(event, decision or Pair(), person) for _ in range(times))
+        return sum(self.bound.charge(event, decision or Pair(), person) for _ in range(times))
 
 
 def test_stranger_gets_a_few_rows_and_as_many_after_a_pause():

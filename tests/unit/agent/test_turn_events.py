@@ -30,14 +30,14 @@ def test_a_reader_gets_all_in_order_but_what_newer_progress_replaced(published):
     for event, reads in published:
         reader.put(event)
         if reads:
-            read += reader.take()
-    read += reader.take()
+            read += reader.drain()
+    read += reader.drain()
     events = [event for event, _ in published]
     assert joined(events, TextDelta) == joined(read, TextDelta)
     assert joined(events, ThinkingDelta) == joined(read, ThinkingDelta)
     steps = (ToolStarted, ToolEnded, TextDiscarded)
     assert [event for event in events if isinstance(event, steps)] == [one for one in read if isinstance(one, steps)]
-    assert [] == reader.take()
+    assert [] == reader.drain()
 
 
 def test_a_long_text_is_one_event():
@@ -45,7 +45,7 @@ def test_a_long_text_is_one_event():
     reader = EventReader(most=2)
     for _ in range(10_000):
         reader.put(TextDelta("x"))
-    assert [TextDelta("x" * 10_000)] == reader.take()
+    assert [TextDelta("x" * 10_000)] == reader.drain()
 
 
 def test_everybody_is_told_watchers_at_once():
@@ -56,8 +56,8 @@ def test_everybody_is_told_watchers_at_once():
     events.publish(ToolStarted("t", "a"))
     late = events.reader()
     events.publish(TurnFinished(EndReason.COMPLETED))
-    assert [ToolStarted("t", "a"), TurnFinished(EndReason.COMPLETED)] == noted == early.take()
-    assert [TurnFinished(EndReason.COMPLETED)] == late.take()
+    assert [ToolStarted("t", "a"), TurnFinished(EndReason.COMPLETED)] == noted == early.drain()
+    assert [TurnFinished(EndReason.COMPLETED)] == late.drain()
 
 
 def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
@@ -69,10 +69,10 @@ def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
         await events.drain()
         for n in range(3):
             events.publish(ToolStarted("t", str(n)))
-        loop.call_later(2.0, slow.take)
+        loop.call_later(2.0, slow.drain)
         await events.drain()
         assert 2.0 == round(loop.time(), 3)
-        assert 3 == len(quick.take())
+        assert 3 == len(quick.drain())
 
     run_virtually(scene)
 
@@ -88,7 +88,7 @@ def test_a_reader_that_never_reads_holds_a_turn_up_once_for_some_seconds():
         await events.drain()
         await events.drain()
         assert LONGEST_WAIT_S == round(loop.time(), 3)
-        assert [TextDelta("ab")] == dead.take()
+        assert [TextDelta("ab")] == dead.drain()
 
     run_virtually(scene)
 
@@ -104,6 +104,6 @@ def test_a_closed_reader_holds_nobody_up():
         await events.drain()
         events.publish(ToolStarted("t", "2"))
         await events.drain()
-        assert (1.0, []) == (round(loop.time(), 3), gone.take())
+        assert (1.0, []) == (round(loop.time(), 3), gone.drain())
 
     run_virtually(scene)

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from channels.clocks import SteadyClock
-from gateway.cluster.membership import LEASE_S, ClusterEvents, ClusterMembership, LeasedAccount
+from channels.clocks import SteadyClock, steady_now
+from gateway.cluster.membership import LATELY, ClusterEvents, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
@@ -37,8 +37,11 @@ def member(name: str = "me", role: str = "all", version: str = "1", key: str = "
 class ScriptedLink:
     """A database in which somebody else wrote what each look brings."""
 
-    def __init__(self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = ()) -> None:
+    def __init__(
+        self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = (), now: Callable[[], datetime] = steady_now
+    ) -> None:
         self.rounds = list(rounds)
+        self._now = now
         self.looks: list[dict[str, Any]] = []
         self.done: list[str] = []
         self.notices: list[str] = []
@@ -46,6 +49,8 @@ class ScriptedLink:
 
     async def transact(self, job: Callable[..., Any], within_s: float) -> Any:
         """What the script has for it."""
+        if job is leases.server_now:
+            return self._now()
         if isinstance(job, partial) and job.func is leases.look_round:
             self.looks.append(job.keywords)
             found = self.rounds.pop(0) if self.rounds else Round({}, {})
@@ -137,7 +142,7 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
     """Its operator is told once how far it is."""
     machine = SetClock()
     clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
-    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late)))
+    link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late), now=lambda: late))
     one = ClusterMembership(member(), link, Wakeups("me:1"), go_by=clock.go_by)
     with structlog.testing.capture_logs() as logged:
         await one.begin(accounts, NOW)
@@ -161,13 +166,14 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
 
 
 async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
-    """Perhaps nobody could renew: what ran out just now is taken by nobody else, for as long as a lease lasts."""
-    link, times_s = ScriptedLink(), iter([0.0, 0.0, LEASE_S, 2 * LEASE_S + 1, 3 * LEASE_S, 3 * LEASE_S + 1])
+    """Perhaps nobody could renew: for a second nothing that ran out is taken."""
+    link, times_s = ScriptedLink(), iter([0.0, 0.0, 3.0, 6.5, 7.0, 7.5])
     one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), lambda: next(times_s))
     await one.begin(accounts, NOW)
     for _ in range(4):
         await one.look()
-    assert [0.0, 0.0, LEASE_S, LEASE_S, 0.0] == [look["takes"].total_seconds() for look in link.looks]
+    nothing = timedelta(0)
+    assert [nothing, nothing, LATELY, LATELY, nothing] == [look["takes"] for look in link.looks]
 
 
 def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class TestStream:
         for text in (words, f"{words}{FENCE}\n{{}}\n```"):
             stream, shown, at = PlanStream(), "", 0
             for length in (*cuts, len(text)):
-                shown += stream.take(text[at : at + length])
+                shown += stream.feed(text[at : at + length])
                 at += length
             shown += stream.rest()
             expected = text[: text.find(FENCE)].rstrip() if FENCE in text else text

@@ -43,14 +43,14 @@ async def test_a_state_is_good_once_in_time_and_for_its_person(store: Store) -> 
     flows = OAuthFlows(store, vault, clock)
     flow = await flows.begin(ANA, "acme")
     assert (64, flow) == (len(flow.verifier), await flows.of_person(ANA, "acme"))
-    assert [None, None] == [await flows.take(BEN, flow.state), await flows.take(ANA, "other")]
+    assert [None, None] == [await flows.redeem(BEN, flow.state), await flows.redeem(ANA, "other")]
     flows = OAuthFlows(store, vault, clock)
-    assert [flow, None] == [await flows.take(ANA, flow.state) for _ in range(2)]
+    assert [flow, None] == [await flows.redeem(ANA, flow.state) for _ in range(2)]
     old, new = await flows.begin(ANA, "acme"), await flows.begin(ANA, "acme")
-    assert [None, new] == [await flows.take(ANA, each.state) for each in (old, new)]
+    assert [None, new] == [await flows.redeem(ANA, each.state) for each in (old, new)]
     late = await flows.begin(ANA, "acme")
     clock.now += timedelta(minutes=10)
-    assert (None, None) == (await flows.take(ANA, late.state), await flows.of_person(BEN, "acme"))
+    assert (None, None) == (await flows.redeem(ANA, late.state), await flows.of_person(BEN, "acme"))
     assert flow.verifier not in repr(flow)
 
 
@@ -66,7 +66,7 @@ async def test_neither_state_nor_verifier_is_readable_in_the_database(store: Sto
     assert not [secret for secret in (flow.state, flow.verifier) if secret in repr(rows)]
     others = OAuthFlows(store, Vault.fresh(), clock)
     assert await others.of_person(ANA, "acme") is None
-    assert await others.take(ANA, flow.state) is None
+    assert await others.redeem(ANA, flow.state) is None
 
 
 @pytest.mark.parametrize(("code", "state"), [("", "s"), ("c", ""), ("c" * 5000, "s")])
