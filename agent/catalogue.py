@@ -4,6 +4,7 @@ The words stand in `.po` files beside whoever says them; `make texts` compiles e
 """
 
 import gettext
+from copy import copy
 from pathlib import Path
 
 from agent.language import DEFAULT, NAMES, language_of
@@ -15,8 +16,11 @@ class Catalogue:
     A language is read from disk when it is first asked for; `load` asks for each, as the gateway starts.
     """
 
-    def __init__(self, folder: Path, domain: str, below: "Catalogue | None" = None) -> None:
-        """`folder` holds `LANGUAGE/LC_MESSAGES/DOMAIN.mo`. Nothing is read yet."""
+    def __init__(
+        self, folder: Path, domain: str, below: "Catalogue | None" = None, *, of: "Catalogue | None" = None
+    ) -> None:
+        """`folder` holds `LANGUAGE/LC_MESSAGES/DOMAIN.mo`, which `of` has read, too. Nothing is read yet."""
+        self._of = of
         self._folder = folder
         self._domain = domain
         self._below = below
@@ -24,7 +28,7 @@ class Catalogue:
 
     def over(self, below: "Catalogue") -> "Catalogue":
         """These texts in place of those of `below` that have their keys, and all the others of `below`."""
-        return Catalogue(self._folder, self._domain, below)
+        return Catalogue(self._folder, self._domain, below, of=self)
 
     def load(self) -> None:
         """Read every language now, while there are descriptors for it."""
@@ -59,19 +63,24 @@ class Catalogue:
         known = self._by_language.get(language)
         if known is not None:
             return known
-        lasting = True
-        try:
-            with (self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo").open("rb") as file:
-                found: gettext.NullTranslations = gettext.GNUTranslations(file)
-        except OSError as error:
-            found = gettext.NullTranslations()
-            lasting = isinstance(error, FileNotFoundError)  # else it is tried again: too many files may be open
+        found, lasting = self._read(language) if self._of is None else self._of.read(language)
         if self._below is not None:
             found.add_fallback(self._below.messages(language))
             lasting = lasting and self._below.holds(language)
         if lasting:
             self._by_language[language] = found
         return found
+
+    def read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
+        """A copy of what gettext has of a language, the words shared; and whether it is as it will be."""
+        return copy(self.messages(language)), self.holds(language)
+
+    def _read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
+        try:
+            with (self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo").open("rb") as file:
+                return gettext.GNUTranslations(file), True
+        except OSError as error:  # it is tried again: too many files may be open
+            return gettext.NullTranslations(), isinstance(error, FileNotFoundError)
 
 
 class _Fields(dict[str, object]):

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from agent.coach.understanding.english import ENGLISH
-from agent.coach.understanding.spanish import SPANISH
+from agent.coach.understanding.amount_words import ENGLISH_AMOUNTS, SPANISH_AMOUNTS
 from agent.coach.understanding.words import Word, plain_of, words_of
 
-_TABLES = (ENGLISH, SPANISH)
+_TABLES = (ENGLISH_AMOUNTS, SPANISH_AMOUNTS)
 _NUMBERS = {plain_of(word): value for table in _TABLES for word, value in table.numbers.items()}
 _ONES = frozenset().union(*(table.ones for table in _TABLES))
 _HOURS = frozenset().union(*(table.hours for table in _TABLES))

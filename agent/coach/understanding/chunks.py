@@ -15,10 +15,11 @@ from agent.coach.understanding.days import BEGINS_DAY, read_day
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.entries import Chunk
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
+from agent.coach.understanding.slips import mend_words
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
 from agent.coach.understanding.timings import cut_amounts, read_times
-from agent.coach.understanding.words import Phrases, Word, mend_words, phrase_end, phrases_by_first_word, plain_of
+from agent.coach.understanding.words import Phrases, Word, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
     **dict.fromkeys(",:;()-–—|[]*•·+_=→#", WordRole.COMMA),

@@ -1,24 +1,11 @@
 """English: the words of its table. Data, no rules."""
 
+from agent.coach.understanding.amount_words import ENGLISH_AMOUNTS
 from agent.coach.understanding.tables import LanguageTable
 
 ENGLISH = LanguageTable(
     code="en",
-    numbers={
-        "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-        "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
-        "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
-        "seventy": 70, "eighty": 80, "ninety": 90, "fourty": 40, "fourtyfive": 45, "hundred": 100, "zero": 0,
-    },
-    ones=frozenset(["a", "an", "one"]),
-    hours=frozenset(["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]),
-    minutes=frozenset([
-        "m", "min", "minites", "mins", "mintues", "minuets", "minuets'",
-        "minute", "minutes", "minutes'", "minutess", "minuts"
-    ]),
-    half=frozenset(["half"]),
-    quarter=frozenset(["quarter", "quarters"]),
-    conjunctions=frozenset(["&", "and", "n"]),
+    amounts=ENGLISH_AMOUNTS,
     days={
         "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "this arvo": 0, "this avo": 0,
         "earlier today": 0, "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1,

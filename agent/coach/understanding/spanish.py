@@ -1,23 +1,11 @@
 """Spanish: the words of its table. Data, no rules."""
 
+from agent.coach.understanding.amount_words import SPANISH_AMOUNTS
 from agent.coach.understanding.tables import LanguageTable
 
 SPANISH = LanguageTable(
     code="es",
-    numbers={
-        "uno": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7, "ocho": 8, "nueve": 9,
-        "diez": 10, "once": 11, "doce": 12, "trece": 13, "catorce": 14, "quince": 15, "dieciséis": 16,
-        "diecisiete": 17, "dieciocho": 18, "diecinueve": 19, "veinte": 20, "veintiuno": 21, "veintidós": 22,
-        "veintitrés": 23, "veinticuatro": 24, "veinticinco": 25, "veintiséis": 26, "veintisiete": 27, "veintiocho": 28,
-        "veintinueve": 29, "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80,
-        "noventa": 90, "cien": 100, "ciento": 100, "cero": 0, "veintiun": 21, "veintiún": 21,
-    },
-    ones=frozenset(["un", "una"]),
-    hours=frozenset(["hora", "horas", "horaz", "horita", "horitas", "hs"]),
-    minutes=frozenset(["mimutos", "minitos", "minuticos", "minutito", "minutitos", "minuto", "minutos"]),
-    half=frozenset(["media", "medio"]),
-    quarter=frozenset(["cuartito", "cuarto", "cuartos"]),
-    conjunctions=frozenset(["con", "y"]),
+    amounts=SPANISH_AMOUNTS,
     days={
         "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
         "hace rato": 0, "hace poco": 0, "hace nada": 0, "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1,

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from agent.coach.understanding.amount_words import AmountWords
+
 
 class WordRole(StrEnum):
     """What a word, or several as one, can be in a sentence about practice."""
@@ -124,13 +126,7 @@ class LanguageTable:
     """
 
     code: str  # ISO 639-1
-    numbers: Mapping[str, int]
-    ones: frozenset[str]  # a, an, un: one, before a unit only
-    hours: frozenset[str]
-    minutes: frozenset[str]
-    half: frozenset[str]
-    quarter: frozenset[str]
-    conjunctions: frozenset[str]  # between hours and minutes
+    amounts: AmountWords
     days: Mapping[str, int]  # phrases for a day that is today or past: days back
     open_days: Mapping[str, int]  # the same, of days that may be still to come
     parts: str  # behind a day: "morning", "por la tarde"
