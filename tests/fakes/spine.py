@@ -18,6 +18,7 @@ from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
+from gateway.access.policy import principal_of
 from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
@@ -129,7 +130,7 @@ class FakePeople:
 
     def put(self, person: Person) -> None:
         """As the port says."""
-        self.known[person.user_id] = person.principal
+        self.known[person.user_id] = principal_of(person)
 
 
 @dataclass

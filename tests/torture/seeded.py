@@ -61,12 +61,13 @@ BUGS = (
     ),
     Bug(
         3, "final outside the transaction", "gateway/sessions/journaled_turn.py",
+        "            rows = end(connection)\n"
         '            failpoint("final_pre")\n'
         "            return rows\n"
         "\n"
         "        try:\n"
         "            await self._deps.store.write(commit_end, then=delivery.publish)\n",
-        "            connection.exec_driver_sql('DELETE FROM outbox WHERE id >= ?', (rows[0].id,))\n"
+        "            rows = end(connection, parts=(), first_by=None)\n"
         "            return rows\n"
         "\n"
         "        try:\n"
