@@ -94,6 +94,12 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     if any(entry.amount.minutes > DAY_MINUTES for entry in standing):
         return Heard(Certainty.NOTHING, twist=Twist.TOO_LONG)
     cut = any(clause.is_cut for clause in clauses)
+    doubted = [entry for entry in found.entries if entry.twist is Twist.LASTS and entry.is_sure]  # as "on the bus"
+    if standing and doubted:
+        both = Evidence(
+            tuple(replace(entry, twist=None) for entry in found.entries if entry in [*standing, *doubted]), False
+        )
+        return Heard(Certainty.ASK, both.to_practised(now.date()))
     if standing and found.is_clear and not cut and all(entry.is_sure for entry in standing):
         return _sure(message, found)
     if found.entries and not standing:
