@@ -122,7 +122,7 @@ class Operations:
             "X-RateLimit-Limit": str(most),
             "X-RateLimit-Remaining": str(max(0, left)),
             "X-RateLimit-Reset": f"{time.time() + reset_s:.3f}",
-            "X-RateLimit-Reset-After": f"{max(0.0, reset_s):.3f}",
+            "X-RateLimit-Reset-After": f"{max(0.0, reset_s) + 0.001:.3f}",  # rounded down, who waits comes too early
             "X-RateLimit-Bucket": "80c17d2f203122d936070c88c8d10f33",
         }
 
