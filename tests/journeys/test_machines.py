@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
         here.model.brain = lambda _body: Reply("Here.")
         here.sim.say(1, "hello")
         await here.told(1, "Here.")
-        said = await all_.cluster(0)
+        said = await all_.until(0, lambda said: [128, 128] == [one["shards"] for one in said["members"].values()])
         (reader,) = [name for name, one in said["members"].items() if "in telegram:main" in one["leases"]]
         assert said["accounts"]["telegram:main"]["read_by"] == reader == (await reads(all_, 1))
         shown = await tables(all_, 0)
@@ -129,12 +130,19 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
         here.sim.say(2, "hello")
         await here.told(2, "Here.")
         assert reader != await reads(all_, 1 - dead)
+        await all_.until(1 - dead, lambda said: (256, 0) == _shares(said["members"], reader))
         gone = await tables(all_, 1 - dead)
         assert [["all", "0"]] == [cells[:2] for head, cells in gone.items() if head.startswith(f"{reader} is gone")]
         old = Member("0ld:1", "old", "worker", "0.0.1, schema 0001", "key")
         await here.store.write(partial(leases.join, me=old, now=steady_now(), lease_s=600.0))
         differ = (await all_.until(1 - dead, lambda said: "versions_differ" in said))["versions_differ"]
         assert differ.startswith("old/0ld:1 runs 0.0.1, schema 0001; ")
+
+
+def _shares(members: dict[str, Any], dead: str) -> tuple[int, int]:
+    """The shards of those who live, and of the one that is gone."""
+    others = sum(one["shards"] for name, one in members.items() if name != dead)
+    return others, members[dead]["shards"] if "gone" in members[dead]["state"] else -1
 
 
 ROW = re.compile(r"<tr><th scope=\"row\">(?:<span [^>]*></span>)?(.*?)</th>(.*?)</tr>", re.DOTALL)
