@@ -71,7 +71,7 @@ class PermissionRule:
         return self.argument is None or fnmatchcase(str(given.get(self.argument, "")), self.value)
 
 
-_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{0,20}:)?[/\\]{2,}([^\s\"'<>]{1,512})", re.IGNORECASE | re.ASCII)
+_ADDRESS = re.compile(r"[/\\]{2,}([^\s\"'<>]{1,512})", re.ASCII)
 _NAMED = re.compile(r"(?:.*_)?(?:url|uri|href|link|host|hostname|domain|site)", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:[^/?#@\\]*@)?(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL)
 MOST_ADDRESSES = 200
