@@ -91,11 +91,7 @@ def _with(asked: Sequence[Practised], right: Correction) -> tuple[Practised, ...
     if len(asked) > 1 and not named:
         return None
     at = named[0] if named else 0
-    entry = asked[at]
-    if right.skill is not None:
-        entry = replace(entry, skill=right.skill, is_new=False, is_near=False)
-    entry = replace(entry, minutes=right.minutes or entry.minutes, day=right.day or entry.day)
-    return (*asked[:at], entry, *asked[at + 1 :])
+    return (*asked[:at], asked[at].correct(right.minutes, right.skill, right.day), *asked[at + 1 :])
 
 
 def rename(rest: str, entry: Practised, names: Sequence[str], now: datetime, language: str) -> Practised | None:

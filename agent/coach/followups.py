@@ -37,10 +37,10 @@ _MARKED = re.compile(
     r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
     re.IGNORECASE,
 )
-_SAME = frozenset({"same", "ditto", "likewise", "mismo", "lo mismo", "igual", "idem", "the same"})
+_SAME = frozenset({"same", "ditto", "likewise", "mismo", "igual", "idem"})
 _MORE = frozenset({
     "and", "y", "e", "plus", "also", "another", "otro", "otra", "otros", "otras", "mas", "tambien", "then", "luego",
-    "ademas", "extra", "more", "too", "on top",
+    "ademas", "extra", "more", "too",
 })  # fmt: skip
 _RIGHT = frozenset({
     "was", "were", "is", "it", "that", "thats", "that's", "it's", "its", "eso", "esto", "esa", "ese", "fue", "fueron",
@@ -53,7 +53,7 @@ _SURELY_RIGHT = _RIGHT - {"it", "that", "is", "no", "not", "que", "be", "son", "
 _QUIET = frozenset({
     "only", "just", "solo", "nada", "like", "end", "final", "so", "pues", "bueno", "che", "eh", "well", "now",
     "ahora", "one", "ones", "el", "la", "lo", "los", "las", "the", "in", "on", "for", "of", "de", "del", "al", "a",
-    "con", "with", "i", "yo", "le", "i'd", "think", "creo", "well,", "si", "yes", "yeah", "ok", "vale", "please",
+    "con", "with", "i", "yo", "le", "i'd", "think", "creo", "si", "yes", "yeah", "ok", "vale", "please",
     "porfa", "did", "hice", "fui", "total", "max", "tops", "today's", "minutos", "both", "days", "ambos", "dias",
     "maybe", "perhaps", "quizas", "quiza", "tal", "vez", "antes", "before", "earlier", "despues", "after",
     "afterwards", "course", "supuesto", "por", "done", "listo", "hecho",
@@ -90,10 +90,7 @@ class Fragment:
 
     def correct(self, entry: Practised) -> Practised:
         """The entry, with what is right instead."""
-        entry = replace(
-            entry, minutes=self.minutes_beside(entry.minutes or 0) or entry.minutes, day=self.day or entry.day
-        )
-        return entry if self.skill is None else replace(entry, skill=self.skill, is_new=False, is_near=False)
+        return entry.correct(self.minutes_beside(entry.minutes or 0), self.skill, self.day)
 
 
 def may_follow(text: str) -> bool:
@@ -138,7 +135,7 @@ def _add(found: Fragment, chunk: Chunk) -> Fragment | None:
         begins = found in (Fragment(), Fragment(is_more=True))
         return replace(found, day=day, is_of_day=begins) if found.day is None and day is not None else None
     plains = chunk.plain.split()
-    if chunk.plain in _SAME or not _SAME.isdisjoint(plains):
+    if not _SAME.isdisjoint(plains):
         return replace(found, is_same=True)
     if chunk.role not in _QUIET_ROLES and not all(word in _RIGHT | _MORE | _QUIET for word in plains):
         return None
@@ -327,14 +324,9 @@ def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime,
     found = read_lookup(f"how much did i do of {rest} {month}", names, now, language)
     if found is None or (found.skill is None and found.since is None and found.number == asked.number):
         return None
-    if found.skill is not None and found.since is None:
-        return Task(
-            Act.NUMBER if asked.wanted is Wanted.NUMBER else Act.ENTRIES,
-            text,
-            lookup=replace(asked, skill=found.skill, unknown=""),
-        )
     skill = found.skill or asked.skill
-    wanted = replace(found, skill=skill, unknown="" if skill else asked.unknown, number=found.number or asked.number)
+    base = asked if found.skill is not None and found.since is None else found  # of another skill, else of other days
+    wanted = replace(base, skill=skill, unknown="" if skill else asked.unknown, number=base.number or asked.number)
     return Task(Act.NUMBER if wanted.wanted is Wanted.NUMBER else Act.ENTRIES, text, lookup=wanted)
 
 
@@ -356,18 +348,15 @@ def change_goal(text: str, asked: Task) -> Task | None:
     rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
     if rather is None or asked.meant is None or not rather["right"]:
         return None
-    said = find_duration(rather["right"])
-    number = _NUMBER.match(rather["right"])
-    if said is None and number is None:
-        return None
-    bare = None if said is not None or number is None else int(number["number"])
-    minutes = Fragment(minutes=None if said is None else said.minutes, number=bare).minutes_beside(asked.meant_minutes)
+    said, bare = find_duration(rather["right"]), _NUMBER.match(rather["right"])
+    minutes = None if said is None else said.minutes
+    right = Fragment(minutes=minutes, number=bare and int(bare["number"]))
+    minutes = right.minutes_beside(asked.meant_minutes)
     if minutes is None:
         return None
     meant = replace(asked.meant, minutes=minutes)
-    return replace(
-        asked, act=Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL, text=text, meant=meant, confirmed=False
-    )
+    act = Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL
+    return replace(asked, act=act, text=text, meant=meant, confirmed=False)
 
 
 def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:

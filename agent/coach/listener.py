@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from datetime import date, datetime
+from itertools import chain
 
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, Act, Task, task_of_heard
 from agent.coach.amendments import amend
@@ -277,13 +278,7 @@ class Listener:
             return ()
         *before, entry = logged
         right = read_correction(last.text, earlier[-1].now.date(), self._names)
-        entry = replace(
-            entry,
-            minutes=right.minutes or entry.minutes,
-            skill=right.skill or entry.skill,
-            day=right.day or entry.day,
-        )
-        return (*before, entry)
+        return (*before, entry.correct(right.minutes, right.skill, right.day))
 
     def _last(self, earlier: Sequence[Exchange]) -> Task | None:
         """What the newest message that is answered asked for; None where nothing was said."""
@@ -300,8 +295,8 @@ class Listener:
             return None
         if len(earlier) not in self._questions:  # each of several messages asks, and of each question before it
             *before, last = earlier
-            said = (last.said, *reversed(last.before))
-            tasks = (self.task(text, before, last.now, after_log=False) for text in said)
+            others = (self.task(text, before, last.now, after_log=False) for text in reversed(last.before))
+            tasks = (task for task in chain([self._last(earlier)], others) if task is not None)
             found = (task for task in tasks if task.act in CONFIRMED or task.act in LACKING)
             self._questions[len(earlier)] = next(found, None)
         return self._questions[len(earlier)]
@@ -344,7 +339,8 @@ TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.
 
 _GOAL = re.compile(r"\b(?:goals?|targets?|metas?|objetivos?)\b", re.IGNORECASE)
 _PRACTISED_ONLY = re.compile(
-    r"[\W_]*(?:(?:so|well|ok|hey|hi|hello|hola|pues|bueno|che|wey|g[uü]ey|parce|coach|profe|mate|yes|s[ií]|today|yesterday|hoy|ayer|i|i['’]ve|have|just|finally|yo"
+    r"[\W_]*(?:(?:so|well|ok|hey|hi|hello|hola|pues|bueno|che|wey|g[uü]ey|parce|coach|profe|mate"
+    r"|yes|s[ií]|today|yesterday|hoy|ayer|i|i['’]ve|have|just|finally|yo"
     r"|he|ya|por fin|did|did my)[\s,.!]+)*"
     r"(?:practi[sc]ed|practi[sc]e|trained|studied|rehearsed|practiqu[eé]|practicado|entren[eé]|entrenado|estudi[eé]"
     r"|estudiado|ensay[eé]|ensayado)"
@@ -381,17 +377,21 @@ LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
 
 
+def _logging_answer(earlier: Sequence[Exchange]) -> str:
+    """The newest answer of those lately that said something is logged; empty where none did."""
+    return next((each.answer for each in reversed(earlier[-LATELY:]) if says(each.answer, LOGGED)), "")
+
+
 def _is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
     """As "the french was 20", where something else was logged last: another entry may be meant."""
-    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
-    skill = find_skill(text, names) if answers and find_duration(text) is not None else None
-    if skill is None or name_key(skill) in name_key(answers[-1]):
+    answer = _logging_answer(earlier)
+    skill = find_skill(text, names) if answer and find_duration(text) is not None else None
+    if skill is None or name_key(skill) in name_key(answer):
         return False
     return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
     """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
-    answers = [exchange.answer for exchange in earlier[-LATELY:] if says(exchange.answer, LOGGED)]
     wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
-    return wanted and bool(answers) and name_key(lookup.skill or "") in name_key(answers[-1])
+    return wanted and name_key(lookup.skill or "") in name_key(_logging_answer(earlier))

@@ -1,6 +1,6 @@
 """What a message is read as: days, chunks of words, and what somebody says that they did. Data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from agent.coach.understanding.tables import Twist, WordRole
@@ -45,6 +45,11 @@ class Practised:
     day: date
     is_new: bool = False  # the name is none of theirs yet
     is_near: bool = False  # what was said is nearly this name
+
+    def correct(self, minutes: int | None, skill: str | None, day: date | None) -> "Practised":
+        """The same, with what is right instead; what is not said stays, and a skill that is said is one of theirs."""
+        right = replace(self, minutes=minutes or self.minutes, day=day or self.day)
+        return right if skill is None else replace(right, skill=skill, is_new=False, is_near=False)
 
 
 @dataclass(slots=True)
