@@ -99,9 +99,14 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert (1, 0) == (during["tenk_turns_running"], after["tenk_turns_running"])
     assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
     moved = {name.partition("{")[0] for name in after if grown(name) > 0}
-    moved |= {name.partition("{")[0] for seen in (during, waiting) for name, value in seen.items() if value > 0}
+    moved |= {name.partition("{")[0] for seen in (during, waiting, after) for name in gauges_of(seen)}
     expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS - OF_OPERATING - OF_PRICES
     assert expected <= {name.removesuffix("_total").removesuffix("_count") for name in moved}
+
+
+def gauges_of(seen: Figures) -> list[str]:
+    """What is over 0 now, and need not have grown: another test's gateway in this process may have left it so."""
+    return [name for name, value in seen.items() if value > 0 and "_total" not in name and "_count" not in name]
 
 
 def declared() -> set[str]:
