@@ -128,7 +128,7 @@ def test_the_hints_open_no_page_that_nothing_serves(given: Given) -> None:
         assert [True, True, False] == [f"{opened}http://127.0.0.1:8080/" in hint for hint in given().hints(start)]
         assert bool(start) is any("start" in hint for hint in given().hints(start))
     without = given("[channels.web]\nenabled = false\n").hints("tenk run")
-    assert "use `tenk chat`" in without[0] and "use `tenk playground`" in without[1]
+    assert "use `tenk chat`" in without[0]
 
 
 def test_the_light_model_has_its_providers_key(given: Given) -> None:
