@@ -25,7 +25,7 @@ from agent.models.offline import OfflineRules
 from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.ports import LocalCommand, Principal
-from agent.tools.base import Effect, CanUseTool, Tool, tools_of
+from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.results import success_result
 from gateway.access.linking import Move
 from gateway.commands.base import Command
