@@ -27,7 +27,7 @@ def tenk(*arguments: str, home: Path, **environ: str) -> subprocess.CompletedPro
     """Run `tenk` in an empty directory with nothing but this environment."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     env = kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var")} | environ
-    return ForkServer.of().run(["-m", "gateway", *arguments], env, home, timeout_s=15)
+    return ForkServer.of().run(["-m", "gateway", *arguments], env, home, timeout_s=50)
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:
