@@ -50,6 +50,9 @@ TakeUp = Callable[[Connection, InboundEvent | None, Person, datetime], InboxRow 
 ShowVerdict = Callable[[Connection, PairingRequest, str, str], Sequence[Address]]
 """Put what became of a request (approved, denied, blocked), and by whom, where owners were asked; where that is."""
 
+ShowAllowed = Callable[[Connection, str, str], Sequence[Address]]
+"""Put who allowed the group of this id in the place of what asked whether it may be; where that is."""
+
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
 log = structlog.get_logger()
@@ -76,6 +79,11 @@ def _nothing_kept(_: Connection, __: InboundEvent | None, ___: Person, ____: dat
     """For callers that know no inbox."""
 
 
+def _no_group_cards(_: Connection, __: str, ___: str) -> Sequence[Address]:
+    """For callers that asked nobody about a group."""
+    return ()
+
+
 def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequence[Address]:
     """For callers that asked no owner."""
     return ()
@@ -87,6 +95,7 @@ class AccessDeps:
 
     take_up: TakeUp = _nothing_kept
     verdict: ShowVerdict = _no_cards
+    allowed: ShowAllowed = _no_group_cards
     part: Move = _nothing_moves  # takes an agent's data apart when a link is undone
     everybody: Callable[[], Sequence[Person]] | None = None  # in a running gateway's memory; None: the store is asked
 
@@ -116,6 +125,7 @@ class AccessOperations(AccessLists):
         self._changed = changed
         self._take_up = deps.take_up
         self._verdict = deps.verdict
+        self._show_allowed = deps.allowed
         self._part = deps.part
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
@@ -171,10 +181,14 @@ class AccessOperations(AccessLists):
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
         return await self._to_json(done.person)
 
-    async def answer_kept(self, group_id: str) -> None:
-        """What an operator said in a group before it was allowed is taken in now, once, as far as it is kept."""
+    async def follow_allowed(self, group_id: str, by: str) -> None:
+        """A group is allowed: nothing there asks for it any more.
+
+        What an operator said there before is taken in now, once, as far as it is kept.
+        """
         now = self._clock()
         taken: list[InboxRow] = []
+        cards: list[Address] = []
 
         def job(connection: Connection) -> None:
             said = kept.taken_up(
@@ -184,8 +198,10 @@ class AccessOperations(AccessLists):
             if person is not None and person.role != Role.BLOCKED:
                 row = self._take_up(connection, said, person, now)
                 taken.extend([row] if row is not None else [])
+            cards[:] = self._show_allowed(connection, group_id, by)
 
-        await self._store.write(job, lambda _: self._changed(AccessChange(row=taken[-1] if taken else None)))
+        row_of = lambda: taken[-1] if taken else None  # noqa: E731  after the commit
+        await self._store.write(job, lambda _: self._changed(AccessChange(told=cards, row=row_of())))
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.

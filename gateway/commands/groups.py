@@ -39,12 +39,12 @@ WORDS: Mapping[str, Mapping[str, bool]] = {
 Find = Callable[[Connection], Group | None]
 
 
-AnswerKept = Callable[[str], Awaitable[None]]
-"""Takes in what was said in the group of this id before it was allowed."""
+FollowAllowed = Callable[[str, str], Awaitable[None]]
+"""What follows once the group of this id was allowed by this user: see `AccessOperations.follow_allowed`."""
 
 
-async def _keep_silent(_group_id: str) -> None:
-    """Nothing is kept."""
+async def _follow_nothing(_group_id: str, _by: str) -> None:
+    """Nothing asked for it, nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +64,17 @@ def group_command(deps: Callable[[], GroupDeps]) -> Command:
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
-def group_decisions(deps: Callable[[], GroupDeps], answer_kept: AnswerKept = _keep_silent) -> Mapping[str, Decision]:
+def group_decisions(deps: Callable[[], GroupDeps], follow: FollowAllowed = _follow_nothing) -> Mapping[str, Decision]:
     """The button, made for the operator who mentioned the bot."""
-    return {ALLOW: _GroupReplies(deps, answer_kept).allow}
+    return {ALLOW: _GroupReplies(deps, follow).allow}
 
 
 class _GroupReplies:
     """What is done, and said about it."""
 
-    def __init__(self, deps: Callable[[], GroupDeps], answer_kept: AnswerKept = _keep_silent) -> None:
+    def __init__(self, deps: Callable[[], GroupDeps], follow: FollowAllowed = _follow_nothing) -> None:
         self._deps = deps
-        self._answer_kept = answer_kept
+        self._follow = follow
 
     async def group(self, asked: Invocation) -> Reply:
         """How it is set here, or set it."""
@@ -97,7 +97,7 @@ class _GroupReplies:
             return Reply(HARNESS.text(principal.locale, VOID))
         reply = await self._set(lambda c: groups.get(c, group_id), WORDS["on"], principal)
         if principal.role in (Role.OPERATOR, Role.OWNER):
-            await self._answer_kept(group_id)
+            await self._follow(group_id, principal.user_id)
         return reply
 
     async def _set(self, find: Find, wanted: Mapping[str, object], principal: Principal) -> Reply:

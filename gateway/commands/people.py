@@ -73,14 +73,14 @@ class OperatorDesk:
             raise OperationRefused("people.not_now")
         return await self.access.unlink(who, by)
 
-    async def answer_kept(self, group_id: str) -> None:
-        """Take in what was said in a group before it was allowed."""
+    async def follow_allowed(self, group_id: str, by: str) -> None:
+        """A group was allowed: its cards say so, and what was said there before is taken in."""
         if self.access is not None:
-            await self.access.answer_kept(group_id)
+            await self.access.follow_allowed(group_id, by)
 
     def decisions(self) -> Mapping[str, Decision]:
         """What the buttons of linking and of groups do."""
-        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps, self.answer_kept)}
+        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps, self.follow_allowed)}
 
 
 def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:

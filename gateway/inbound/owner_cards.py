@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agent.language import escape
 from channels.base import Channel, HasButtons
 from channels.messages import Address, Button, ButtonStyle
 from gateway.access import words
@@ -18,7 +19,7 @@ from gateway.access.listing import lookalikes
 from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.store import chats, outbox, people
+from gateway.store import chats, groups, outbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.outbox import Action
@@ -100,6 +101,21 @@ class OwnerCards:
             (part, *_) = to_parts(channel, OutboundMessage(where, cause, text, locale=owner.locale))
             outbox.put(self.connection, asked.tenant, [replace(part, revision=1, action=Action.EDIT)], self.now)
             shown.append(where)
+        return shown
+
+    def show_allowed(self, group_id: str, by: str) -> Sequence[Address]:
+        """Put who allowed a group in the place of every message there that asked whether it may be."""
+        group, decider = groups.get(self.connection, group_id), people.person_of(self.connection, by)
+        if group is None or decider is None:
+            return []
+        asked = [f"inbox:{id_}" for id_ in groups.refused_in(self.connection, group, self.now - groups.KEPT_FOR)]
+        shown = []
+        for cause, where in outbox.said_for(self.connection, asked):
+            if (channel := self.channel_of(where)) is not None:
+                text = HARNESS.text(decider.locale, "groups.verdict", who=escape(decider.display_name))
+                (part, *_) = to_parts(channel, OutboundMessage(where, cause, text, locale=decider.locale))
+                outbox.put(self.connection, group.tenant, [replace(part, revision=1, action=Action.EDIT)], self.now)
+                shown.append(where)
         return shown
 
     def _places(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Address]]:

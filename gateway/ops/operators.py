@@ -81,9 +81,9 @@ def access_operations(
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    verdict = partial(_show_verdict, manager)
+    verdict, allowed = partial(_show_verdict, manager), partial(_show_allowed, manager)
     everybody = partial(snapshot.everybody, store.tenant)
-    deps = AccessDeps(partial(take_up, agent=agent), verdict, partial(move, back=True), everybody)
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, allowed, partial(move, back=True), everybody)
     return AccessOperations(store, key, say, steady_now, on_change, deps)
 
 
@@ -100,6 +100,10 @@ def _show_verdict(
     manager: ChannelManager, connection: Connection, asked: PairingRequest, what: str, by: str
 ) -> Sequence[Address]:
     return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
+
+
+def _show_allowed(manager: ChannelManager, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
+    return OwnerCards(connection, manager.now_loaded, steady_now()).show_allowed(group_id, by)
 
 
 def link_deps(
