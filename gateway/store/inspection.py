@@ -26,6 +26,7 @@ class Inspection:
     revision: str = ""  # "0023"; "" where nobody knows
     problem: str = ""  # why it cannot be used; "" where it can
     is_denied: bool = False  # it may be whole: this user may not use it
+    risks: tuple[str, ...] = ()  # what its server has off that keeps data whole
     moved: str = ""  # to where, or from where it was not wholly carried, in words; "" where it lives here
 
     @property
@@ -86,11 +87,16 @@ def _refusal(connection: sa.Connection) -> str:
 async def _inspect_server(url: str) -> Inspection:
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  only where there is such a server
 
+    from gateway.store.postgres import NO_WRITES, risks_of, takes_writes  # noqa: PLC0415  as above
+
     address = sa.make_url(url).set(drivername="postgresql+asyncpg")
     where = address.set(drivername="postgresql").render_as_string(hide_password=True)
     engine = create_async_engine(address, connect_args={"timeout": CONNECT_S})
     try:
         async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
+            if not await connection.run_sync(takes_writes):
+                return Inspection(where, problem=f"it {NO_WRITES}")
+            risks = tuple(await connection.run_sync(risks_of))
             revision = await connection.run_sync(schema.current)
             moved = await connection.run_sync(_refusal)
     except (OSError, sa.exc.SQLAlchemyError, TimeoutError, ImportError) as error:
@@ -98,4 +104,4 @@ async def _inspect_server(url: str) -> Inspection:
         return Inspection(where, problem=f"{type(cause).__name__}: {cause}".strip(": "))
     finally:
         await engine.dispose()
-    return Inspection(where, exists=revision is not None, revision=revision or "", moved=moved)
+    return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, moved=moved)

@@ -31,11 +31,15 @@ log = structlog.get_logger()
 READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
+MIGRATION_TIMEOUT_S = 3600
+"""Of a statement at a start: a large table is rewritten, or another process is waited for that does so."""
+
 READER_WAIT_S = 10
 CLOSE_S = 3.0
 """How long what was given up may close its connection: SQLAlchemy waits two seconds for a server's goodbye."""
 
 PAUSED_MS = "3000"
+MIGRATION_IDLE_MS = 60_000
 
 READ_ONLY = "25006"
 OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
@@ -133,29 +137,23 @@ class PostgresEngine:
 
     async def _open(self) -> str | None:
         self._engine = make_engine(self._url)
+        starting = make_engine(self._url, command_timeout_s=MIGRATION_TIMEOUT_S, synchronous_commit="")
+        looked = False
         try:
-            await self._look_at_server()
-            self._connection = await self._engine.connect()
+            async with starting.connect() as connection:
+                await _look_at_server(connection)
+                looked = True
+                found = await connection.run_sync(schema.ensure, _tell_wait)
+            self._connection = await self._engine.connect()  # whoever looks for a gateway here finds it
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
-            told = unavailable(error)
-            raise ServerAway(*told.args) if is_outage(error) else told from error
-        try:
-            return await self._connection.run_sync(schema.ensure)
-        except sa.exc.SQLAlchemyError as error:
-            if is_outage(error):
-                raise unavailable(error) from error
-            raise
-
-    async def _look_at_server(self) -> None:
-        """Refuse what cannot be written; say what is risky. Seen as the server has it, not as we ask for it."""
-        engine = make_engine(self._url, synchronous_commit="")
-        try:
-            async with engine.connect() as connection:
-                await connection.run_sync(refuse_replica)
-                for name in (await connection.execute(_RISKS)).scalars():
-                    log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
+            if is_outage(error):  # also where two waited for each other: this one was undone, and is tried again
+                raise ServerAway(*unavailable(error).args) from error
+            if looked:
+                raise
+            raise unavailable(error) from error
         finally:
-            await engine.dispose()
+            await starting.dispose()
+        return found
 
     async def _open_for_reading(self) -> None:
         self._engine = make_engine(self._url)
@@ -221,6 +219,25 @@ class PostgresEngine:
 
 NOTICES = "tenk"
 """The channel of LISTEN and NOTIFY; the triggers of the schema name it, too."""
+
+
+def _tell_wait() -> None:
+    log.warning("schema_awaited", why="another process makes or migrates the tables of this database")
+
+
+async def _look_at_server(connection: "AsyncConnection") -> None:
+    """Refuse what cannot be written; say what is risky, as the server has it. From then on commits wait for its disk,
+    and a migration may think for a while between two statements.
+
+    Raises:
+        GatewayError: it takes no writes.
+    """
+    await connection.run_sync(refuse_replica)
+    for name in await connection.run_sync(risks_of):
+        log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
+    await connection.execute(sa.text("SET synchronous_commit = on"))
+    await connection.execute(sa.text(f"SET idle_in_transaction_session_timeout = {MIGRATION_IDLE_MS}"))
+    await connection.commit()
 
 
 class PostgresLink:
@@ -313,17 +330,16 @@ def _transact(connection: Connection, job: Job[T]) -> T:
         return job(connection)
 
 
-_CLIENTS = sa.text(
-    "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
-    "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
-)
 _READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
 
+
+OURS_WAIT = "synchronous_commit"
+"""Our connections have it on, whatever the server says."""
 
 RISKS = {
     "fsync": "set it to on: when the machine dies, the whole database may be lost",
     "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
-    "synchronous_commit": "nothing: the gateway's own commits wait for the disk; those of others here do not",
+    OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
 }
 """What is said at a start where a server has it off."""
 _RISKS = sa.text(
@@ -331,21 +347,24 @@ _RISKS = sa.text(
 )
 
 
-def users_of(connection: Connection) -> str:
-    """Where other connections of gateways to this database come from; "" where there are none."""
-    found = list(connection.execute(_CLIENTS).scalars())
-    return f"{len(found)} connections, from {', '.join(sorted(set(found)))}" if found else ""
+def risks_of(connection: Connection) -> list[str]:
+    """What the server has off that keeps data whole."""
+    return list(connection.execute(_RISKS).scalars())
+
+
+NO_WRITES = "takes no writes: it is a replica, or set to read-only; name the primary"
+
+
+def takes_writes(connection: Connection) -> bool:
+    """Whether anything can be kept here: not in a copy that its server writes itself."""
+    return not connection.execute(_READ_ONLY).scalar_one()
 
 
 def refuse_replica(connection: Connection) -> None:
-    """Nothing can be kept in a copy that its server writes itself.
-
-    Raises:
-        GatewayError: it takes no writes.
-    """
-    if connection.execute(_READ_ONLY).scalar_one():
+    """Raise GatewayError where nothing can be kept."""
+    if not takes_writes(connection):
         where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
-        raise GatewayError(f"{where} takes no writes: it is a replica, or set to read-only; name the primary")
+        raise GatewayError(f"{where} {NO_WRITES}")
 
 
 def make_engine(

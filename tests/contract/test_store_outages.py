@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
+from gateway.ops.home_check import check_database
 from gateway.store import journal
 from gateway.store.engine import Store, link_to
 from gateway.store.journal import Fence
@@ -113,8 +114,10 @@ class TestFullDisk:
         await store.aclose()
 
 
-async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postgres: PostgresServer) -> None:
-    """At the start, in words; what the server has off for itself is on for us."""
+async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """At the start, in words, and by the doctor before it; what the server has off for itself is on for us."""
     url = await postgres.create_migrated()
     for setting, value in (("synchronous_commit", "off"), ("default_transaction_read_only", "on")):
         connection = await asyncpg.connect(url)
@@ -127,6 +130,10 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postg
             await store.aclose()
             said = {entry["setting"] for entry in logs if entry["event"] == "server_risks_writes"}
             assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
+            found = await check_database(url, tmp_path)
+            assert found.words.endswith("its server has fsync, synchronous_commit off")
+            assert found.to_do.startswith("fsync: set it to on")
+    assert "cannot be used: it takes no writes" in (await check_database(url, tmp_path)).words
     with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
         await Store.open(url)
 
