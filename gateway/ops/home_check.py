@@ -28,8 +28,7 @@ from gateway.store.backup import copies_of_older, file_of
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
 from gateway.store.glance import HEAD
-from gateway.store.inspection import inspect
-from gateway.store.postgres import OURS_WAIT, RISKS
+from gateway.store.inspection import OURS_WAIT, RISKS, inspect
 
 SCARCE_BYTES = 200 * 1024 * 1024
 """So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""

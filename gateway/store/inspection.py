@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.errors import StoreMoved
+from gateway.errors import GatewayError, StoreMoved
 from gateway.store import schema
 from gateway.store.backup import BUSY_S, file_of
 from gateway.store.glance import HEAD
@@ -87,8 +87,6 @@ def _refusal(connection: sa.Connection) -> str:
 async def _inspect_server(url: str) -> Inspection:
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  only where there is such a server
 
-    from gateway.store.postgres import NO_WRITES, risks_of, takes_writes  # noqa: PLC0415  as above
-
     address = sa.make_url(url).set(drivername="postgresql+asyncpg")
     where = address.set(drivername="postgresql").render_as_string(hide_password=True)
     engine = create_async_engine(address, connect_args={"timeout": CONNECT_S})
@@ -105,3 +103,40 @@ async def _inspect_server(url: str) -> Inspection:
     finally:
         await engine.dispose()
     return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, moved=moved)
+
+
+_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
+
+
+OURS_WAIT = "synchronous_commit"
+"""Our connections have it on, whatever the server says."""
+
+RISKS = {
+    "fsync": "set it to on: when the machine dies, the whole database may be lost",
+    "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
+    OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
+}
+"""What is said at a start where a server has it off."""
+_RISKS = sa.text(
+    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
+)
+
+
+def risks_of(connection: sa.Connection) -> list[str]:
+    """What the server has off that keeps data whole."""
+    return list(connection.execute(_RISKS).scalars())
+
+
+NO_WRITES = "takes no writes: it is a replica, or set to read-only; name the primary"
+
+
+def takes_writes(connection: sa.Connection) -> bool:
+    """Whether anything can be kept here: not in a copy that its server writes itself."""
+    return not connection.execute(_READ_ONLY).scalar_one()
+
+
+def refuse_replica(connection: sa.Connection) -> None:
+    """Raise GatewayError where nothing can be kept."""
+    if not takes_writes(connection):
+        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        raise GatewayError(f"{where} {NO_WRITES}")

@@ -21,9 +21,10 @@ from gateway.store import agent_tables, schema
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import file_of
 from gateway.store.glance import HEAD
+from gateway.store.inspection import refuse_replica
 from gateway.store.leases import STORE_NOW
 from gateway.store.looking import unavailable
-from gateway.store.postgres import make_engine, refuse_replica
+from gateway.store.postgres import make_engine
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
 from gateway.store.table_copy import Say, TableCopy, has_rows

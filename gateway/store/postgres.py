@@ -14,9 +14,10 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import URL, Connection, event
 
-from gateway.errors import GatewayError, ServerAway, StoreUnavailable
+from gateway.errors import ServerAway, StoreUnavailable
 from gateway.store import schema
 from gateway.store.dialect import asyncpg_errors, let_see
+from gateway.store.inspection import RISKS, refuse_replica, risks_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -330,43 +331,6 @@ def _transact(connection: Connection, job: Job[T]) -> T:
         return job(connection)
 
 
-_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
-
-
-OURS_WAIT = "synchronous_commit"
-"""Our connections have it on, whatever the server says."""
-
-RISKS = {
-    "fsync": "set it to on: when the machine dies, the whole database may be lost",
-    "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
-    OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
-}
-"""What is said at a start where a server has it off."""
-_RISKS = sa.text(
-    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
-)
-
-
-def risks_of(connection: Connection) -> list[str]:
-    """What the server has off that keeps data whole."""
-    return list(connection.execute(_RISKS).scalars())
-
-
-NO_WRITES = "takes no writes: it is a replica, or set to read-only; name the primary"
-
-
-def takes_writes(connection: Connection) -> bool:
-    """Whether anything can be kept here: not in a copy that its server writes itself."""
-    return not connection.execute(_READ_ONLY).scalar_one()
-
-
-def refuse_replica(connection: Connection) -> None:
-    """Raise GatewayError where nothing can be kept."""
-    if not takes_writes(connection):
-        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
-        raise GatewayError(f"{where} {NO_WRITES}")
-
-
 def make_engine(
     url: URL,
     *,
@@ -383,6 +347,7 @@ def make_engine(
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         connect_args={
+            "async_creator_fn": _connect_whole,
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
@@ -397,3 +362,20 @@ def make_engine(
     mark_errors(engine.sync_engine)
     event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))  # behind the other
     return engine
+
+
+async def _connect_whole(**given: Any) -> Any:
+    """A connection that is made to its end though nobody waits any more: cut short asyncpg leaves an error untold."""
+    import asyncpg  # noqa: PLC0415  as above
+
+    making = asyncio.ensure_future(asyncpg.connect(**given))  # noqa: TID251  it has an end of its own, by its timeout
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        making.add_done_callback(_let_go)
+        raise
+
+
+def _let_go(making: "asyncio.Future[Any]") -> None:
+    if not making.cancelled() and making.exception() is None:
+        making.result().terminate()

@@ -1,6 +1,7 @@
 """F64 on every store: what cannot be written is not acknowledged, and the store comes back without a restart."""
 
 import asyncio
+import gc
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,3 +198,24 @@ async def test_a_connection_that_is_lost_while_it_begins_to_listen_is_an_outage(
             await link.transact(lambda _connection: None, 30.0)
         await link.transact(lambda _connection: None, 30.0)
         await link.aclose()
+
+
+async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untold() -> None:
+    """Given up at any step of its making, by a server that takes it and says nothing."""
+    untold: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: untold.append(context["message"]))
+    async with await asyncio.start_server(lambda _reader, writer: writer.transport.abort(), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        for steps in range(40):
+            link = link_to(f"postgresql://u:p@127.0.0.1:{port}/d", lambda _words: None, lambda: None)
+            using = asyncio.ensure_future(link.transact(lambda _connection: None, 30.0))  # noqa: TID251  awaited below
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            using.cancel()
+            with pytest.raises((asyncio.CancelledError, StoreUnavailable)):
+                await using
+            await link.aclose()
+    while len(asyncio.all_tasks()) > 1:
+        await asyncio.sleep(0)
+    gc.collect()
+    assert [] == untold
