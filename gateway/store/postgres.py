@@ -50,7 +50,7 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 
 
 LOST = ("connection is closed", "another operation", "connection_lost")
-"""What asyncpg says, without a code, of a connection that ended between two statements or is in the middle of one."""
+"""What asyncpg, or SQLAlchemy, says without a code of a connection that ended between two statements or within one."""
 
 
 def is_outage(error: Exception) -> bool:
@@ -61,7 +61,7 @@ def is_outage(error: Exception) -> bool:
     while True:
         if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
             return True
-        if any(words in str(origin) for words in LOST):
+        if any(words in str(origin).lower() for words in LOST):
             return True
         if origin.__cause__ is None:
             return False
@@ -139,17 +139,18 @@ class PostgresEngine:
     async def _open(self) -> str | None:
         self._engine = make_engine(self._url)
         starting = make_engine(self._url, command_timeout_s=MIGRATION_TIMEOUT_S, synchronous_commit="")
-        looked = False
+        migrating = False
         try:
             async with starting.connect() as connection:
                 await _look_at_server(connection)
-                looked = True
+                migrating = True
                 found = await connection.run_sync(schema.ensure, _tell_wait)
+                migrating = False
             self._connection = await self._engine.connect()  # whoever looks for a gateway here finds it
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
             if is_outage(error):  # also where two waited for each other: this one was undone, and is tried again
                 raise ServerAway(*unavailable(error).args) from error
-            if looked:
+            if migrating:
                 raise
             raise unavailable(error) from error
         finally:
@@ -366,7 +367,7 @@ def make_engine(
 
 async def _connect_whole(**given: Any) -> Any:
     """A connection that is made to its end though nobody waits any more: cut short asyncpg leaves an error untold."""
-    import asyncpg  # noqa: PLC0415  as above
+    import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415  it has no types; as above
 
     making = asyncio.ensure_future(asyncpg.connect(**given))  # noqa: TID251  it has an end of its own, by its timeout
     try:

@@ -18,7 +18,7 @@ from gateway.ops.home_check import check_database
 from gateway.store import journal
 from gateway.store.engine import Store, link_to
 from gateway.store.journal import Fence
-from gateway.store.postgres import READERS
+from gateway.store.postgres import READERS, is_outage
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.chat import FakeChannel
 from tests.fakes.door import NobodyListens
@@ -219,3 +219,8 @@ async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untol
         await asyncio.sleep(0)
     gc.collect()
     assert [] == untold
+
+
+def test_a_connection_that_ended_as_it_was_made_is_an_outage() -> None:
+    """SQLAlchemy asks each server a few things first, and says only that the connection is closed."""
+    assert is_outage(sa.exc.ResourceClosedError("This Connection is closed"))
