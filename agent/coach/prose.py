@@ -103,10 +103,13 @@ def entries_text(language: str, report: EntriesReport, today: date, *, numbered:
     if not report.found:
         return say(language, "entries.none", title=title)
     total, days = spell_minutes(report.total_minutes), say_days(language, report.days)
-    head = COACH_TEXTS.plural(language, "entries.title", report.found, title=title, total=total, days=days)
+    of_a_day = report.since is not None and report.since == report.until  # then the title has said which
+    key = "entries.title_day" if of_a_day else "entries.title"
+    head = COACH_TEXTS.plural(language, key, report.found, title=title, total=total, days=days)
     lines = []
     for number, row in enumerate(report.entries[:HISTORY_ROWS], start=1):
-        line = entry_line(language, row.date, row.minutes, f"{row.emoji} {escape(row.skill)}", row.notes, today)
+        day, skill = None if of_a_day else row.date, f"{row.emoji} {escape(row.skill)}"
+        line = entry_line(language, day, row.minutes, skill, row.notes, today)
         lines.append(f"- {f'#{number} ' if numbered else ''}{line}")
     blocks = [head, "\n".join(lines)]
     if report.found > HISTORY_ROWS:
@@ -134,11 +137,11 @@ def _span(language: str, since: date, until: date, today: date) -> str:
     return say(language, "entries.span", first=say_on(language, since, today), last=say_on(language, until, today))
 
 
-def entry_line(language: str, day: date, minutes: int, skill: str, notes: str, today: date) -> str:
-    """One entry: "Monday: 45 min 🎸 guitar (scales)"."""
-    said = say_date(language, day, today)
+def entry_line(language: str, day: date | None, minutes: int, skill: str, notes: str, today: date) -> str:
+    """One entry: "Monday: 45 min 🎸 guitar (scales)"; without a day, where that stands above."""
+    said = "" if day is None else f"{say_date(language, day, today)}: "
     noted = f" ({escape(notes)})" if notes else ""
-    return f"{said[:1].upper()}{said[1:]}: {spell_minutes(minutes)} {skill}{noted}"
+    return f"{said[:1].upper()}{said[1:]}{spell_minutes(minutes)} {skill}{noted}"
 
 
 def level_line(language: str, total_minutes: int) -> str:

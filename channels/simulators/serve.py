@@ -28,6 +28,7 @@ _TELEGRAM = """\
 Simulated Telegram on {base}
   a bot reaches it with   TELEGRAM_API_BASE={base} and any token, say 123456:anything
   somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
+  is somebody             curl {base}/sim/person -d '{{"person": 1, "text": "Ana", "locale": "es"}}'
   what they see           curl '{base}/sim/shown?chat=1'
   what a bot called       curl '{base}/sim/history?chat=1'
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "sendMessage", "applied": true}}]'
@@ -37,6 +38,7 @@ _DISCORD = """\
 Simulated Discord on {base}
   a bot reaches it with   DISCORD_API_BASE={base} and any token, say anything
   somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
+  is somebody             curl {base}/sim/person -d '{{"person": 1, "text": "Ana", "locale": "es-ES"}}'
   uses a command          curl {base}/sim/command -d '{{"chat": 1, "name": "coach", "options": {{"text": "hi"}}}}'
   what they see           curl '{base}/sim/shown?chat=1'
   what a bot called       curl '{base}/sim/history?chat=1'
@@ -48,6 +50,7 @@ _SLACK = """\
 Simulated Slack on {base}
   an app reaches it with  SLACK_API_BASE={base} SLACK_BOT_TOKEN=xoxb-any SLACK_APP_TOKEN=xapp-any
   somebody writes         curl {base}/sim/say -d '{{"chat": "D1", "text": "hello"}}'
+  is somebody             curl {base}/sim/person -d '{{"person": "U1", "text": "Ana", "locale": "es-ES"}}'
   a slash command         curl {base}/sim/command -d '{{"chat": "C1", "text": "/log 45m guitar"}}'
   what they see           curl '{base}/sim/shown?chat=D1'
   what an app called      curl '{base}/sim/history?chat=D1'

@@ -200,8 +200,9 @@ class AccessOperations(AccessLists):
                 taken.extend([row] if row is not None else [])
             cards[:] = self._show_allowed(connection, group_id, by)
 
-        row_of = lambda: taken[-1] if taken else None  # noqa: E731  after the commit
-        await self._store.write(job, lambda _: self._changed(AccessChange(told=cards, row=row_of())))
+        await self._store.write(
+            job, lambda _: self._changed(AccessChange(told=cards, row=taken[-1] if taken else None))
+        )
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.

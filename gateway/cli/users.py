@@ -164,7 +164,9 @@ def deny(number: str, config_path: Path | None) -> None:
 def block(who: str, config_path: Path | None) -> None:
     """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
     person = ask(config_path, "pairing.block", {"who": who})
-    click.echo(f"{known_as(person)} is blocked.")
+    unheard = [person["name"]] == person["senders"]  # what was typed is all that is known of them
+    more = " Nobody of that id has ever written here: is it spelled as the lists show it?" if unheard else ""
+    click.echo(f"{known_as(person)} is blocked.{more}")
 
 
 @click.group("invite", invoke_without_command=True)

@@ -194,7 +194,8 @@ class _PeopleReplies:
         """Answer somebody no more."""
         who = _number(asked, "block")
         done = await self._access.block(who, asked.principal.user_id)
-        return _reply_about(asked, "access.blocked", done)
+        unheard = [done.get("name")] == done.get("senders")  # what was typed is all that is known of them
+        return _reply_about(asked, "access.blocked_unheard" if unheard else "access.blocked", done)
 
     async def role(self, asked: Invocation) -> Reply:
         """Give somebody another role; `member` ends a block, too."""

@@ -195,7 +195,8 @@ async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Findin
         return Finding("secrets", str(error), "put back the file that was beside this database")
     if lost := sum(count for id_, count in needed.items() if id_ not in here):
         file = "gateway.secret_keys" if given is not None else str(home / SECRETS_KEY)
-        words = f"{lost} secrets in the database need a key that is not in {file}"
+        what = "1 secret in the database needs" if lost == 1 else f"{lost} secrets in the database need"
+        words = f"{what} a key that is not in {file}"
         to_do = "put back the one that was beside this database; without it people give their keys anew (/connect)"
         return Finding("secrets", words, to_do)
     return Finding("secrets", "whatever is secret in the database can be read")

@@ -18,7 +18,7 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
         refusal = Refusal(kind="status", status=400, method="sendMessage", description="Bad Request: nonsense", chat=2)
         here.sim.faults.script(refusal.model_copy(update={"times": None}))
         here.sim.say(2, "how much did I practise?")
-        await here.told(1, "1 refused for good, 0 that nobody knows of; the newest: Bad Request: nonsense")
+        await here.told(1, "Refused for good: 1; perhaps said, perhaps not: 0. The newest: Bad Request: nonsense")
         listed = await here.operator("outbox.list", {"states": ["dead"]})
         (letter,) = [line for line in listed if not line["cause"].startswith("dead:")]
         (before,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]

@@ -35,10 +35,10 @@ class TestEntries:
     @pytest.mark.parametrize(
         ("words", "title", "count"),
         [
-            ("monday", "Monday: **50 min** in 2 entries, on 1 day", 2),
+            ("monday", "Monday: **50 min** in 2 entries", 2),
             ("monday guitar", "Monday, Guitar: **30 min**", 1),
             ("guitar monday", "Monday, Guitar: **30 min**", 1),
-            ("on sunday", "Sunday: **40 min** in 2 entries, on 1 day", 2),
+            ("on sunday", "Sunday: **40 min** in 2 entries", 2),
             ("week", "Monday to today: **50 min** in 2 entries, on 1 day", 2),
             ("last week", "23 February to Sunday: **40 min** in 2 entries, on 1 day", 2),
             ("this month", "This month: **1 h 30 min** in 4 entries, on 2 days", 4),
@@ -57,7 +57,7 @@ class TestEntries:
     async def test_in_spanish(self, practice: ConnectedPractice):
         """Days and words alike."""
         said = await answer(practice, "/entries el lunes", SPANISH)
-        assert "Lunes: **50 min** en 2 anotaciones, en 1 día" == said.splitlines()[0]
+        assert "Lunes: **50 min** en 2 anotaciones" == said.splitlines()[0]
         assert "Desde el lunes hasta hoy: " in await answer(practice, "/entries semana", SPANISH)
         assert "Este mes: " in await answer(practice, "/entries mes", SPANISH)
         assert "Todas las anotaciones, «scales»: " in await answer(practice, "/entries scales", SPANISH)

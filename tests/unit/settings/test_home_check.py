@@ -197,7 +197,7 @@ async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: 
     assert none is not None
     assert other is not None
     assert mended is not None
-    assert "1 secrets in the database need a key that is not in" in none.words
+    assert "1 secret in the database needs a key that is not in" in none.words
     assert ("gateway.secret_keys" in other.words, "") == (True, mended.to_do)
 
 
