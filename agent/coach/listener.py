@@ -80,11 +80,9 @@ class Listener:
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
-        if task.act is Act.CORRECT and _is_of_another(task.text, earlier, self._names):
-            return replace(task, act=Act.ASK_CORRECTION)
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
             return replace(task, act=Act.DECLINED)
-        return task
+        return _of_another(task, earlier, self._names, now) or task
 
     def _statement(
         self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool
@@ -382,13 +380,18 @@ def _logging_answer(earlier: Sequence[Exchange]) -> str:
     return next((each.answer for each in reversed(earlier[-LATELY:]) if says(each.answer, LOGGED)), "")
 
 
-def _is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
-    """As "the french was 20", where something else was logged last: another entry may be meant."""
-    answer = _logging_answer(earlier)
-    skill = find_skill(text, names) if answer and find_duration(text) is not None else None
-    if skill is None or name_key(skill) in name_key(answer):
-        return False
-    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
+def _of_another(task: Task, earlier: Sequence[Exchange], names: Sequence[str], now: datetime) -> Task | None:
+    """As "the french was 20", where something else was logged last: another entry may be meant, or one before it is."""
+    answer = _logging_answer(earlier) if task.act in (Act.CORRECT, Act.ASK_CORRECTION) else ""
+    text, said = task.text, find_duration(task.text) if answer else None
+    skill = None if said is None else find_skill(text, names)
+    told = rf"{re.escape(name_key(skill or ''))}\W+{_WAS}"
+    if said is None or skill is None or name_key(skill) in name_key(answer) or not re.search(told, name_key(text)):
+        return None
+    if not any(name_key(skill) in name_key(each.answer) for each in earlier if says(each.answer, LOGGED)):
+        return replace(task, act=Act.ASK_CORRECTION)
+    day = find_day(text, now.date()) or now.date()
+    return Task(Act.ASK_EDIT, text, lookup=Lookup(Wanted.EDIT, skill, since=day, until=day, minutes=said.minutes))
 
 
 def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
