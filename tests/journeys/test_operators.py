@@ -152,8 +152,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             side.press(room, asked.message_id, dict(asked.buttons)["Allow this channel"], person=presser)
         await reads("is allowed")
         await reads("Hello Ana.")
-        card = next(one for one in told() if one.message_id == asked.message_id)
-        assert ("allowed this channel", ()) == (" ".join(card.text.split()[-3:]).strip(".*"), card.buttons)
+        assert [asked.message_id] == [one.message_id for one in told() if "allowed this channel" in one.text]
         await asks(2, f"{side.mention} and now?", "Hello Bea.")
         await asks(2, f"{group} all", "group is for operators")
         await asks(1, f"{group} all", "All that is said here")
