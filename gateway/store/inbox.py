@@ -380,9 +380,13 @@ def is_settled(connection: sa.Connection, id_: int) -> bool:
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
 
 
+REDACTED = '{"type":"redacted"}'
+"""Stands for what a row said."""
+
+
 def redact(connection: sa.Connection, id_: int) -> None:
     """Blank what a row said, for a command that held a secret."""
-    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload='{"type":"redacted"}'))
+    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload=REDACTED))
 
 
 def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:
