@@ -4,6 +4,7 @@ The words stand in `.po` files beside whoever says them; `make texts` compiles e
 """
 
 import gettext
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 
@@ -52,6 +53,8 @@ class Catalogue:
             found = messages.gettext(key) if n is None else messages.ngettext(key, key, n)
             if found != key and key:  # under "" there is a header
                 return found.format_map(_Fields(values)) if values else found
+        with suppress(ValueError, LookupError, AttributeError):  # nobody has proved words that stand in no catalogue
+            return key.format_map(_Fields(values)) if values else key
         return key
 
     def holds(self, language: str) -> bool:

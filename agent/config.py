@@ -213,8 +213,8 @@ class AgentConfig(BaseModel):
     """Seconds from the start of the turn, or from its resumption after a crash."""
     working_s: float = Field(default=1800.0, ge=0)
     """Seconds, in all, that do not count for `deadline_s` because a model works that is local or says so."""
-    tool_timeout_s: float = Field(default=60.0, gt=0)
-    """Bound of a tool's own timeout."""
+    tool_timeout_s: float | None = Field(default=None, gt=0)
+    """Bound of a tool's own timeout; None: it takes as long as it says, 60 where it says nothing."""
     max_timeouts_in_row: int = Field(default=5, ge=1)
     """Tool calls that time out one after the other before the turn ends."""
     max_calls: int = Field(default=50, ge=1)

@@ -16,6 +16,7 @@ class AskedCall:
     arguments: str  # JSON as it would run, keys sorted
     question: str = ""  # in words of a hook's or a rule's, above what would be done; "": none
     may_remember: bool  # "always" is offered
+    destructive: bool = False  # what it changes cannot be had back: the person is told
     backfilled: str = ""  # the input before hooks and permission, where the tool puts something into it; JSON
 
     @property

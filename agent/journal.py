@@ -160,6 +160,7 @@ _RUNGS = {
     NudgeReason.CUT: Rung.CONTINUED,
     NudgeReason.MALFORMED: Rung.CALL_EXPLAINED,
     NudgeReason.STUCK: Rung.CIRCLE_NUDGED,
+    NudgeReason.STOP: Rung.SENT_ON,
     NudgeReason.LAST: Rung.ANSWER_FORCED,
 }
 

@@ -26,6 +26,7 @@ class Rung(StrEnum):
     CALL_EXPLAINED = "call_explained"  # a call that cannot be read: it is told how
     EMPTY_NUDGED = "empty_nudged"  # nothing said: it is asked to answer
     CIRCLE_NUDGED = "circle_nudged"  # it goes in circles: it is told so
+    SENT_ON = "sent_on"  # a hook does not let its answer be the end
     ANSWER_FORCED = "answer_forced"  # the next response is the last, without tools
     RETRIED = "retried"  # a try gave no response: the same again
     UNSTREAMED = "unstreamed"  # a stream fell silent: the same again, whole

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
+from math import inf
 
 import structlog
 
@@ -126,7 +127,7 @@ class TurnRun:
             port=port,
             journal=self.journal,
             clock=agent.clock,
-            tool_timeout_s=limits.tool_timeout_s,
+            tool_timeout_s=limits.tool_timeout_s or inf,
             remaining_s=self._deadline.remaining_s,
         )
         self._executor = Executor(

@@ -25,7 +25,7 @@ from agent.models.offline import OfflineRules
 from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.ports import LocalCommand, Principal
-from agent.tools.base import CanUseTool, Tool, tools_of
+from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.results import success_result
 from gateway.access.linking import Move
 from gateway.commands.base import Command
@@ -198,8 +198,10 @@ def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], Sequence[str
 
 
 def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
-    """Why a model cannot be told of some of these."""
+    """Why a model cannot be told of some of these, or one of them cannot be what it says."""
     for tool in tools:
+        if tool.output_schema is not None and tool.effect is Effect.LOCAL:
+            yield f"the tool {tool.name!r} has an output_schema, and Effect.LOCAL: its result is what `apply` gives"
         try:
             _ = tool.spec
         except RecursionError:

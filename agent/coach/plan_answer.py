@@ -96,13 +96,17 @@ class PlanStream:
 
     def __init__(self) -> None:
         self._held = ""
+        self._white: list[str] = []  # behind what is held: looked at again with the next word, not with each piece
         self._closed = False
 
     def feed(self, text: str) -> str:
         """What may be shown by now."""
         if self._closed:
             return ""
-        self._held += text
+        self._white.append(text)
+        if text.isspace():
+            return ""
+        self._held += self._take_white()
         at = self._held.find(FENCE)
         if at >= 0:
             self._closed = True
@@ -115,8 +119,12 @@ class PlanStream:
 
     def rest(self) -> str:
         """What was held back and is no block after all."""
-        shown, self._held = ("" if self._closed else self._held), ""
+        shown, self._held = ("" if self._closed else self._held + self._take_white()), ""
         return shown
+
+    def _take_white(self) -> str:
+        taken, self._white = "".join(self._white), []
+        return taken
 
     def _tail(self) -> int:
         """How much of what is held could be the beginning of a block: white space, and a part of the fence."""

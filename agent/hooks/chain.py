@@ -150,8 +150,8 @@ async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
 def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     return {
         "tool": use.tool.name, "input": use.arguments.model_dump(mode="json", by_alias=True),
-        "risk": use.risk.value, "read_only": use.only_reads, "call_key": use.context.call_key,
-        **_told_of_person(use.context.principal),
+        "risk": use.risk.value, "read_only": use.only_reads, "destructive": use.is_destructive,
+        "call_key": use.context.call_key, **_told_of_person(use.context.principal),
     }  # fmt: skip
 
 

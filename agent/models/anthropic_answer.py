@@ -210,6 +210,8 @@ class MessageAssembly:
             stop = StopReason.TOOLS
         while stop is StopReason.TOOLS and self._told < len(self._calls):
             self._tell_call()
+        if stop is StopReason.LENGTH:
+            self._drop_cut_thought()
         return ModelResponded(
             0,
             "".join(self._text),
@@ -219,6 +221,13 @@ class MessageAssembly:
             usage=_usage(self._usage),
             model=self._model,
         )
+
+    def _drop_cut_thought(self) -> None:
+        """A thought that the cap cut off at a response's end has no signature: the API would refuse it."""
+        last: Any = self._thinking[-1] if self._thinking else None
+        ends = last is not None and (last["text_before"], last["calls_before"]) == (self._text_chars, len(self._calls))
+        if ends and last["block"].get("signature") == "":
+            self._thinking.pop()
 
 
 def _unreadable(problem: Exception) -> Exception:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -52,6 +53,9 @@ _STATUS_OF_TYPE = {
 }
 """Anthropic's types of errors as the statuses that they stand for (API reference, Errors, read 2026-11)."""
 
+_AGAIN = {"true": True, "false": False}
+"""What a provider itself says of another try, in a header that its own libraries heed (read 2026-11)."""
+
 _BY_STATUS = {
     401: FailureKind.AUTH,
     402: FailureKind.QUOTA,
@@ -75,7 +79,9 @@ def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetim
     words = clean(said or "no reason given", secret)
     if status in {400, 404} and _NO_MODEL.search(said):
         return ModelFailure(FailureKind.SERVER, words, status)  # another model may do, the same again does not
-    return failure(_kind(status, said), words, status=status, wait_s=retry_after_s(headers, now))
+    problem = failure(_kind(status, said), words, status=status, wait_s=retry_after_s(headers, now))
+    again = _AGAIN.get(headers.get("x-should-retry", ""), problem.retryable)
+    return problem if again is problem.retryable else replace(problem, retryable=again)
 
 
 def refuses_tools(problem: ModelFailure) -> bool:

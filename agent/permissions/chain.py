@@ -27,7 +27,7 @@ class Confirm(StrEnum):
     """Whether an allowed call is asked for all the same."""
 
     NEVER = "never"
-    RISKY = "risky"  # where the model scores it HIGH, or does not score what changes the outside world
+    RISKY = "risky"  # where it cannot be undone, or the model scores it HIGH, or does not score an outside effect
     ALWAYS = "always"  # whatever changes anything
 
 
@@ -48,6 +48,7 @@ class CallFacts:
     given: Mapping[str, object]  # its arguments, as they would run
     read_only: bool  # it changes nothing
     contained: bool  # at most the person's own data here
+    destructive: bool = False  # what it changes cannot be had back
     hook: Verdict = Verdict.PASSTHROUGH  # what the hooks before it say
     own: Verdict = Verdict.PASSTHROUGH  # what the tool's own check says
     risk: SecurityRisk = SecurityRisk.UNKNOWN
@@ -59,7 +60,7 @@ class Ruling:
 
     verdict: Verdict  # allow | deny | ask
     why: str  # for the log, and for the model where it is denied
-    may_remember: bool = False  # of an ask: an "always" of the person's would settle the next one
+    may_remember: bool = False  # of an ask: an "always" of the person's would settle the next one; what destroys never
     judged: bool = False  # of an ask: a small model may settle it first
 
 
@@ -79,7 +80,8 @@ class PermissionChain:
         ruling = self._by_word(call)
         if self.mode is Mode.PLAN and not call.read_only and ruling.verdict is not Verdict.DENY:
             return Ruling(Verdict.DENY, f"in plan mode nothing is changed, and {call.tool} would")
-        return self._tighten(call, ruling)
+        ruling = self._tighten(call, ruling)
+        return replace(ruling, may_remember=False) if call.destructive else ruling
 
     def _foreign_host(self, call: CallFacts) -> str | None:
         """A note may hold any link: nothing goes there."""
@@ -116,6 +118,8 @@ class PermissionChain:
         if self.confirm is Confirm.ALWAYS:
             return Ruling(Verdict.ASK, f"every call of {call.tool} is confirmed")
         unscored = call.risk is SecurityRisk.UNKNOWN and not call.contained
+        if self.confirm is Confirm.RISKY and call.destructive:
+            return Ruling(Verdict.ASK, f"what {call.tool} does cannot be undone")
         if self.confirm is Confirm.RISKY and (call.risk is SecurityRisk.HIGH or unscored):
             return Ruling(Verdict.ASK, f"{call.tool} is scored {call.risk.value}")
         return ruling

@@ -87,6 +87,9 @@ class ToolContext:
     """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
 
 
+BAD_REWRITE = "its input was rewritten to one that it does not take."
+"""What the model reads where the mistake is not its own."""
+
 CanUseTool = Callable[[str, Mapping[str, object], ToolContext], Awaitable[Allow | Deny | None]]
 """Whether a tool may run with this input: (its name, the input, for whom). It may rewrite it; None: no opinion."""
 
@@ -115,7 +118,7 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
     effect: Effect = Effect.UNSAFE
-    concurrency_safe: Flag = False  # may run beside other safe calls
+    concurrency_safe: Flag = False  # a call that only reads may run beside others that say so
     read_only: Flag | None = None  # changes nothing; None: as its effect says
     destructive: Flag = False  # what it changes cannot be had back
     exclusive: bool = False  # nothing runs beside it
@@ -127,7 +130,7 @@ class Tool:
     scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
     timeout_s: float = 60.0
     max_result_chars: int = 100_000
-    output_schema: type[BaseModel] | None = None  # what its data always is; None: anything
+    output_schema: type[BaseModel] | None = None  # what its data always is; None: anything, or what `apply` gives
     aliases: tuple[str, ...] = ()  # other names a model may know it by
     validate: Check | None = None  # what no schema can say; raises ToolError
     permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, where no rule says

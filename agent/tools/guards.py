@@ -6,7 +6,7 @@ pipeline decides in which order they are asked.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import structlog
@@ -17,7 +17,8 @@ from agent.permissions.chain import CallFacts, PermissionChain, Ruling, Security
 from agent.permissions.judge import Judge
 from agent.permissions.rules import PermissionRule, Source
 from agent.ports import Principal
-from agent.tools.base import Allow, CanUseTool, Deny, Tool, ToolContext
+from agent.tools.arguments import BadArguments, fit
+from agent.tools.base import BAD_REWRITE, Allow, CanUseTool, Deny, Tool, ToolContext
 from agent.transcript import ToolReturned
 
 
@@ -153,13 +154,13 @@ class ChainPermissions:
         said = await self._ask_product(use)
         if isinstance(said, Deny):
             return said
-        given = use.arguments.model_dump(by_alias=True) if said is None or said.arguments is None else said.arguments
-        ruling = self.chain.decide(
-            CallFacts(
-                tool=use.tool.name, given=given, read_only=use.only_reads, contained=not use.tool.effect.is_outside,
-                hook=_as_word(hooked), own=_own_word(use), risk=use.risk,
-            )
-        )  # fmt: skip
+        if said is not None and said.arguments is not None:  # from here on it is about what would run
+            try:
+                use = replace(use, arguments=fit(dict(said.arguments), use.tool.arguments))
+            except BadArguments as problem:
+                log.warning("tool_rewrite_refused", tool=use.tool.name, error=str(problem))
+                return Deny(BAD_REWRITE)
+        ruling = self.chain.decide(_facts(use, hooked))
         if ruling.verdict is rules.Verdict.DENY:
             return hooked if isinstance(hooked, Deny) else Deny(f"{ruling.why}.")
         if ruling.verdict is rules.Verdict.ALLOW or said is not None:
@@ -199,6 +200,14 @@ def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRul
 def sorted_json(use: ToolUse) -> str:
     """The input as it would run, the same text for the same values."""
     return json.dumps(json.loads(use.arguments.model_dump_json(by_alias=True)), sort_keys=True, ensure_ascii=False)
+
+
+def _facts(use: ToolUse, hooked: Verdict | None) -> CallFacts:
+    return CallFacts(
+        tool=use.tool.name, given=use.arguments.model_dump(by_alias=True), read_only=use.only_reads,
+        contained=not use.tool.effect.is_outside, destructive=use.is_destructive, hook=_as_word(hooked),
+        own=_own_word(use), risk=use.risk,
+    )  # fmt: skip
 
 
 _WORDS: tuple[tuple[type, rules.Verdict], ...] = (

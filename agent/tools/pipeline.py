@@ -17,7 +17,7 @@ from agent.consent import AskedCall, Consent
 from agent.journal import Journal
 from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
-from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
@@ -186,7 +186,8 @@ class Pipeline:
         """What the person has said to exactly this; where they have said nothing, they are to be asked."""
         call = AskedCall(
             call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
-            question=asked.question, may_remember=asked.may_remember, backfilled=pending.backfilled,
+            question=asked.question, may_remember=asked.may_remember, destructive=use.is_destructive,
+            backfilled=pending.backfilled,
         )  # fmt: skip
         match await self.port.consent(call):
             case Consent.ALLOWED | Consent.REMEMBERED:
@@ -225,9 +226,7 @@ class Pipeline:
             use = replace(use, arguments=fit(dict(rewritten), use.tool.arguments))
         except BadArguments as problem:
             log.warning("tool_rewrite_refused", tool=use.tool.name, call_key=use.context.call_key, error=str(problem))
-            raise _CallEnded(
-                "Denied: its input was rewritten to one that it does not take.", CallOutcome.DENIED
-            ) from None
+            raise _CallEnded(f"Denied: {BAD_REWRITE}", CallOutcome.DENIED) from None
         await self._validate(use)
         return use
 

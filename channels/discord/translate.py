@@ -59,6 +59,8 @@ _VOICE = 1 << 13  # message flag
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EMOJI = re.compile(r"<a?:(\w{2,32}):\d+>")
 _MENTION = re.compile(r"<@!?(\d+)>")
+_NAME_CHARS = 64
+"""Of somebody who is mentioned; Discord's own limit is 32."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -265,7 +267,7 @@ def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:
 
 def _with_names(text: str, mentions: Sequence[RawUser]) -> str:
     """With mentions as names, and custom emoji as their words."""
-    names = {user.id: f"@{clean(user.global_name or user.username)}" for user in mentions}
+    names = {user.id: f"@{clean(user.global_name or user.username)[:_NAME_CHARS]}" for user in mentions}
     return _EMOJI.sub(r":\1:", _MENTION.sub(lambda found: names.get(found[1], found[0]), text))
 
 

@@ -45,8 +45,9 @@ class Questions:
         turn, locale = claimed.turn, principal.locale
         words = _words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
+        what = "\n\n".join([_what(ask), *([self.texts.text(locale, "consent.destructive")] if ask.destructive else [])])
         asked = self.texts.text(
-            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=_what(ask), minutes=minutes
+            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=what, minutes=minutes
         )
         if turn.reply_to is not None and principal.display_name:
             asked = self.texts.text(

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from gateway.ops.control_client import call
+from tests.fakes.ports import free_port
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -48,9 +49,7 @@ async def connected(port: int) -> socket.socket:
 async def test_silent_crowd_takes_nothing_from_anybody(tmp_path: Path):
     """`tenk status` and a page are answered while the crowd is there, and SIGTERM is still a graceful end."""
     (tmp_path / "mine.toml").write_text(CONFIG)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url, home = f"http://127.0.0.1:{port}/", tmp_path / "var"
     ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home), "TENK_HTTP": f"127.0.0.1:{port}"}
     with (tmp_path / "log").open("wb") as log:

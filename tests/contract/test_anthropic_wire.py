@@ -312,6 +312,19 @@ async def test_thoughts_between_words_keep_their_places(server, model):
     assert content == server.requests[-1].body["messages"][1]["content"]
 
 
+@pytest.mark.parametrize(("stop", "kept"), [("max_tokens", ["a"]), ("tool_use", ["a", "b"])])
+async def test_a_thought_that_was_cut_is_not_sent_back(server, model, stop, kept):
+    """It has no signature, and the API refuses one without; a server that never signs gets all of its own back."""
+    content = [
+        {"type": "thinking", "thinking": "a", "signature": "s1"},
+        {"type": "text", "text": "one "},
+        {"type": "thinking", "thinking": "b", "signature": ""},
+    ]
+    server.script(Fault(200, {"type": "message", "content": content, "stop_reason": stop}))
+    response, _ = await ask(model)
+    assert kept == [thought["block"]["thinking"] for thought in response.thinking]
+
+
 async def test_another_wires_thoughts_are_not_sent(server, model):
     """They mean nothing here, and the API would refuse them."""
     said = AssistantItem("hi", thinking=({"wire": "openai", "name": "reasoning", "text": "x"}, "old", None))

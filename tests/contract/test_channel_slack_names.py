@@ -1,7 +1,6 @@
 """People's names on Slack: asked by users.info beside what is taken in, and never in the way of it."""
 
 import asyncio
-import time
 
 import pytest
 from structlog.testing import capture_logs
@@ -13,6 +12,7 @@ from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory
 from channels.slack.wire import SlackWire
 from tests.fakes.slack import BOT, Rig, account, slack, slack_by_http
+from tests.fakes.virtual_time import VirtualTimeLoop, run_virtually
 
 US = BotIdentity("main", "T0SIM", BOT, "B0TENK", name="tenk")
 
@@ -63,32 +63,42 @@ async def test_mentions_and_commands_carry_names():
         assert ("Ann", "of @Bob") == (command.sender.display_name, command.arguments)
 
 
-async def test_a_stalled_lookup_holds_nobody_up_for_long():
+def test_a_stalled_lookup_holds_nobody_up_for_long():
     """F: the message goes with the id within the second, in order, and nobody waits for Slack a second time."""
-    async with slack() as rig, rig.running():
-        rig.simulator.add_person("U1", "ann")
-        rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
-        begun_s = time.monotonic()
-        for n in range(20):
-            rig.simulator.say("D1", f"a{n}")
-            rig.simulator.say("D2", f"b{n}")
-        messages = await heard(rig, 40)
-        assert 1.0 > time.monotonic() - begun_s
-        assert [f"a{n}" for n in range(20)] == [one.text for one in messages if one.address.chat == "D1"]
-        assert {"U1", "U2"} == {message.sender.display_name for message in messages}
+
+    async def scene(loop: VirtualTimeLoop) -> None:
+        loop.sockets_s = 0.05
+        async with slack() as rig, rig.running():
+            rig.simulator.add_person("U1", "ann")
+            rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
+            begun_s = loop.time()
+            for n in range(20):
+                rig.simulator.say("D1", f"a{n}")
+                rig.simulator.say("D2", f"b{n}")
+            messages = await heard(rig, 40)
+            assert 1.0 > loop.time() - begun_s
+            assert [f"a{n}" for n in range(20)] == [one.text for one in messages if one.address.chat == "D1"]
+            assert {"U1", "U2"} == {message.sender.display_name for message in messages}
+
+    run_virtually(scene)
 
 
-async def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
+def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
     """Order in a chat is the order of coming, whoever is known already."""
-    async with slack() as rig, rig.running():
-        rig.simulator.add_person("U7", "ann")
-        rig.simulator.say("C1", "known", person="U7")
-        await heard(rig, 1)
-        rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
-        rig.simulator.say("C1", "first", person="U8")
-        rig.simulator.say("C1", "second", person="U7")
-        rig.simulator.say("C2", "elsewhere", person="U7")
-        assert ["known", "elsewhere", "first", "second"] == [one.text for one in await heard(rig, 4)]
+
+    async def scene(loop: VirtualTimeLoop) -> None:
+        loop.sockets_s = 0.05
+        async with slack() as rig, rig.running():
+            rig.simulator.add_person("U7", "ann")
+            rig.simulator.say("C1", "known", person="U7")
+            await heard(rig, 1)
+            rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
+            rig.simulator.say("C1", "first", person="U8")
+            rig.simulator.say("C1", "second", person="U7")
+            rig.simulator.say("C2", "elsewhere", person="U7")
+            assert ["known", "elsewhere", "first", "second"] == [one.text for one in await heard(rig, 4)]
+
+    run_virtually(scene)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from agent.models.select import ModelDeps, build_model
 from agent.ports import ModelRequest
 from tests.fakes.model_chain import ask
 from tests.fakes.model_server import Fault, ModelServer
+from tests.fakes.ports import free_address
 from tests.fakes.virtual_time import VirtualTimeLoop, run_virtually
 
 WITHIN_S = 3.0
@@ -56,9 +57,7 @@ async def provider(how: str) -> AsyncIterator[str]:
         with black_hole() as url:
             yield url
     elif how == "refused":
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
-        yield f"http://127.0.0.1:{port}/v1"
+        yield f"http://{free_address()}/v1"
     else:
         async with ModelServer(reply=PAGE if how == "HTML" else Fault(status=500, body=b"")) as server:
             yield server.base_url.replace("http:", "https:") if how == "TLS" else server.base_url

@@ -1,10 +1,13 @@
 """What OpenAI's own client calls an error is a failure here, of the kind that stands for it."""
 
+from datetime import UTC, datetime
+
 import openai
 import pytest
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
+from agent.models.failures import from_answer
 from agent.models.openai import OpenAIModel
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt
 from agent.transcript import UserItem
@@ -70,3 +73,10 @@ async def test_what_breaks_on_the_way_breaks_for_both(fault, theirs, ours):
         with pytest.raises(ModelFailure) as caught:
             await ask(server, stream=True)
     assert ours is caught.value.kind
+
+
+@pytest.mark.parametrize(("says", "again"), [("true", (True, True)), ("false", (False, False)), ("so", (False, True))])
+def test_a_provider_may_say_itself_whether_to_ask_again(says, again):
+    """In a header that both SDKs heed, whatever the status stands for."""
+    headers, now = {"x-should-retry": says}, datetime(2026, 11, 2, tzinfo=UTC)
+    assert again == tuple(from_answer(status, headers, "no", now).retryable for status in (400, 529))

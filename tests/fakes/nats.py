@@ -11,6 +11,8 @@ from typing import Self
 
 import pytest
 
+from tests.fakes.ports import free_port
+
 START_S = 30.0
 
 
@@ -30,9 +32,7 @@ class NatsServer:
         self._config = self._home / "nats.conf"
         self._config.write_text(config)
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
 
     def __enter__(self) -> Self:
         self.start()

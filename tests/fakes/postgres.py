@@ -7,7 +7,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Self
 import asyncpg
 
 from gateway.store.engine import Store
+from tests.fakes.ports import free_port
 
 UNPRIVILEGED = "nobody"
 """Whom root starts the server as: PostgreSQL refuses to run as root."""
@@ -113,7 +113,7 @@ class PostgresServer:
         self._process: subprocess.Popen[str] | None = None
         self._migrated: _Migrated | None = None
         self._given_back: list[str] = []
-        self.port = _free_port()
+        self.port = free_port()
 
     def __enter__(self) -> Self:
         try:
@@ -257,9 +257,3 @@ def _as_unprivileged() -> dict[str, object]:
     if os.geteuid() != 0:
         return {}
     return {"user": UNPRIVILEGED, "group": pwd.getpwnam(UNPRIVILEGED).pw_gid, "extra_groups": [], "cwd": "/"}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

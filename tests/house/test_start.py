@@ -5,9 +5,14 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway.store.engine import Store
 from tests.house.tree import ROOT
@@ -104,3 +109,56 @@ def test_the_gateway_loads_nothing_that_is_seldom_used() -> None:
     code = "from gateway.cli.root import root\nroot(['run', '--help'], standalone_mode=False)"
     code += "\nimport gateway.coach.product"
     assert set() == loaded_by(code) & SELDOM
+
+
+CONTEXTS = """
+import gc, ssl
+contexts = [one for one in gc.get_objects() if isinstance(one, ssl.SSLContext)]
+assert [0, 0] == [one.cert_store_stats()["x509"] for one in contexts], contexts
+"""
+GET = """
+import asyncio, aiohttp
+async def answer(reader, writer):
+    await reader.readuntil(b"\\r\\n\\r\\n")
+    writer.write(b"HTTP/1.1 204 No Content\\r\\nConnection: close\\r\\n\\r\\n")
+    writer.close()
+async def get(certificate):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    async with server, aiohttp.ClientSession() as session:
+        async with session.get(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/") as response:
+            return response.status
+async def both():
+    try:
+        await get("stranger.pem")
+    except aiohttp.ClientConnectorCertificateError:
+        return await get("known.pem")
+assert asyncio.run(both()) == 204
+"""
+
+
+def test_certificates_are_read_with_the_first_encrypted_connection(tmp_path: Path) -> None:
+    """At rest no context holds any; the first connection refuses a stranger, the next one trusts who is known."""
+    for name in ("known", "stranger"):
+        (tmp_path / f"{name}.pem").write_bytes(_certificate())
+    run = "from gateway.cli.root import root\nroot(['run', '--help'], standalone_mode=False)"
+    code = f"{run}\n{CONTEXTS}import os\nos.chdir({str(tmp_path)!r}){GET}"
+    loaded_by(code, SSL_CERT_FILE=str(tmp_path / "known.pem"), SSL_CERT_DIR=str(tmp_path))
+
+
+def _certificate() -> bytes:
+    """A key and its own certificate for this machine."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    begun_at = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(begun_at - timedelta(days=1))
+        .not_valid_after(begun_at + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    return secret + certificate.public_bytes(serialization.Encoding.PEM)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -19,6 +18,7 @@ from channels.web.config import WebAccount
 from gateway.texts import HARNESS
 from tests.fakes.browser import Page, chromium
 from tests.fakes.http import Loaded, served
+from tests.fakes.ports import free_port
 from tests.fakes.sink import RecordingSink
 
 IN_CHROMIUM = [
@@ -63,9 +63,7 @@ class GatewayProcess:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         (home / "mine.toml").write_text("[model]\nwords_per_s = 25.0\n")
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         self._environment = kept | {

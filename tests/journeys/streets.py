@@ -3,7 +3,6 @@
 import asyncio
 import json
 import secrets
-import socket
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,6 +12,7 @@ from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.slack.manifest import declared_commands
+from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
 from tests.journeys.house import House, house
 
@@ -166,9 +166,7 @@ class WebStreet(Street):
     name = "web"
 
     def environ(self) -> dict[str, str]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         return {"TENK_HTTP": f"127.0.0.1:{self.port}"}
 
     async def ready(self, stack: AsyncExitStack, people: int) -> None:

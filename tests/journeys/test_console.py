@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from gateway.store import people
 from tests.fakes.browser import Page, browser, chromium
+from tests.fakes.ports import free_address
 from tests.journeys.house import House, house
 
 ANA, BEN, CAT = 1, 2, 3
@@ -125,9 +125,7 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
 async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) -> None:
     """Of the first owner, the console and an invitation; what a request says of its host changes nothing."""
     shown: list[str] = []
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        public = {"TENK_PUBLIC_URL": "https://Bot.example.com", "TENK_HTTP": f"127.0.0.1:{free.getsockname()[1]}"}
+    public = {"TENK_PUBLIC_URL": "https://Bot.example.com", "TENK_HTTP": free_address()}
     async with house(tmp_path, access="pairing", environ=public, show=shown.append) as here:
         await here.until(lambda: any("no owner yet" in line for line in shown), "the first owner's link")
         assert "https://bot.example.com/?invite=" in "".join(shown)

@@ -1,19 +1,17 @@
 """An operator's day: an answer nobody got is found, told, said again and traced; a model that fails is no ready one."""
 
-import socket
 from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault as Refusal
 from tests.fakes.model_server import Fault, Reply
+from tests.fakes.ports import free_address
 from tests.journeys.house import House, house
 from tests.journeys.test_metrics import figures
 
 
 async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path: Path) -> None:
     """The owner hears of it in their chat, once; `outbox` has it with why; driven again it arrives, which is told."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         await owner(here)
         here.model.script(Reply("You practised a lot."))

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fork_server import Forked, ForkServer
+from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
 
 pytestmark = pytest.mark.timeout(90)
@@ -28,9 +28,7 @@ def started(home: Path, port: int) -> Forked:
 async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
     """Nothing is given up, nothing is asked for again: the lane is parked, and goes on when the page is open again."""
     (tmp_path / "mine.toml").write_text(CONFIG)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = started(tmp_path, port)
     page = FakePage(f"http://127.0.0.1:{port}/")
     async with page.http, asyncio.TaskGroup() as tasks:

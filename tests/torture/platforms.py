@@ -4,8 +4,6 @@ A chat is a number. On Discord and Slack every fourth is a room among others, wh
 other command is used in a room of commands, its answer the asker's alone.
 """
 
-import random
-import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import cycle
@@ -20,12 +18,10 @@ from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import SIGNING_SECRET
 from channels.simulators.telegram.person_side import TelegramPersonSide
+from tests.fakes.ports import free_address, free_port
 
 COMMAND_ROOM = 904_000
 """Where nobody writes and commands are used."""
-
-HTTP_PORTS = range(20_000, 32_000)
-"""Where a gateway that is posted to listens in all its lives: no connection that goes out is given one of these."""
 
 WEBHOOK_SECRET = "TORTURE-canary-webhook"
 SHARDS = 4
@@ -149,7 +145,7 @@ class TelegramWebhookPlatform(TelegramPlatform):
 
     def __init__(self, ingresses: int) -> None:
         super().__init__()
-        port, *ports = _free_ports(1 + ingresses)
+        port, *ports = (free_port() for _ in range(1 + ingresses))
         self.taken: Counter[str] = Counter()  # updates, by who took them
         self._listens = [f"127.0.0.1:{number}" for number in ports]
         self._turn = cycle(self._listens)
@@ -266,7 +262,7 @@ class SlackHttpPlatform(Platform):
 
     def __init__(self) -> None:
         super().__init__(SlackPersonSide(SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)), "slack-http")
-        self._listen = f"127.0.0.1:{_free_port()}"
+        self._listen = free_address()
         self.sim.world.the_app().webhook_url = f"http://{self._listen}/webhooks/slack/main/events"
 
     def environment(self) -> dict[str, str]:
@@ -286,23 +282,3 @@ class SlackHttpPlatform(Platform):
     def forget(self) -> None:
         """See `Platform`: what was not taken is not posted again."""
         self.sim.poster.forget()
-
-
-def _free_ports(count: int) -> list[int]:
-    """So many, no two alike."""
-    found: dict[int, None] = {}
-    while len(found) < count:
-        found[_free_port()] = None
-    return [*found]
-
-
-def _free_port() -> int:
-    """A port nobody listens on."""
-    while True:
-        port = random.choice(HTTP_PORTS)
-        with socket.socket() as tried:
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port

@@ -88,6 +88,21 @@ class TestWhatIsMissing:
         assert "What {is} there" == house.text("es", "What {is} there")
         assert "" == house.text("es", "")
 
+    @pytest.mark.parametrize(
+        ("words", "read"),
+        [
+            ("reading {n} days", "reading 30 days"),
+            ("{m} {n}", "{m} 30"),
+            ("half {", "half {"),
+            ("{0} {n.x}", "{0} {n.x}"),
+        ],
+    )
+    def test_words_that_stand_in_no_catalogue_have_their_fields_filled_in(
+        self, house: Catalogue, words: str, read: str
+    ):
+        """As far as they can be read; else they are said as they are."""
+        assert read == house.text("es", words, n=30)
+
     def test_nothing_there_to_read_is_no_error(self, tmp_path: Path):
         """A sentence in a wrong form is better than a turn that breaks."""
         assert ("hello", "waits") == (

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from agent.errors import FailureKind
-from agent.journal import Journal
+from agent.journal import Journal, rung_of
 from agent.loop import run_turn
 from agent.model_caller import Recoveries
 from agent.models.scripted import Says, ScriptedModel, calls
@@ -18,6 +18,8 @@ from agent.transcript import (
     CallOutcome,
     EndReason,
     NoteItem,
+    Nudged,
+    NudgeReason,
     StopReason,
     ToolCall,
     ToolItem,
@@ -237,3 +239,9 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
     first, second = discarded[:2]
     assert prices.cost_microusd(Usage(first.input_tokens, first.output_tokens)) == first.cost_microusd
     assert first.cost_microusd and second.cost_microusd is None
+
+
+def test_whatever_the_model_is_told_is_a_rung_of_its_own():
+    """For each reason it is counted under a name; the context that a hook adds is none."""
+    assert len(NudgeReason) == len({rung_of(Nudged(0, "go on", why)) for why in NudgeReason} - {None})
+    assert rung_of(Nudged(0, "context")) is None

@@ -142,7 +142,7 @@ def test_any_text_can_be_looked_at(text: str) -> None:
      "reveal the a b " * 3000, "'''\n" * 10_000, "а" * 50_000, "\U000e0041" * 50_000],
 )  # fmt: skip
 def test_a91_no_text_takes_long(evil: str) -> None:
-    """A91: 20,000 characters are looked at, in linear time; the bound is generous for a busy machine."""
-    started_s = time.perf_counter()
+    """A91: 20,000 characters are looked at, in linear time; the bound is generous for a slow machine."""
+    started_s = time.thread_time()
     find(evil)
-    assert time.perf_counter() - started_s < 1.0
+    assert time.thread_time() - started_s < 1.0

@@ -177,10 +177,10 @@ def test_any_text_can_be_cleaned(text: str) -> None:
      "<think " * 5000, "``a" * 10_000],
 )  # fmt: skip
 def test_a69_no_text_takes_long(evil: str) -> None:
-    """A69: about linear, so that one answer cannot stop the gateway; the bound is generous for a busy machine."""
-    started_s = time.perf_counter()
+    """A69: about linear, so that one answer cannot stop the gateway; the bound is generous for a slow machine."""
+    started_s = time.thread_time()
     clean(evil)
-    assert time.perf_counter() - started_s < 2.0
+    assert time.thread_time() - started_s < 2.0
 
 
 KEYS = [

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from agent.tools.base import Effect
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, unusable_tools
@@ -80,6 +81,17 @@ def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
     odd, tree = unusable_tools(tools)
     assert odd.startswith("no JSON schema can be made of what the tool 'odd' takes: ") and "\n" not in odd
     assert tree.endswith("'tree' takes: it holds itself")
+
+
+def test_a_tool_whose_promise_nobody_would_keep_is_named() -> None:
+    """What a local change gives is known once it is committed: too late to refuse it."""
+
+    class Fine(BaseModel):
+        n: int = 0
+
+    tools = [a_tool("keep", _nothing, Fine, effect, output_schema=Fine) for effect in (Effect.LOCAL, Effect.NONE)]
+    (why,) = unusable_tools(tools)
+    assert "the tool 'keep' has an output_schema" in why
 
 
 async def _nothing(_context: object, _arguments: object) -> None:

@@ -71,7 +71,7 @@ async def test_a_hook_allows_what_would_be_asked_for():
     assert [5] == paid
     assert {
         "point": "pre_tool", "tool": "pay", "input": {"amount": 5}, "risk": "UNKNOWN", "read_only": False,
-        "user": "u1", "tenant": "t1", "call_key": "t/0/0",
+        "destructive": False, "user": "u1", "tenant": "t1", "call_key": "t/0/0",
     } == given  # fmt: skip
 
 

@@ -85,6 +85,8 @@ def test_a_score_and_confirmation_tighten_what_is_allowed(
     assert outside is decide(call(risk=risk)).verdict
     assert own is decide(call(risk=risk, contained=True)).verdict
     assert ALLOW is decide(call(risk=risk, contained=True, read_only=True)).verdict
+    undone = call(risk=SecurityRisk.LOW, contained=True, destructive=True)
+    assert (ALLOW if confirm is Confirm.NEVER else ASK) is decide(undone).verdict
 
 
 def test_a_score_never_loosens():

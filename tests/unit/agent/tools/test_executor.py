@@ -134,6 +134,16 @@ def test_no_more_run_at_once_than_may():
     assert [(0.0, 0.5), (0.0, 0.5), (0.5, 1.0), (0.5, 1.0), (1.0, 1.5)] == [watch.ran[n] for n in range(5)]
 
 
+@pytest.mark.parametrize(
+    ("limits", "outcome"), [({}, CallOutcome.DONE), ({"tool_timeout_s": 60.0}, CallOutcome.FAILED)]
+)
+def test_a_tool_takes_as_long_as_it_says_unless_all_are_bounded(limits, outcome):
+    """Two minutes of its own are two minutes; an operator's bound holds for it, too."""
+    model = Streams((1.0, "slow"))
+    _, port, _ = play(model, lambda watch: [watch.tool("slow", 90.0, timeout_s=120.0)], **limits)
+    assert [outcome] == [event.outcome for event in returned(port)]
+
+
 def test_results_come_in_the_order_asked():
     """The first takes longest and is journaled last; the model reads it first."""
     model = Streams((0.0, "slow"), (0.0, "quick"), ends_s=0.0)

@@ -159,6 +159,52 @@ async def test_the_product_may_allow_deny_and_rewrite():
     assert [(1, "acme"), (7, "evil")] == bank.paid
 
 
+@pytest.mark.parametrize(
+    ("rewritten", "settings", "words"),
+    [
+        ({"amount": 999}, {}, "itself says deny"),
+        ({"amount": "much"}, {}, "rewritten to one that it does not take"),
+        ({"amount": 7}, {"mode": Mode.PLAN}, "in plan mode nothing is changed"),
+    ],
+)
+async def test_what_the_product_rewrites_is_judged_as_it_would_run(rewritten, settings, words):
+    """The tool's own check and the mode see what runs, not what the model asked for."""
+
+    async def can_use_tool(_name, _given, _context):
+        return Allow(rewritten)
+
+    class Till(Bank):
+        def judge(self, context, arguments):
+            return "deny" if arguments.amount == 999 else "passthrough"
+
+        @tool(Sum, permission=judge, read_only=lambda arguments: arguments.amount == 1)
+        async def pay(self, context, arguments):
+            """Pay it; one asks for the balance."""
+            self.paid.append(arguments.amount)
+
+    till = Till()
+    chain = PermissionChain(**settings)
+    (returned,) = await run(till, FakeTurnPort(), ("pay", "{}"), can_use_tool=can_use_tool, chain=chain)
+    assert (CallOutcome.DENIED, []) == (returned.outcome, till.paid)
+    assert words in said(returned)["error"]
+
+
+async def test_what_cannot_be_undone_is_said_in_the_question_and_never_remembered():
+    """Each payment above a limit is asked for by itself; the small ones may be remembered."""
+
+    class Till(Bank):
+        @tool(Sum, destructive=lambda arguments: arguments.amount > 10)
+        async def pay(self, context, arguments):
+            """Pay it."""
+
+    for amount, destroys in ((5, False), (50, True)):
+        port = FakeTurnPort()
+        with pytest.raises(TurnParked):
+            await run(Till(), port, ("pay", f'{{"amount": {amount}}}'))
+        (asked,) = port.asked
+        assert (destroys, not destroys) == (asked.destructive, asked.may_remember)
+
+
 async def test_what_the_product_cannot_say_is_a_no():
     """Its error stays with it."""
 
