@@ -151,13 +151,13 @@ class Budgets:
             used = CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
             if settled.is_set():
                 continue
-            if cap.reached_by(self.settled(used).used) or cap.identity not in self._set_aside:
+            if cap.reached_by(self.without_calls(used).used) or cap.identity not in self._set_aside:
                 log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=limit)
                 reason = EndReason.MAX_COST if limit == "usd" else EndReason.MAX_TOKENS
                 raise OverBudget(reason, cap.scope, cap.resets_at)
             await settled.wait()
 
-    def settled(self, use: CapUse) -> CapUse:
+    def without_calls(self, use: CapUse) -> CapUse:
         """The use of a cap without what is set aside for calls of this process."""
         held = self._set_aside.get(use.cap.identity, Spending())
         return CapUse(use.cap, Spending(use.used.tokens - held.tokens, use.used.microusd - held.microusd))
@@ -187,7 +187,7 @@ class Budgets:
         cap = next((cap for cap in caps_of(self._config, spender, self.now()) if cap.scope == "user"), None)
         if cap is None:
             return None
-        return self.settled(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))
+        return self.without_calls(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))
 
     async def standing(self) -> dict[str, str]:
         """The caps that were asked for today with their use, for `tenk status`; those nearest to their end."""
@@ -223,7 +223,7 @@ class BudgetWatch:
         """Tell of each cap that is nearly used and that nobody was told of."""
         self._caps.news.clear()
         look = partial(budgets.nearly_used, now=self._caps.now(), percent=NEARLY_PERCENT)
-        uses = map(self._caps.settled, await self._store.read(look, lasting=True))
+        uses = map(self._caps.without_calls, await self._store.read(look, lasting=True))
         for use in (use for use in uses if use.percent >= NEARLY_PERCENT):
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
             parts = await self._parts(use)

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 
 from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
-from gateway.store.inbox import REDACTED
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
-from gateway.store.tables.traffic import chats, inbox, outbox
+from gateway.store.tables.traffic import REDACTED, chats, inbox, outbox
 from gateway.store.tables.turns import sessions, turns, usage
 
 

@@ -15,7 +15,7 @@ from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, Inbo
 from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
 from gateway.store.journal import shard_of
-from gateway.store.tables.traffic import inbox
+from gateway.store.tables.traffic import REDACTED, inbox
 from gateway.store.writer import note_outcome
 
 
@@ -378,10 +378,6 @@ def clear_person(
 def is_settled(connection: sa.Connection, id_: int) -> bool:
     """Whether a row has its outcome."""
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
-
-
-REDACTED = '{"type":"redacted"}'
-"""Stands for what a row said."""
 
 
 def redact(connection: sa.Connection, id_: int) -> None:

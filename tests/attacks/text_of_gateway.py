@@ -184,6 +184,7 @@ EXCUSED: dict[str, str] = {
     "gateway.coach.file_commands": "writes about a file that was read: ten lines of it, and the names of skills",
     "gateway.coach.commands:_goal": "takes times out of what is 200 characters at most",
     "gateway.coach.reminder_commands:_as_said": "hands it to `wishes.read_remind_wish`, which is measured",
+    "gateway.sessions.budgets:Budgets._reserve": "tries once for each call that was settled; looks at numbers alone",
     "gateway.sessions.user_items:_decode": "decodes two million bytes at most, once",
     "gateway.coach.practice_changes:import_entries": "loops over at most 5,000 entries that were read already",
     "gateway.coach.practice_changes:_check_colour": "one pattern of seven characters, matched whole",
