@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.console.views import ConsoleTemplates
 from gateway.safety.names import KnownName, Lookalikes, shown_name, skeleton
 
 NAMES = Lookalikes(
@@ -101,3 +102,25 @@ def test_a_skeleton_counts_no_case_blanks_or_unseen_letters(name: str) -> None:
     """So that none of them makes a look-alike another's."""
     spread = "\u200b ".join(name)
     assert skeleton(name) == skeleton(spread)
+
+
+def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_console():
+    """As the command line's lists have it: the person at the machine is called nothing."""
+    id_ = "01a208b1-247c-716c-b65c-2baba71d41af"
+    session = {
+        "id": "s",
+        "title": "",
+        "person": id_,
+        "used_at": "2026-11-23T13:56:14",
+        "turns": 1,
+        "cost_microusd": None,
+        "key": "k",
+    }
+    used = {"day": "2026-11-23", "user": id_, "name": "", "model": "m", "calls": 1, "input_tokens": 1}
+    used |= {"output_tokens": 1, "cost_microusd": None, "unpriced": 0}
+    for template, data in (
+        ("sessions.html", {"sessions": [session], "person": ""}),
+        ("usage.html", {"rows": [used], "days": "7", "by_day": False}),
+    ):
+        page = ConsoleTemplates().draw(template, "en", {"path": "/console", **data})
+        assert ">a71d41af<" in page and "2baba71d41af" not in page
