@@ -104,7 +104,7 @@ def test_a_skeleton_counts_no_case_blanks_or_unseen_letters(name: str) -> None:
     assert skeleton(name) == skeleton(spread)
 
 
-def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_console():
+def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_console() -> None:
     """As the command line's lists have it: the person at the machine is called nothing."""
     id_ = "01a208b1-247c-716c-b65c-2baba71d41af"
     session = {
