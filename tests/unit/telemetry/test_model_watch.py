@@ -73,6 +73,21 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
 
 
+async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right() -> None:
+    """Three times in a row, of requests that say anything; what is counted lower harms nobody."""
+    watch, told = ModelWatch(), Told()
+    standing = ModelStanding("test:watched", watch=watch)
+    for counted, times in ((9000, 0), (9000, 0), (100, 0), (9000, 1), (9000, 1), (2000, 0), (1000, 0), (9000, 0)):
+        told.next = ModelResponded(0, "hi", usage=Usage(counted, 2))
+        await MeasuredModel(told, watch).respond(replace(REQUEST, estimated_tokens=2000), lambda _: None)
+        assert times == len(standing.drifts())
+    for _ in range(2):
+        await MeasuredModel(told, watch).respond(replace(REQUEST, estimated_tokens=2000), lambda _: None)
+    assert [("estimates test:watched", "its provider counts 4.5 times the tokens that we estimate")] == [
+        (trouble.key, trouble.words) for trouble in standing.drifts()
+    ]
+
+
 async def test_a_persons_own_refused_key_is_their_matter() -> None:
     """The model is as well for everybody else as it was; of what breaks it tells, whosever key it was."""
     watch, told = ModelWatch(), Told()
