@@ -5,7 +5,6 @@ What they add is framed as data; that a message is refused is told in words of o
 
 from dataclasses import dataclass, replace
 
-import structlog
 from pydantic import JsonValue
 
 from agent.hooks.chain import HookChain
@@ -14,8 +13,6 @@ from agent.transcript import UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent
 from gateway.sessions.user_items import UserItemBuilder, frame
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +30,8 @@ class HeardItems:
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text}, subject="text")
         if heard.decision == "deny":
             return None
-        if heard.replace is None:
-            return _add(item, heard.context)
-        if not isinstance(heard.replace, str):  # what it took out is not known: nothing of it is heard
-            log.error("hook_failed", point=HookPoint.USER_PROMPT.value, error="it put no text in the words' place")
-            return None
-        return _add(replace(item, text=heard.replace), heard.context)
+        text = heard.replace if isinstance(heard.replace, str) else item.text
+        return _add(replace(item, text=text), heard.context)
 
     async def begin(self, event: InboundEvent, item: UserItem) -> UserItem:
         """The first words of a conversation, with what hooks say at its start."""
