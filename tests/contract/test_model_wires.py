@@ -355,9 +355,9 @@ SIGNS = {
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
-    config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.15)
+    config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
     model = Resilient(OpenAIModel("test", config), config)
-    server.script(Reply("at last", prefill=signs, prefill_s=0.3), Reply("never"))
+    server.script(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
     assert [True, False] == [event.on for event in events if isinstance(event, ModelAtWork)]
@@ -367,7 +367,7 @@ async def test_a_server_that_says_it_works_is_not_cut(server, signs):
 async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(server):
     """F21: silence elsewhere is asked again without streaming; a local server's prompt is not begun anew."""
     for local, requests in ((False, 2), (True, 1)):
-        config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.05)
+        config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.5)
         model = Resilient(OpenAIModel("test", config), config)
         server.forget()
         server.requests.clear()

@@ -143,16 +143,20 @@ def babbles(_given):
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
-    [(hangs, "did not answer within 0.01 s"), (raises, "raised RuntimeError"), (babbles, "cannot be read")],
+    ("bad", "timeout_s", "words"),
+    [
+        (hangs, 0.01, "did not answer within 0.01 s"),
+        (raises, 30.0, "raised RuntimeError"),
+        (babbles, 30.0, "cannot be read"),
+    ],
 )
-async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, words):
+async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, timeout_s, words):
     """And nothing where it is not; the others are asked all the same."""
-    returned, paid, _ = await put(hook(bad, timeout_s=0.01), says(decision="allow"))
+    returned, paid, _ = await put(hook(bad, timeout_s=timeout_s), says(decision="allow"))
     assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
     assert f"the hook {bad.__name__} failed: " in returned.content and words in returned.content
     assert "secret" not in returned.content
-    _, paid, _ = await put(hook(bad, timeout_s=0.01, required=False), says(decision="allow"))
+    _, paid, _ = await put(hook(bad, timeout_s=timeout_s, required=False), says(decision="allow"))
     assert [5] == paid
 
 
