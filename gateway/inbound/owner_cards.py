@@ -16,6 +16,7 @@ from gateway.access import words
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.codes import AccessKeys
 from gateway.access.listing import lookalikes
+from gateway.access.policy import GROUP_NOT_LISTED
 from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -106,10 +107,10 @@ class OwnerCards:
     def show_allowed(self, group_id: str, by: str) -> Sequence[Address]:
         """Put who allowed a group in the place of every message there that asked whether it may be."""
         group, decider = groups.get(self.connection, group_id), people.person_of(self.connection, by)
-        if group is None or decider is None:
+        if group is None or not group.allowed or decider is None:
             return []
-        asked = [f"inbox:{id_}" for id_ in groups.refused_in(self.connection, group, self.now - groups.KEPT_FOR)]
-        shown = []
+        since, shown = self.now - groups.KEPT_FOR, []
+        asked = [f"inbox:{id_}" for id_ in groups.refused_in(self.connection, group, GROUP_NOT_LISTED, since)]
         for cause, where in outbox.said_for(self.connection, asked):
             if (channel := self.channel_of(where)) is not None:
                 text = HARNESS.text(decider.locale, "groups.verdict", who=escape(decider.display_name))

@@ -190,10 +190,15 @@ def forget_kept(connection: sa.Connection, *, before: datetime | None = None, us
     connection.execute(sa.update(groups).where(which).values(_NOTHING))
 
 
-def refused_in(connection: sa.Connection, group: Group, since: datetime) -> list[int]:
-    """The messages of people we know that were refused there since then, as it was not allowed, by their rows."""
+def refused_in(connection: sa.Connection, group: Group, why: str, since: datetime) -> list[int]:
+    """The rows of messages of people we know that were refused there for this since then."""
     here = (inbox.c.channel == group.channel, inbox.c.account == group.account, inbox.c.chat == group.chat)
-    refused = (inbox.c.outcome == Outcome.REFUSED, inbox.c.user_id.is_not(None), inbox.c.kind == "message")
+    refused = (
+        inbox.c.outcome == Outcome.REFUSED,
+        inbox.c.detail == why,
+        inbox.c.user_id.is_not(None),
+        inbox.c.kind == "message",
+    )
     query = sa.select(inbox.c.id).where(inbox.c.tenant_id == group.tenant, *here, *refused)
     return list(connection.execute(query.where(inbox.c.admitted_at >= since)).scalars())
 
