@@ -40,7 +40,7 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
     assert "1 dead; the newest: Bad" in status["needs_you"]["letters"]
     assert 2 == measured['tenk_outbox_failed{state="dead"}']
     assert {"outbox_retried", "outbox_discarded"} <= {row["action"] for row in audit}
-    assert 1 == sum("refused for good" in text for text in here.texts(1))
+    assert 1 == sum("Refused for good" in text for text in here.texts(1))
 
 
 async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None:
