@@ -12,7 +12,6 @@ from channels.messages import InboundEvent, InboundMessage
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import inbox
 from gateway.store.tables.turns import events
 from tests.fakes.agents import a_tool
 from tests.fakes.spine import KEY, Spine, quick_store
@@ -53,25 +52,6 @@ async def test_what_comes_mid_turn_steers_and_is_merged(spine: Spine) -> None:
     assert ["one\n\ntwo"] == spine.channel.shown()
     assert {first: "answered", second: "merged"} == await spine.outcomes()
     assert [("2", Sign.STEERED)] == spine.channels.reactions
-
-
-async def test_what_joined_a_turn_does_not_join_it_again(spine: Spine) -> None:
-    """Rows of another machine come late, and may be at hand already: a look of before that hands them in once more."""
-    await spine.say("hello")
-    await spine.asked()
-    await spine.say("and this")
-    late = await spine.store.read(lambda connection: inbox.waiting(connection, 0, 10, KEY))
-    assert ["and this"] == [getattr(row.event, "text", "") for row in late]
-    mailbox = spine.router.session("default", KEY).mailbox
-    mailbox.put_back(late)
-    await spine.quiet()
-    spine.model.give("one")
-    await spine.asked()
-    mailbox.put_back(late)
-    spine.model.give("two")
-    await spine.quiet()
-    assert ["hello", "and this"] == said_to_the_model(spine)
-    assert ["one\n\ntwo"] == spine.channel.shown()
 
 
 async def test_a_stop_clears_what_waits_and_says_so(spine: Spine) -> None:
