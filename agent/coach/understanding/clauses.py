@@ -95,6 +95,11 @@ class Clause:
         return any(chunk.role is WordRole.AMOUNT_VAGUE and chunk.twist is not None for chunk in self.chunks)
 
     @cached_property
+    def said(self) -> str:
+        """Its words, plain."""
+        return " ".join(chunk.plain for chunk in self.chunks)
+
+    @cached_property
     def days(self) -> list[Chunk]:
         """The days it names."""
         return [chunk for chunk in self.chunks if chunk.day is not None]
@@ -227,7 +232,7 @@ class Clause:
     def _is_whose(self, at: int) -> bool:
         """As "for my son", "of the neighbour's": whose it was."""
         before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-2:]
-        of = len(before) == 2 and before[0].role in SKILLS and before[1].plain in _POSSESSIVE
+        of = len(before) == 2 and before[0].role in SKILLS | AMOUNTS and before[1].plain in _POSSESSIVE
         return of or (bool(before) and before[-1].plain in _FOR)
 
     @cached_property

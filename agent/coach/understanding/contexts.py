@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.retractions import long_ago, to_come
 from agent.coach.understanding.skills import is_acting, new_skill_of
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
 from agent.coach.understanding.timings import AMOUNTS_THEN, LEAST_PAST, NUMBERS_FIRST, letters_of
@@ -379,6 +380,8 @@ _READINGS = (
     _small_words,
     _spoken_short,
     *AMOUNTS_THEN,
+    long_ago,
+    to_come,
     _when,
     _read_again,
     _unknown_pasts,

@@ -96,7 +96,7 @@ ENGLISH = LanguageTable(
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
-        "R": "without; instead of; rather than",
+        "R": "without; instead of; rather than; except; except for",
         "w": "to warm up; as a warm up; for fun; next door",
         "P": "out of; in front of; on top of; next to; at the end of; at the start of",
         "v": (
@@ -142,12 +142,18 @@ ENGLISH = LanguageTable(
         "reminder": "call me; wake me up; todo list; to do list; don't let me forget; dont let me forget",
         "habit": (
             "back then; back in the day; a day; a week; a month; a night; per day; per week; each day; every day; "
-            "every morning; each morning; per session; at a time; twice a; times a; used to; most days"
+            "every morning; each morning; per session; at a time; twice a; times a; used to; most days; as a rule; x "
+            "week; "
+            "x day; the old days; at age; at the age; per lesson; per class; in the 70 s; in the 80 s; in the 90 s; "
+            "the most i; the "
+            "longest i"
         ),
         "future": (
             "going to; about to; next week; next month; next time; next year; to go; to do; in total to; this "
             "weekend; up next; is planned; to start; on my way; on my list; off to; heading to; headed to; here i "
-            "come; coming up; heading out; heading off; setting off; off for; off on; popping out; stepping out"
+            "come; coming up; this coming; in a bit; in a sec; in a min; in a minute; as soon as i've; as soon as i "
+            "have; as soon as i get; as soon as i can; as soon as i finish; "
+            "heading out; heading off; setting off; off for; off on; popping out; stepping out"
         ),
         "negated": (
             "blew off; bailed on; slacked off; "
@@ -172,14 +178,19 @@ ENGLISH = LanguageTable(
             "youth; my childhood; the pandemic; the lockdown; both days; morning and evening; morning and night; "
             "half of it; half of that; half of which; most of it; more or less than; not sure; no idea; i think; or "
             "so they; or something; don't remember; do not remember; can't remember; or was it; or maybe; who knows; "
-            "during lockdown; during the lockdown; during uni; during college; back at uni; back at school"
+            "during lockdown; during the lockdown; during uni; during college; back at uni; back at school; back in "
+            "school; back in high school; back in uni; back in college; at some point; "
+            "before covid; before kids"
         ),
         "goal": (
             "my goal; my target; aim for; get to; want to reach; want to hit; want to get to; like to reach; like to "
             "hit"
         ),
-        "reported": "according to; my teacher says; my coach says",
-        "others": "my friend; little one",
+        "reported": (
+            "according to; my teacher says; my coach says; e . g .; e . g; in the video; in the film; in the movie; in "
+            "the book"
+        ),
+        "others": "my friend; little one; my team; our team; the team; your team",
         "lasts": (
             "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
             "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
@@ -271,12 +282,13 @@ ENGLISH = LanguageTable(
         "future": (
             "owe owed will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm "
             "im ready starting planning plan plans planned due pending remaining remain remains left booked promise "
-            "promised scheduled schedule agenda we'll let let's lets begin beginning calendar ⏳ ⏰ 🔜 📅"
+            "someday sometime promised scheduled schedule agenda we'll let let's lets begin beginning calendar ☐ 🔲 ⬜ "
+            "⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
             "needs needing i'd try trying tried attempt attempted prefer supposed wanna hafta gotta should've "
-            "would've could've intend intended rather fancy feel-like dying tempted thinking considering"
+            "would've could've ideally intend intended rather fancy feel-like dying tempted thinking considering"
         ),
         "goal": "goal goals aim aiming target targets objective challenge",
         "habit": (
@@ -290,7 +302,7 @@ ENGLISH = LanguageTable(
         ),
         "hypothetical": (
             "if whether unless imagine imagined imagining suppose supposing pretend pretended pretending "
-            "hypothetically assuming otherwise"
+            "hypothetically theoretically assuming otherwise"
         ),
         "doubt": (
             "maybe perhaps possibly probably supposedly guess think thought believe or either luck hopefully "
@@ -314,7 +326,8 @@ ENGLISH = LanguageTable(
             "mother father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
             "neighbor neighbours neighbors cat dog grandson granddaughter grandma grandpa uncle aunt cousin coworker "
             "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys "
-            "class grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
+            "bf gf sis hubby sons daughters brothers sisters class grandkids nephew niece stepson stepdaughter fiance "
+            "fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
             "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
@@ -347,7 +360,7 @@ ENGLISH = LanguageTable(
             "research researched researching browsing browsed searching searched ago sounds seems looks feels sound "
             "seem look sucks rocks kills means mean counts count become became theory maintenance repair sick ill "
             "watched recorded organised organized sorted tidied rearranged discussed explained taught coached graded "
-            "hosted attended joined signed read reading polished"
+            "hosted attended joined signed read reading polished required mandatory compulsory"
         ),
     },
     acts={

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent.coach.understanding.clauses import DAYS, Clause
 from agent.coach.understanding.entries import Candidate
+from agent.coach.understanding.retractions import take_back
 from agent.coach.understanding.tables import Twist, WordRole
 
 _OF_SENTENCE = frozenset({Twist.REPORTED, Twist.HYPOTHETICAL})
@@ -36,6 +37,13 @@ _OCCASIONS = frozenset([
 ])  # fmt: skip
 """At which one practises: "orchestra rehearsal, 90 minutes of violin"."""
 
+_HEADINGS = frozenset([
+    "confession", "status", "fact", "result", "results", "progress", "day", "week", "news", "summary", "recap", "win",
+    "entry", "diary", "journal", "achievement", "checkin", "check", "note", "confesion", "estado", "resumen", "avance",
+    "avances", "progreso", "logro", "resultado", "diario", "noticia", "parte", "nota",
+])  # fmt: skip
+"""What a report begins with: "progress: I practised ..."."""
+
 _AGREED = frozenset({"deal", "venga", "trato", "fine", "promise", "dale"})
 _BEING = frozenset({"i'm", "im"})
 _HAD_TO = frozenset({"had", "had to", "tuve", "tuve que", "went", "fui", "me fui a"})
@@ -56,6 +64,8 @@ def find_reach(clauses: Sequence[Clause], entry: Candidate) -> Twist | None:
             found = Twist.JOKE
         elif _commands(clause):
             found = Twist.COMMAND
+        elif (found := take_back(clause.said, clause.twists)) is not None:
+            return found
         elif at < entry.first:
             found = _reach_forward(_Before(clauses, at, entry))
         else:
@@ -136,10 +146,24 @@ def _reach_forward(before: _Before) -> Twist | None:
         if Twist.DOUBT in clause.twists and (before.is_same or clause.is_fragment):
             return Twist.DOUBT
     if entry.has_subject:
-        return None
+        return _reach_labelled(before)
+    if entry.is_said and (found := _reach_labelled(before)) is not None:
+        return found
     if entry.is_said and not (before.is_same and clause.is_fragment and before.own.is_listed):
         return None if clause.amounts and before.is_freed else _reach_elided(before)
     return None if before.is_freed else _reach_terse(before)
+
+
+def _reach_labelled(before: _Before) -> Twist | None:
+    """As "my sister: I practised ...", "plan: I ...": what is said may be quoted, or no more than meant."""
+    clause = before.clause
+    if not (before.is_next and before.is_same and before.own.is_listed) or clause.verb is not None or clause.amounts:
+        return None
+    if clause.has(WordRole.SUBJECT):
+        return None  # "I quite forgot: ..."
+    names = [chunk for chunk in clause.chunks if chunk.role is WordRole.CONTENT]
+    unknown = bool(names) and not clause.days and len(clause.chunks) <= 2 and names[0].plain not in _HEADINGS
+    return Twist.DOUBT if clause.twists & (_OF_LABEL | _OF_SENTENCE) or unknown else None
 
 
 def _reach_elided(before: _Before) -> Twist | None:

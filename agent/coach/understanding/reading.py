@@ -81,7 +81,7 @@ def hear(text: str, skills: Sequence[str], now: datetime, language: str) -> Hear
     """What a message says of practice; `now` is the person's own, `language` theirs where the words tell none."""
     if len(text) > MAX_CHARS:
         return Heard(Certainty.NOTHING)
-    said = without_telling(clean(text.replace("\n", f" {NEWLINE} ")))
+    said = without_telling(clean(text.replace("\n", f" {NEWLINE} ").replace("[ ]", "☐")))
     words = words_of(said)
     if len(words) > MAX_WORDS:
         return Heard(Certainty.NOTHING)

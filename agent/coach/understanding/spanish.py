@@ -66,7 +66,7 @@ SPANISH = LanguageTable(
             "olvidé apuntarlo; por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; "
             "olvidé decirte que; se me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó "
             "anotar; por fin; me olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me "
-            "pasó apuntarlo; quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; "
+            "pasó apuntarlo; quería contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada ,; "
             "la verdad; pues mira; pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos "
             "da una piedra; algo es algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni "
             "menos; de nuevo; otra vez; dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé "
@@ -131,7 +131,7 @@ SPANISH = LanguageTable(
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
             "libre; tuve un rato"
         ),
-        "R": "sin; en vez de; en lugar de",
+        "R": "sin; en vez de; en lugar de; excepto; salvo",
         "P": "enfrente de; delante de; al lado de; frente a; frente al; encima de; junto a; junto al",
         "H": (
             "no me creo que haya; no me puedo creer que haya; no puedo creer que haya; parece mentira que haya; "
@@ -145,18 +145,23 @@ SPANISH = LanguageTable(
             "todos los días; todas las mañanas; todas las noches; todas las tardes; dos veces; tres veces; los "
             "lunes; los martes; los miércoles; los jueves; los viernes; los sábados; los domingos; por sesión; por "
             "las noches; por las mañanas; por las tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; "
-            "de niña; de joven; de chico; hace años; en la uni; los findes"
+            "de niña; de joven; de chico; hace años; en la uni; los findes; los fines de semana; por regla general; "
+            "por "
+            "lo general; los viejos tiempos; en aquel entonces; por clase; todos los santos días; x semana; x "
+            "día; x mes; en los 70; en los 80; en los 90; lo máximo que; lo más que"
         ),
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
             "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo para; "
             "lista para; listos para; listas para; hecho para; para hoy; vamos con; a por; en cuanto; apenas pueda; "
-            "cuando pueda; en un rato; en un ratito; al rato; más al rato; luego me pongo; ahora me pongo"
+            "cuando pueda; en un rato; en un ratito; al rato; algún día; ahorita después; en mi lista; más al rato; "
+            "luego me pongo; ahora me pongo"
         ),
         "negated": (
             "no quise; no quería; "
             "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
-            "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
+            "casi practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de; "
+            "ni pizca de"
         ),
         "joke": (
             "me desperté; desperté; es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era "
@@ -174,12 +179,17 @@ SPANISH = LanguageTable(
             "infancia; mi niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los "
             "noventa; los dos días; ambos días; mañana y tarde; mañana y noche; la mitad; una parte; en el ejército; "
             "en la mili; tal vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no "
-            "estoy segura; o algo así; no se si; capaz que; por ahí; creo que; o fue; me parece"
+            "estoy segura; antes de la pandemia; antes de los niños; antes del covid; en algún momento; o algo así; "
+            "no se si; capaz que; por ahí; creo que; o fue; me parece"
         ),
         "goal": "mi meta; mi objetivo; llegar a",
-        "reported": "según; por ejemplo; mi profe dice",
-        "others": "mi amigo; mi amiga; un amigo; una amiga",
-        "lasts": "de largo; de duración; es de; son de; era de",
+        "reported": (
+            "según; por ejemplo; p . ej .; p . ej; mi profe dice; en el video; en el vídeo; en la peli; en la "
+            "película; "
+            "en el libro"
+        ),
+        "others": "mi amigo; mi amiga; un amigo; una amiga; mi equipo; el equipo; mi causa; mi pana; mi bro",
+        "lasts": "lista de; de largo; de duración; es de; son de; era de",
         "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
         "unclear": "más de; menos de; como mucho; como máximo; como mínimo; o más; o menos",
         "command": "por error; sin querer; por accidente; por equivocación",
@@ -196,7 +206,8 @@ SPANISH = LanguageTable(
             "claro che wey güey we parce tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
             "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
             "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
-            "joya re onda adiós chao chau rapidito nota reporte informe saludos aló pucha caramba híjole chuta ufa "
+            "estimado estimada querido querida joya re onda adiós chao chau rapidito nota reporte informe saludos aló "
+            "pucha caramba híjole chuta ufa "
             "jolín guau miércole ándale quihubo"
         ),
         ".": "punto",
@@ -258,14 +269,16 @@ SPANISH = LanguageTable(
         "future": (
             "salgo empiezo comienzo retomo mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré "
             "iré será serán tendré podré "
-            "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
+            "mñn restante restantes quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado "
+            "previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
             "íbamos haremos empezaré tocará adelante dentro calendario agenda ahora ⏳ ⏰ 🔜 📅"
         ),
         "wish": (
             "prefiero preferiría vendría gustaría quiero quieres quisiera querría quería ojalá podría puedo puedes "
             "debo debería "
-            "deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene tenía "
+            "idealmente deberíamos necesito intento intenté pienso espero deseo propuse encantaría tengo tienes tiene "
+            "tenía "
             "tendría pretendo apetece ganas pensaba pensando debí planeando hubiera hubiese habría saco"
         ),
         "goal": "meta metas objetivo objetivos reto desafío propósito",
@@ -282,14 +295,15 @@ SPANISH = LanguageTable(
         ),
         "hypothetical": (
             "si imagina imagínate imagínense imagino imaginemos supongamos supón suponiendo hipotéticamente salvo "
-            "haya hayas hayan"
+            "haya hayas hayan teóricamente"
         ),
         "doubt": (
             "tocamos practicamos hicimos estudiamos ensayamos jugamos entrenamos dizque igual quizá quizás creo "
-            "suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
+            "supuestamente suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
         ),
         "reported": (
-            "dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí ejemplo asegura "
+            "dijeron dijimos dice dicen dijo dije dijiste decía contó preguntó pregunta escribió escribo escribí "
+            "ejemplo asegura "
             "afirma según escribe comentó jura"
         ),
         "joke": (
@@ -307,7 +321,8 @@ SPANISH = LanguageTable(
             "madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino vecina vecinos "
             "profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo practicó tocó "
             "estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron practicaron coro banda orquesta gente "
-            "todos sobrino sobrina sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
+            "todos alumno alumna alumnos alumnas niños niñas chicos chicas estudiantes sobrino sobrina sobrinos "
+            "nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
             "ver puso dio mandó obligó perdí perdido entrevista youtube netflix spotify tele grabación grabaciones "
@@ -332,7 +347,7 @@ SPANISH = LanguageTable(
             "comprar compré comprando vender vendí esperé esperando esto esta esa ese eso aquello hora horas minuto "
             "minutos cuarto hasta desde sobre ha han hemos había haber hay hace sido suena suenan significa sirve "
             "basta bastan cansa aburro pagué viendo total media enfermo enferma atasco tarde hablé hablando digo "
-            "enseñé expliqué corregí organicé impartí leí leyendo"
+            "obligatorio obligatorios obligatoria enseñé expliqué corregí organicé impartí leí leyendo"
         ),
     },
     acts={
