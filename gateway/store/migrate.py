@@ -1,8 +1,7 @@
 """Alembic behind two functions: bring a database to the newest revision, and write the next revision.
 
 `python -m gateway.store.migrate "what changes"` compares the tables with what the revisions so far lead to and
-writes the difference as a new file. Without words it writes `schema.sql` alone, which is renewed either way. There is
-no way down: a backup is the way back.
+writes the difference as a new file. There is no way down: a backup is the way back.
 """
 
 import sys
@@ -15,10 +14,8 @@ from alembic.config import Config
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
-from sqlalchemy.dialects import sqlite
 
 from gateway.errors import SchemaTooNew
-from gateway.store.schema import SQLITE, STATEMENT_END, version
 from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import SHARDS
 from gateway.store.tenancy import raise_wall
@@ -66,16 +63,6 @@ def write_revision(message: str) -> Path:
     return Path(written.path)
 
 
-def spell_schema() -> str:
-    """What makes the tables in an empty SQLite database, as `SQLITE` is to have it."""
-    made: list[sa.schema.ExecutableDDLElement] = []
-    for table in (*metadata.sorted_tables, version):
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        made += [sa.schema.CreateTable(table), *map(sa.schema.CreateIndex, indexes)]
-    spelled = (str(one.compile(dialect=sqlite.dialect())).strip().replace(", \n", ",\n") for one in made)
-    return STATEMENT_END.join(spelled) + ";\n"
-
-
 def _seed(_context: MigrationContext, _revision: object, directives: Iterable[ops.MigrationScript]) -> None:
     for script in directives:
         assert script.upgrade_ops is not None, "an upgrade is what autogenerate writes"
@@ -90,7 +77,4 @@ def _config(connection: sa.Connection, *, batch: bool) -> Config:
 
 
 if __name__ == "__main__":
-    if words := " ".join(sys.argv[1:]):
-        sys.stdout.write(f"{write_revision(words)}\n")
-    SQLITE.write_text(spell_schema(), "utf-8")
-    sys.stdout.write(f"{SQLITE}\n")
+    sys.stdout.write(f"{write_revision(' '.join(sys.argv[1:]) or 'unnamed')}\n")

@@ -15,8 +15,8 @@ from gateway.store.tenancy import raise_wall
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
 SQLITE = Path(__file__).parent / "schema.sql"
-"""The tables as SQLite makes them, which `python -m gateway.store.migrate` writes: to have SQLAlchemy spell them again
-at a first start takes 1 MiB, for as long as the process lives."""
+"""The tables as SQLite makes them, written by `python -m gateway.store.schema`: to have SQLAlchemy spell them again at a
+first start takes 1 MiB, for as long as the process lives."""
 
 STATEMENT_END = ";\n\n"
 
@@ -166,6 +166,17 @@ def create(connection: Connection) -> None:
             )
 
 
+def spell() -> str:
+    """What makes the tables in an empty SQLite database: what `SQLITE` is to be."""
+    dialect = sa.create_mock_engine("sqlite://", print).dialect
+    made: list[sa.schema.ExecutableDDLElement] = []
+    for table in (*whole.sorted_tables, version):
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        made += [sa.schema.CreateTable(table), *map(sa.schema.CreateIndex, indexes)]
+    spelled = (str(one.compile(dialect=dialect)).strip().replace(", \n", ",\n") for one in made)
+    return STATEMENT_END.join(spelled) + ";\n"
+
+
 def probe(connection: Connection) -> None:
     """A write that changes nothing: whether the store takes writes."""
     connection.execute(version.update().values(version_num=version.c.version_num))
@@ -175,3 +186,7 @@ def _migrate(connection: Connection, found: str) -> None:
     from gateway.store.migrate import upgrade  # noqa: PLC0415  alembic takes 0.7 s to import, and is needed only here
 
     upgrade(connection, found)
+
+
+if __name__ == "__main__":
+    SQLITE.write_text(spell(), "utf-8")

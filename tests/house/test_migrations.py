@@ -4,8 +4,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from gateway.store.glance import HEAD
-from gateway.store.migrate import MIGRATIONS, spell_schema
-from gateway.store.schema import SQLITE, known_revisions
+from gateway.store.migrate import MIGRATIONS
+from gateway.store.schema import SQLITE, known_revisions, spell
 
 
 def test_each_migration_follows_another():
@@ -20,5 +20,5 @@ def test_each_migration_follows_another():
 
 
 def test_an_empty_sqlite_database_gets_the_tables_as_they_are():
-    """Who changes a table writes the text anew: `python -m gateway.store.migrate`, without words after it."""
-    assert SQLITE.read_text("utf-8") == spell_schema(), "run: .venv/bin/python -m gateway.store.migrate"
+    """Who changes a table writes the text anew: `python -m gateway.store.schema`."""
+    assert SQLITE.read_text("utf-8") == spell(), "run: .venv/bin/python -m gateway.store.schema"
