@@ -16,8 +16,8 @@ from gateway.store.tenancy import raise_wall
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
 SQLITE = Path(__file__).parent / "schema.sql"
-"""The tables as SQLite makes them, written by `python -m gateway.store.schema`: to have SQLAlchemy spell them again at a
-first start takes 1 MiB, for as long as the process lives."""
+"""The tables as SQLite makes them, written by `python -m gateway.store.schema`: to have SQLAlchemy spell them again at
+a first start would take 1 MiB for as long as the process lives."""
 
 STATEMENT_END = ";\n\n"
 
