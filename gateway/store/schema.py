@@ -181,7 +181,7 @@ def spell() -> str:
     for table in (*whole.sorted_tables, version):
         indexes = sorted(table.indexes, key=lambda index: str(index.name))
         made += [sa.schema.CreateTable(table), *map(sa.schema.CreateIndex, indexes)]
-    spelled = (str(one.compile(dialect=dialect)).strip().replace(", \n", ",\n") for one in made)
+    spelled = (str(statement.compile(dialect=dialect)).strip().replace(", \n", ",\n") for statement in made)
     return STATEMENT_END.join(spelled) + ";\n"
 
 
