@@ -14,11 +14,12 @@ from agent.coach.understanding.contexts import in_context
 from agent.coach.understanding.days import BEGINS_DAY, read_day
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.repeats import add_up, read_times
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.slips import mend_words
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
-from agent.coach.understanding.timings import cut_amounts, read_times
+from agent.coach.understanding.timings import cut_amounts
 from agent.coach.understanding.words import Phrases, Word, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
@@ -162,6 +163,7 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         at = chunk.end
         found.append(chunk)
     read_times(found)
+    add_up(found)
     cut_amounts(found)
     return in_context(found)
 

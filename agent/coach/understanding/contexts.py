@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.lessons import had_lesson, in_company
+from agent.coach.understanding.repeats import twice_each
 from agent.coach.understanding.retractions import long_ago, to_come
 from agent.coach.understanding.skills import is_acting, new_skill_of
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
@@ -34,9 +36,6 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
-_HAD = frozenset({"had", "did", "took", "finished", "completed", "tuve", "hice", "tome", "termine", "acabe"})
-_CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
-_HOMEWORK = frozenset({"homework", "deberes", "tarea", "tareas"})
 _YOU_LOG = frozenset(["registras", "apuntas", "anotas", "agregas", "anades", "sumas", "pones", "guardas"])
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
@@ -308,21 +307,6 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
-def _had_lesson(chunks: list[Chunk]) -> None:
-    """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
-    for at, chunk in enumerate(chunks):
-        place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
-        done = chunk.plain in _HOMEWORK and any(each.role is WordRole.DONE for each in chunks[at:])
-        if done and WordRole.SKILL in (chunk.role for chunk in (*chunks[at - 1 : at], *chunks[at + 1 : at + 3])):
-            chunks[at] = replace(chunk, role=WordRole.PRACTICE, twist=None)  # "russian homework 45 min done"
-        if chunk.plain not in _HAD or place is None:
-            continue
-        before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
-        if re.fullmatch("T*[Dd]?T*S", before) or (re.fullmatch("T*", before) and re.match("PT?S", behind)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
-            chunks[place] = replace(chunks[place], role=WordRole.PRACTICE, twist=None)
-
-
 def _forgot_to_log(chunks: list[Chunk]) -> None:
     """As "log 20 min of Korean for yesterday, I forgot": to log it."""
     said = letters_of(chunks, 0, len(chunks))
@@ -368,10 +352,12 @@ _READINGS = (
     _ought_to,
     _time_off,
     _forgot_to_log,
-    _had_lesson,
+    had_lesson,
+    in_company,
     _asides,
     _read_a_while,
     _all_but,
+    twice_each,
     *NUMBERS_FIRST,
     _doing_a_skill,
     _instead,

@@ -9,7 +9,11 @@ ENGLISH = LanguageTable(
     days={
         "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "this arvo": 0, "this avo": 0,
         "earlier today": 0, "just now": 0, "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1,
-        "ystrday": 1, "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1,
+        "ystrday": 1, "yesty": 1, "yesti": 1, "yestie": 1, "ystd": 1, "ystdy": 1, "yestdy": 1, "yestrday": 1,
+        "yersterday": 1, "yesterady": 1, "yesterdy": 1, "yestiday": 1, "day b4 yesterday": 2, "the day b4 yesterday": 2,
+        "this morn": 0, "today morning": 0, "today evening": 0, "today afternoon": 0, "yesterday arvo": 1,
+        "yesty arvo": 1,        "yesterday avo": 1, "last arvo": 1,
+        "yesteday": 1, "yestarday": 1, "yesterdays": 1, "yesterday's": 1, "last night": 1,
         "last evening": 1, "last nite": 1, "this morning's": 0, "this afternoon's": 0, "this evening's": 0,
         "last night's": 1, "day before yesterday": 2, "the day before yesterday": 2,
     },
@@ -46,14 +50,18 @@ ENGLISH = LanguageTable(
     vague=(
         "a bit; a little; a little bit; a while; some time; a few minutes; several minutes; some minutes; a few "
         "hours; several hours; hours; hours and hours; ages; all day; all morning; all afternoon; all evening; all "
-        "night; the whole day; the whole afternoon; the whole morning; the whole evening; the entire day; the entire "
+        "night; the whole day; most of the day; most of the morning; most of the afternoon; most of the evening; half "
+        "the day; half "
+            "the morning; half the afternoon; the whole afternoon; the whole morning; the whole evening; the entire "
+            "day; the entire "
         "afternoon; a few mins; for a while; forever; no idea how long; not sure how long; don't know how long; dunno "
         "how long; forgot how long; can't remember how long; don't remember how long; didn't time it; for ages; for a "
         "bit; for a little while; for some time; for hours; quite a while; a good while; lost track of time"
     ),
     phrases={
         "O": (
-            "i'd say; i would say; i'd guess; can't believe; cant believe; if it helps; if you must know; if anyone "
+            "i reckon; i'd say; i would say; and off to bed; and then bed; and then bed time; and to bed; i'd guess; "
+            "can't believe; cant believe; if it helps; if you must know; if anyone "
             "cares; if you're interested; if that counts; if it counts; did not log; didn't log; didnt log; i did "
             "not log; i didn't log; i didnt log; have not logged; haven't logged; i haven't logged; didn't write "
             "down; i didn't write down; by the way; fyi; good morning; good evening; good afternoon; dear coach; hey "
@@ -84,12 +92,15 @@ ENGLISH = LanguageTable(
             "off; ticked off; that's my; thats my; that's it for; thats it for; that's all for; thats all for"
         ),
         "L": (
-            "note down; write down; jot down; put down; mark me down for; put me down for; put me down as; mark "
+            "log it as; log it under; log under; log as; log that as; count it as; count that as; put it under; put it "
+            "down as; file under; note down; write down; jot down; put down; mark me down for; put me down for; put "
+            "me down as; mark "
             "down; put me in for; chalk up; chalk "
             "me up for; log me; put in the log; stick down; throw in; count me in for"
         ),
         "p": (
-            "study session; study time; study group; listening comprehension; listening practice; listening "
+            "problem set; problem sets; problem sheet; flash cards; study session; study time; study group; listening "
+            "comprehension; listening practice; listening "
             "exercises; reading practice; reading comprehension"
         ),
         "c": "followed by; as well as; and also",
@@ -98,7 +109,7 @@ ENGLISH = LanguageTable(
         "t": "b 4; thanks to; in spite of",
         "R": "without; instead of; rather than; except; except for",
         "w": "to warm up; as a warm up; for fun; next door",
-        "P": "out of; in front of; on top of; next to; at the end of; at the start of",
+        "P": "w /; out of; in front of; on top of; next to; at the end of; at the start of",
         "v": (
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
@@ -243,11 +254,13 @@ ENGLISH = LanguageTable(
         ),
         "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
-            "for about worth around roughly nearly almost approximately approx like ~ ≈ exactly another over circa "
+            "further additional for about worth around roughly nearly almost approximately approx like ~ ≈ exactly "
+            "another over circa "
             "solid good full whole"
         ),
         "p": (
-            "prep conversation conversations dictation dictations exchange practice practise session sessions "
+            "sesh seshes speaking riyaz riyaaz pset psets prep conversation conversations dictation dictations "
+            "exchange practice practise session sessions "
             "exercises exercise drills workout drill studies training work scale scales chord chords arpeggio "
             "arpeggios puzzle puzzles opening openings endgame endgames tactics warmup warmups technique techniques "
             "grammar vocab vocabulary problems basics kata katas reps lines flashcards flashcard paradiddles "
@@ -268,7 +281,7 @@ ENGLISH = LanguageTable(
         "c": "and plus & + n nd /",
         "C": "then afterwards",
         "B": "but so because cause cuz coz as although however yet therefore hence",
-        "t": "while before after b4 until despite since",
+        "t": "whilst while before after b4 until despite since",
         "i": "in",
     },
     twists={

@@ -97,7 +97,10 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         return not _is_counted(clause, entry) and (
             practised or bool(before)
         )  # "hit the driving range for an hour, golf"
-    if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
+    named = at.get(entry.skill.start)
+    if _is_counted(clause, entry) or (
+        named is not None and (_is_compound(clause, named) or _is_ordered(clause, named))
+    ):
         return False
     if entry.first < entry.last and entry.skill.start in at:
         return _is_taken_up(clause, at[entry.skill.start])
@@ -160,7 +163,8 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     said = [
         chunk.role for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.ADVERB, WordRole.OPENING)
     ]
-    if WordRole.INFINITIVE in said[: core[0] + 1] or said[:2] == [WordRole.PRACTICE, WordRole.SKILL]:
+    practise = said[:2] == [WordRole.PRACTICE, WordRole.SKILL] and not clause.has(WordRole.DONE)
+    if WordRole.INFINITIVE in said[: core[0] + 1] or practise:
         return True
     more = any(not _MORE.isdisjoint(chunk.plain.split()) for chunk in clause.chunks[: core[-1] + 1])
     first = clause.mark not in (WordRole.AND, WordRole.COMMA)
@@ -168,6 +172,13 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
         return True
     doing = doing and entry.amount.role is not WordRole.AMOUNT_CLOCK
     return doing or (clause.mark is WordRole.THEN and entry.first == 0)
+
+
+def _is_ordered(clause: Clause, skill: int) -> bool:
+    """As "cocina el arroz 12 minutos": by its form the name is also a verb, and what it is done to stands behind."""
+    behind = clause.chunks[skill + 1 : skill + 3]
+    named = [chunk.role for chunk in behind] == [WordRole.THE, WordRole.CONTENT]
+    return clause.verb is None and skill == 0 and named and clause.chunks[0].plain.endswith("a")
 
 
 def _is_counted(clause: Clause, entry: Candidate) -> bool:

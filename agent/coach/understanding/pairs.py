@@ -3,6 +3,7 @@
 Whether a pair is surely one's own past practice is `evidence`'s.
 """
 
+import re
 from collections.abc import Sequence
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, Clause
@@ -53,6 +54,8 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
             clear = clear and not skills
         elif len(amounts) == len(skills) or (len(amounts) == 1 and skills and _is_with(clause, skills)):
             entries += [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, skills, strict=False)]
+        elif len(skills) == 1 and (parts := _parts(clause, at)):
+            entries += parts
         elif skills or len(amounts) > 1:
             clear = False
         else:
@@ -63,6 +66,17 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
             clear = clear and (found is not None or _is_other_activity(clause, entries, clauses))
     used = taken | {entry.first for entry in entries} | {entry.last for entry in entries}
     return entries, clear and not _is_left_over(clauses, used, entries)
+
+
+def _parts(clause: Clause, at: int) -> list[Candidate]:
+    """As "violin 15m scales 20m concerto": what the times of the one skill went into; asked about unless it is sure."""
+    said = [chunk for chunk in clause.chunks if chunk.role is not WordRole.ADVERB]
+    roles = "".join(chunk.role for chunk in said)
+    if re.fullmatch("Y?S(?:[dD]P?[wp]){2,5}Y?", roles) is None or any(chunk.is_doing for chunk in said):
+        return []
+    sure = WordRole.CONTENT not in roles[2:]
+    skill = clause.skills[0]
+    return [Candidate(amount, skill, at, at, is_sure=sure) for amount in clause.amounts]
 
 
 def _is_out(clause: Clause) -> bool:
@@ -94,7 +108,7 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
     if behind is not None and is_named_last(clauses, at):
         return Candidate(amount, behind.skills[0], at, at + 1)
-    if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
+    if clause.is_bare and clause.verb is None and (clause.has(WordRole.SUBJECT) or _makes_up(clauses, at)):
         return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
     near = behind is not None and (behind.sentence == clause.sentence or _is_called(clauses, at))
@@ -197,6 +211,14 @@ def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)
 
 
+def _makes_up(clauses: Sequence[Clause], at: int) -> bool:
+    """As "no bass yesterday but 25 minutes today": another day than the one on which nothing was done."""
+    clause, before = clauses[at], clauses[at - 1]
+    days = [{chunk.day.day for chunk in each.days if chunk.day is not None} for each in (before, clause)]
+    apart = at > 0 and all(days) and days[0].isdisjoint(days[1])
+    return apart and clause.mark is WordRole.BUT and before.block is Twist.NEGATED and not before.amounts
+
+
 def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Sequence[Clause]) -> bool:
     """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
     if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
@@ -240,7 +262,15 @@ def _restates(clauses: Sequence[Clause], at: int) -> bool:
     said = " ".join(chunk.plain for chunk in clause.chunks)
     told = not words.isdisjoint(IN_ALL) or any(each in said for each in _ALL_IN_ALL)
     fits = clause.amounts[0].minutes in (sum(before), *before[-1:]) and words.isdisjoint(_AGAIN)
-    return bool(before) and (told or (fits and clause.mark is WordRole.BUT and bool(clause.skills)))
+    says_when = fits and clause.mark is WordRole.COMMA and _says_when(clauses, at)
+    return bool(before) and (told or says_when or (fits and clause.mark is WordRole.BUT and bool(clause.skills)))
+
+
+def _says_when(clauses: Sequence[Clause], at: int) -> bool:
+    """As "1h de batería, desde las 18 hasta las 19": the same stretch, once by its length and once by the clock."""
+    amounts = [chunk for clause in clauses[at - 1 : at + 1] for chunk in clause.amounts]
+    by_clock = [chunk.role is WordRole.AMOUNT_CLOCK for chunk in amounts]
+    return len(clauses[at].chunks) == 1 and by_clock in ([True, False], [False, True])
 
 
 def _merge_restatement(

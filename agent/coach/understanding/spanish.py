@@ -9,8 +9,8 @@ SPANISH = LanguageTable(
     days={
         "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
         "hace rato": 0, "hace poco": 0, "hace nada": 0, "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1,
-        "aller": 1, "hayer": 1, "aier": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2, "anteanoche": 2,
-        "antiayer": 2, "antes de anoche": 2,
+        "ayercito": 1, "aller": 1, "hayer": 1, "aier": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2,
+        "anteanoche": 2,        "antiayer": 2, "antes de anoche": 2,
     },
     open_days={
         "esta noche": 0,
@@ -56,7 +56,8 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "a ver; estoy que me salgo; no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; no "
+            "y a dormir; y a la cama; y a descansar; y a casa; por cierto; a ver; estoy que me salgo; no mucho; no "
+            "fue mucho; nada especial; nada del otro mundo; no gran cosa; no "
             "tanto; diría que; "
             "yo diría "
             "que; por si sirve; por si te sirve; por si te interesa; por si cuenta; si te sirve; no apunté; no "
@@ -106,7 +107,8 @@ SPANISH = LanguageTable(
         ),
         "p": "para entrar en calor; para calentar",
         "v": (
-            "recién vuelvo de; vuelvo de; acabo de volver de; acabo de llegar de; vengo de; recién termino; recién "
+            "salí en; recién vuelvo de; vuelvo de; acabo de volver de; acabo de llegar de; vengo de; recién termino; "
+            "recién "
             "acabo; recién hice; fui al; "
             "fui a la; pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté "
             "al; me puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; "
@@ -240,7 +242,8 @@ SPANISH = LanguageTable(
         ),
         "F": "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo",
         "p": (
-            "comprensión expresión oral auditiva barra conversación conversaciones intercambio dictado dictados "
+            "speaking comprensión expresión oral auditiva barra conversación conversaciones intercambio "
+            "dictado dictados "
             "tarjetas fichas apuntes flashcards partituras "
             "diálogos sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala "
             "escalas acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas "
