@@ -27,7 +27,7 @@ from agent.coach.chart import (
     title_text,
 )
 from agent.coach.durations import spell_minutes
-from agent.coach.texts import say
+from agent.coach.texts import file_name, say
 from agent.wellformed import cut_text
 
 log = structlog.get_logger()
@@ -95,7 +95,7 @@ async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> P
     """The chart as a picture and in words; without a picture where there is nothing to see, or it cannot be drawn."""
     png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
     words = chart_text(language, chart).replace("*", "").replace("\\", "")
-    name = f"practice-{chart.weeks[-1].week.isoformat()}.png"
+    name = file_name(language, chart.weeks[-1].week, "png")
     return PlotChart(chart, png, name, cut_text(words, MAX_DESCRIPTION_CHARS))
 
 

@@ -52,6 +52,11 @@ def in_any_language(key: str) -> list[str]:
     return [say(language, key).split("{")[0] for language in NAMES]
 
 
+def file_name(language: str, day: date, suffix: str) -> str:
+    """What a file of somebody's practice is called in their language, of letters that every system takes."""
+    return f"{say(language, 'export.file_name', day=day.isoformat())}.{suffix}"
+
+
 def say_days(language: str, days: int) -> str:
     """A count of days: "1 day", "12 days"."""
     return COACH_TEXTS.plural(language, "units.days", days)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent.ports import ToolSpec
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.results import HANDLE_MARK, fit_result
-from agent.transcript import Item, ToolItem
+from agent.transcript import CallOutcome, Item, JournalEvent, ToolIntended, ToolItem, ToolReturned
 from agent.wellformed import read_object
 
 READ_RESULT = "read_result"
@@ -129,6 +129,13 @@ class ToolBox:
     def find(self, name: str) -> Tool | None:
         """The tool of exactly this name or alias, also a deferred one."""
         return self._by_name.get(name)
+
+    def may_have_changed(self, journal: Iterable[JournalEvent]) -> bool:
+        """Whether a call that ran, or was about to, may have changed anything; of a tool unknown by now it may."""
+        calls = (event for event in journal if isinstance(event, ToolIntended | ToolReturned))
+        never_ran = CallOutcome.FAILED, CallOutcome.SKIPPED, CallOutcome.DENIED, CallOutcome.EXPIRED
+        ran = {call.name for call in calls if isinstance(call, ToolIntended) or call.outcome not in never_ran}
+        return any((tool := self.find(name)) is None or tool.effect is not Effect.NONE for name in ran)
 
     def missing(self, name: str) -> str:
         """What to tell a model that asked for a tool there is not."""

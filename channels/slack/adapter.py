@@ -145,8 +145,7 @@ class SlackChannel:
         sink.report(ChannelState.STARTING)
         bot = self._bot = await identify(self._config, self._wire, sink, self._sleep)
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
-        waits = self._sleep if self._config.mode == "socket" else None
-        receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, waits)
+        receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, self._sleep)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._sleep)
         if self._config.mode == "socket":

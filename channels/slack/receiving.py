@@ -43,9 +43,9 @@ class Receiver:
         resume_point: ResumePoint,
         names: NameDirectory,
         clock: Clock,
-        sleep: Sleep | None,
+        sleep: Sleep,
     ) -> None:
-        """`clock` gives aware UTC; with `sleep` what the store refuses is offered again, and nothing overtakes it."""
+        """`clock` gives aware UTC; between two offers of what the store refuses it sleeps, and nothing overtakes it."""
         self.bot = bot
         self.sink = sink
         self.resume_point = resume_point
@@ -68,11 +68,7 @@ class Receiver:
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def receive(self, body: object) -> None:
-        """Commit what one delivery says; what comes next in its chat goes on only behind that.
-
-        Raises:
-            NotPersisted: it was not committed; Slack must not be told that we have it.
-        """
+        """Commit what one delivery says, however long the store is away; what comes next in its chat waits for that."""
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
@@ -82,9 +78,7 @@ class Receiver:
                     await self.hand_in([translated])
                     break
                 except NotPersisted:
-                    if self._sleep is None:
-                        raise
-                attempt += 1
+                    attempt += 1
                 self.sink.report(ChannelState.DEGRADED, "the store takes no messages; this one is offered again")
                 await self._sleep(STORE_BACKOFF.wait_s(attempt))
         self.sink.report(ChannelState.READY)
@@ -97,7 +91,11 @@ class Receiver:
             return to_rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
-        """Commit events in their order, with the resume point. Raises as `take` does."""
+        """Commit events in their order, with the resume point.
+
+        Raises:
+            NotPersisted: they were not committed.
+        """
         events: list[InboundEvent] = []
         refused: list[Rejected] = []
         for event in translated:
@@ -169,9 +167,6 @@ def bolt_app(client: AsyncWebClient, receiver: Receiver) -> AsyncApp:
     )
 
     async def not_taken(error: Exception) -> BoltResponse:
-        if isinstance(error, NotPersisted):
-            receiver.sink.report(ChannelState.DEGRADED, "the store takes no messages; Slack will deliver them again")
-            return BoltResponse(status=503, headers={"retry-after": "1"})
         _log.error("event_broken", account=receiver.bot.account, exc_info=error)
         return BoltResponse(status=500)
 

@@ -1,6 +1,8 @@
 """The HTTP way in: one path for events, commands and buttons, each request verified over its raw bytes.
 
-Answers only after the commit: 200 taken (a replay too: the inbox knows it), 401 not Slack's, 503 not committed.
+Answers only after the commit: 200 taken (a replay too: the inbox knows it), 401 not Slack's, 503 not committed in time.
+An event that the store does not take in time is offered again here, and what comes later in its chat waits behind it:
+Slack brings it again after a minute, and later messages would have gone before. Until it is committed Slack has it too.
 `X-Slack-Retry-Num` decides nothing about what is taken: a first delivery may have died before its commit.
 It only tells of a gap: three retries in six minutes, and what was not taken by then is in the histories alone.
 """
@@ -14,6 +16,7 @@ import structlog
 from aiohttp import web
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from channels.base import ChannelState
 from channels.clocks import Sleep
@@ -28,6 +31,8 @@ TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
 RETRIED_FOR_S = 420.0  # after so long Slack has given an event up (docs.slack.dev/apis/events-api, read 2026-11)
 GAP_PAUSE_S = 5.0  # between the sign of a gap and the look into the histories: signs come in crowds
 BETWEEN_GAPS_S = 60.0
+ANSWERED_S = 2.0  # Slack waits three seconds for an answer, and the way is part of them
+KEPT_AT_MOST = 1_000  # events that are offered again though Slack was told 503; of more it alone has them
 TELL_EVERY_S = 60.0  # between two lines in the log about requests that are not Slack's: anybody can make them
 
 _log = structlog.get_logger()
@@ -42,6 +47,8 @@ class Webhook:
         self._secret = secret
         self._now_s = now_s
         self._app: AsyncApp | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+        self._kept = 0
         self._caught_up = asyncio.Event()
         self._gap = asyncio.Event()
         self._trail: Trail | None = None
@@ -54,11 +61,11 @@ class Webhook:
         """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         self._caught_up.clear()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(receiver.names.run())
-                tasks.create_task(backfill.read_on())
-                self._app = app
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(receiver.names.run())
+            tasks.create_task(backfill.read_on())
+            self._app, self._tasks = app, tasks
+            try:
                 receiver.sink.report(ChannelState.READY)
                 catching_up = tasks.create_task(backfill.run())
                 await asyncio.wait([catching_up], timeout=backfill_s)
@@ -70,9 +77,9 @@ class Webhook:
                     self._gap.clear()
                     await backfill.run(since)
                     await sleep(BETWEEN_GAPS_S)
-        finally:
-            self._app = None
-            self._caught_up.set()
+            finally:
+                self._app = self._tasks = None
+                self._caught_up.set()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -102,14 +109,30 @@ class Webhook:
         asked = _as_request(body, content_type)
         if asked is None:
             return web.Response(status=400, text="unreadable\n")
-        await wait_for_turn(self._caught_up, is_event=content_type == JSON)
-        if self._app is None:
+        if self._tasks is None:
             return _later()
-        answer = await self._app.async_dispatch(asked)
-        if answer.status == 503:
+        is_event = content_type == JSON
+        taking = self._tasks.create_task(self._take(asked, is_event=is_event))
+        await asyncio.wait([taking], timeout=ANSWERED_S)
+        if not taking.done() and is_event and self._kept < KEPT_AT_MOST:
+            self._kept += 1
+            taking.add_done_callback(self._note_end)
+            return _later()
+        taking.cancel()  # whoever used a command is told that it failed, and may use it again
+        await asyncio.wait([taking])
+        answer = None if taking.cancelled() else taking.result()
+        if answer is None or answer.status == 503:
             return _later()
         kind = answer.headers.get("content-type", ["text/plain"])[0].partition(";")[0]
         return web.Response(status=answer.status, text=answer.body or "", content_type=kind)
+
+    def _note_end(self, _taking: "asyncio.Task[BoltResponse | None]") -> None:
+        self._kept -= 1
+
+    async def _take(self, asked: AsyncBoltRequest, *, is_event: bool) -> BoltResponse | None:
+        """What is answered once it is committed; None where nothing is taken any more."""
+        await wait_for_turn(self._caught_up, is_event=is_event)
+        return None if self._app is None else await self._app.async_dispatch(asked)
 
 
 def _later() -> web.Response:

@@ -36,7 +36,7 @@ def check(config_path: Path | None) -> None:
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
     click.echo("The configuration can be used.")
-    for hint in settings.hints():
+    for hint in settings.hints(of_process().command("run")):
         click.echo(hint)
 
 

@@ -295,9 +295,9 @@ def _write(made: Draft, *, replace: bool) -> None:
     check_home(made.settings.home)
     for path in made.write():
         click.echo(f"{path} is written.")
-    for hint in made.settings.hints():
-        click.echo(hint)
     tenk = of_process()
+    for hint in made.settings.hints(tenk.command("run")):
+        click.echo(hint)
     click.echo(f"Start it:      {tenk.command('run')}")
     if any(made.settings.channels.accounts()):
         click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")

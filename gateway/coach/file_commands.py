@@ -9,7 +9,7 @@ from functools import partial
 from agent.calendar import today_of
 from agent.coach.practice import PracticeReader, PracticeSession, Skill
 from agent.coach.practice_file import MAX_GOOD, PracticeFile, practice_json, read_file
-from agent.coach.texts import COACH_TEXTS, say, say_day
+from agent.coach.texts import COACH_TEXTS, file_name, say, say_day
 from agent.coach.timer_changes import ImportPractice
 from agent.language import escape, language_of
 from channels.base import CommandOption
@@ -18,7 +18,6 @@ from gateway.coach.said_changes import change_words
 from gateway.commands.base import Command, Invocation, Reply
 
 MAX_EXPORTED = 100_000
-COLUMNS = ("date", "skill", "minutes", "notes")
 NOW = frozenset(("now", "ahora"))
 SHOWN_BAD = 10
 
@@ -44,19 +43,22 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
     if not sessions:
         return Reply(say(language, "stats.nothing_yet"))
     as_json = asked.arguments.strip().casefold() == "json"
-    name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.{'json' if as_json else 'csv'}"
-    content = practice_json(skills, sessions) if as_json else practice_csv(skills, sessions)
+    name = file_name(language, today_of(asked.principal, asked.now), "json" if as_json else "csv")
+    content = practice_json(skills, sessions) if as_json else practice_csv(skills, sessions, language)
     mime = "application/json" if as_json else "text/csv"
     file = OutboundMedia(AttachmentKind.DOCUMENT, name, mime, content)
     return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
 
 
-def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
-    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
+def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession], language: str = "en") -> bytes:
+    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted.
+
+    Its columns are named in the language; /import knows them in each.
+    """
     names = {skill.id: skill.name for skill in skills}
     out = io.StringIO()
     rows = csv.writer(out)
-    rows.writerow(COLUMNS)
+    rows.writerow(say(language, "export.columns").split())
     for session in sorted(sessions, key=lambda logged: logged.day):
         rows.writerow(
             (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))

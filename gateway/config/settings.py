@@ -229,21 +229,22 @@ class Settings(BaseModel):
             values |= {word for part in parts if (word := part.password or part.username)}  # a name alone is a token
         return frozenset(values)
 
-    def hints(self) -> tuple[str, ...]:
-        """What an operator could set next, a sentence each; empty when channels and a model are there."""
+    def hints(self, start: str = "") -> tuple[str, ...]:
+        """What an operator could set next, a sentence each; `start` begins a gateway, where none serves a page yet."""
+        opened = f"start `{start}` and open" if start else "open"
         found = []
         if not any(self.channels.accounts()):
             page = "the address below" if self.http.listen.endswith(":0") else f"http://{self.http.listen}/"
             page = f"{self.http.public_url}/" if self.http.public_url else page
-            here = f"open {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
+            here = f"{opened} {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
             if is_loopback(self.http.host):
                 here_alone = page.startswith("http") and not self.http.public_url
-                where = page.rstrip("/") + "/playground" if here_alone else "`tenk playground`"
-                found.append(f"To try all three without accounts, on simulated platforms, open {where}.")
+                where = f"{opened} {page.rstrip('/')}/playground" if here_alone else "use `tenk playground`"
+                found.append(f"To try all three without accounts, on simulated platforms, {where}.")
         if self.model.name == "offline":
             found.append(
                 f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY or ANTHROPIC_API_KEY, "

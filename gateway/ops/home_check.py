@@ -28,7 +28,7 @@ from gateway.store.backup import copies_of_older, file_of
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
 from gateway.store.glance import HEAD
-from gateway.store.inspection import inspect
+from gateway.store.inspection import OURS_WAIT, RISKS, inspect
 
 SCARCE_BYTES = 200 * 1024 * 1024
 """So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""
@@ -177,7 +177,9 @@ async def check_database(url: str, home: Path) -> Finding:
             return Finding("database", words, to_do)
         to_do = "run `tenk doctor --fix` or `tenk db upgrade`, or start the gateway: each makes a backup first"
         return Finding("database", words, to_do, mend=_migration(url, file, home))
-    return Finding("database", f"{seen.where} is whole, at revision {HEAD}")
+    to_do = "; ".join(f"{name}: {RISKS[name]}" for name in seen.risks if name != OURS_WAIT)
+    off = f"; its server has {', '.join(seen.risks)} off" if seen.risks else ""
+    return Finding("database", f"{seen.where} is whole, at revision {HEAD}{off}", to_do)
 
 
 async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Finding | None:

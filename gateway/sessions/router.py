@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.transcript import EndReason
 from channels.messages import InboundMessage, MessageDeleted
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
@@ -202,19 +203,19 @@ class Router:
         session = self.session(row.tenant, row.session_key)
         deps, commands = self._part(row.tenant)
         if isinstance(event, MessageDeleted):
-            await self._take_back(session, row, event.message_id)
+            await self._take_back(row)
         elif is_missed(deps.turns.clock() - row.admitted_at, deps.config):
             commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
-            await self._apply_edit(session, row, event.message_id)
+            await self._apply_edit(session, row)
         elif deps.kind_of(row) is not None:
             session.offer(row)
         else:
             commands.offer(session, row)
 
-    async def _apply_edit(self, session: Session, row: InboxRow, message_id: str) -> None:
+    async def _apply_edit(self, session: Session, row: InboxRow) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
-        original = await self._original(row, message_id)
+        original = await self._original(row)
         if original is None:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
@@ -245,17 +246,22 @@ class Router:
         elif moves:
             session.mailbox.put_back([as_typed])
 
-    async def _take_back(self, session: Session, row: InboxRow, message_id: str) -> None:
-        """What nobody has answered yet is not answered any more."""
-        original = await self._original(row, message_id)
-        if original is not None and original.outcome is None and original.turn_id is None:
-            await self._settle(row.tenant, original.id, Outcome.CLEARED, "deleted by its sender")
-        await self._settle(row.tenant, row.id, Outcome.CONTEXT, "a deletion")
+    async def _take_back(self, row: InboxRow) -> None:
+        """What nobody has answered yet is not answered any more, also where a turn is at it."""
+        deps, commands = self._part(row.tenant)
+        now, has_changed = deps.turns.clock(), deps.agent.toolbox.may_have_changed
+        job = partial(earlier.take_back, row=row, now=now, has_changed=has_changed)
+        taken = await self._store.of(row.tenant).write(job)
+        for key, id_ in taken.waiting:
+            session = self.session(row.tenant, key)
+            commands.take_out(session, id_)
+            session.drop_cleared([id_])
+        for key, first_id in taken.stopped:
+            self.session(row.tenant, key).cancel(EndReason.STOPPED, first_id + 1, row.user_id)
+        deps.turns.parking.release(taken.unparked)
 
-    async def _original(self, row: InboxRow, message_id: str) -> earlier.Original | None:
-        return await self._store.of(row.tenant).read(
-            partial(earlier.original_of, row=row, message_id=message_id), lasting=True
-        )
+    async def _original(self, row: InboxRow) -> earlier.Original | None:
+        return await self._store.of(row.tenant).read(partial(earlier.original_of, row=row), lasting=True)
 
     async def _settle(self, tenant: str, id_: int, outcome: Outcome, detail: str) -> None:
         now = self._deps.turns.clock()

@@ -1,15 +1,20 @@
 """What an edit, a deletion or a reply is about is found by its platform's id; an edit takes the place of what waits.
 
-Whether it may, the router decides. Of what was taken back since, nothing is found.
+Whether it may, the router decides. Of what was taken back since, nothing is found. A deletion ends what its message
+alone was for.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from channels.messages import INBOUND_EVENT, InboundMessage, Quoted, QuoteKind, to_quoted
+from agent.consent import Consent
+from agent.transcript import JournalEvent
+from channels.messages import INBOUND_EVENT, InboundMessage, MessageDeleted, Quoted, QuoteKind, to_quoted
+from gateway.store import approvals, journal
 from gateway.store.inbox import InboxRow, Outcome, settle
 from gateway.store.tables.traffic import inbox
 
@@ -42,7 +47,7 @@ def replied_to(connection: sa.Connection, reply: InboundMessage) -> Quoted | Non
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The row of the message that an edit or a deletion is about."""
+    """The row of the message that an edit is about."""
 
     id: int
     turn_id: str | None
@@ -50,21 +55,13 @@ class Original:
     done_at: datetime | None
 
 
-def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
+def original_of(connection: sa.Connection, row: InboxRow) -> Original | None:
     """The row that stands for the message in the same chat, from the same sender: what waits still, else what is being
     answered, else the message itself. An edit that came too late for its message is a row of its own, and may wait.
     """
-    address = row.event.address
     found = connection.execute(
         sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at)
-        .where(
-            inbox.c.channel == address.channel,
-            inbox.c.account == address.account,
-            inbox.c.chat == address.chat,
-            inbox.c.message_id == message_id,
-            inbox.c.sender == row.event.sender_key,
-            inbox.c.id < row.id,
-        )
+        .where(*_its_rows(row))
         .order_by(inbox.c.outcome.is_not(None), inbox.c.turn_id.is_not(None), inbox.c.id)
         .limit(1)
     ).first()
@@ -84,3 +81,72 @@ def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: da
         return False
     settle(connection, edit.id, Outcome.REPLACED, now)
     return True
+
+
+@dataclass(slots=True)
+class TakenBack:
+    """What a deletion has ended, to be announced after its commit."""
+
+    waiting: list[tuple[str, int]] = field(default_factory=list)  # rows that wait no more, each with its session's key
+    stopped: list[tuple[str, int]] = field(default_factory=list)  # the first row of each turn that is to end
+    unparked: list[str] = field(default_factory=list)  # turns that wait for no word any more
+
+
+HasChanged = Callable[[Iterable[JournalEvent]], bool]
+"""Whether a turn with this journal may have changed anything."""
+
+
+def take_back(connection: sa.Connection, row: InboxRow, now: datetime, has_changed: HasChanged) -> TakenBack:
+    """Let nobody answer a message that its sender has deleted, as far as nobody has.
+
+    A turn ends that answers nothing else, unless it has changed something: then its person is to read that.
+    """
+    taken, gone = TakenBack(), _its_rows(row)
+    query = sa.select(inbox.c.id, inbox.c.session_key, inbox.c.turn_id).where(*gone, inbox.c.outcome.is_(None))
+    found = connection.execute(query.order_by(inbox.c.id)).all()
+    for id_, key, turn_id in found:
+        if turn_id is None:
+            settle(connection, id_, Outcome.CLEARED, now, DELETED)
+            taken.waiting.append((key, id_))
+    for turn_id in {each.turn_id for each in found} - {None}:
+        _end_turn(connection, row, turn_id, now, has_changed, taken)
+    settle(connection, row.id, Outcome.CONTEXT, now, "a deletion")
+    return taken
+
+
+DELETED = "deleted by its sender"
+
+
+def _end_turn(
+    connection: sa.Connection, row: InboxRow, turn_id: str, now: datetime, has_changed: HasChanged, taken: TakenBack
+) -> None:
+    of_turn = sa.select(inbox.c.id, inbox.c.session_key, inbox.c.message_id, inbox.c.outcome)
+    rows = connection.execute(of_turn.where(inbox.c.turn_id == turn_id).order_by(inbox.c.id)).all()
+    said = {each.message_id for each in rows}
+    deleted = sa.select(inbox.c.message_id).where(*_there(row), inbox.c.message_id.in_(said), inbox.c.kind == "delete")
+    still = said - set(connection.execute(deleted.where(inbox.c.id <= row.id)).scalars())
+    if still or has_changed(journal.events_of_turn(connection, turn_id)):
+        return
+    for each in rows:
+        settle(connection, each.id, Outcome.CLEARED, now, DELETED)  # a crash must not let it go on
+    waits = approvals.pending(connection, turn_id)
+    if waits is not None and approvals.settle(connection, waits, Consent.WITHDRAWN, now):
+        taken.unparked.append(turn_id)
+    taken.stopped.append((rows[0].session_key, rows[0].id))
+
+
+def _there(row: InboxRow) -> tuple[sa.ColumnElement[bool], ...]:
+    """Rows of the same sender in the same chat."""
+    address = row.event.address
+    return (
+        inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat,
+        inbox.c.sender == row.event.sender_key,
+    )  # fmt: skip
+
+
+def _its_rows(row: InboxRow) -> tuple[sa.ColumnElement[bool], ...]:
+    """Those of the message that an edit or a deletion is about: as it was said first, and as it was edited since."""
+    event = row.event
+    if not isinstance(event, InboundMessage | MessageDeleted):
+        raise TypeError("only an edit or a deletion is about an earlier message")
+    return (*_there(row), inbox.c.message_id == event.message_id, inbox.c.id < row.id)

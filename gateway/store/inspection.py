@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.errors import StoreMoved
+from gateway.errors import GatewayError, StoreMoved
 from gateway.store import schema
 from gateway.store.backup import BUSY_S, file_of
 from gateway.store.glance import HEAD
@@ -26,6 +26,7 @@ class Inspection:
     revision: str = ""  # "0023"; "" where nobody knows
     problem: str = ""  # why it cannot be used; "" where it can
     is_denied: bool = False  # it may be whole: this user may not use it
+    risks: tuple[str, ...] = ()  # what its server has off that keeps data whole
     moved: str = ""  # to where, or from where it was not wholly carried, in words; "" where it lives here
 
     @property
@@ -91,6 +92,9 @@ async def _inspect_server(url: str) -> Inspection:
     engine = create_async_engine(address, connect_args={"timeout": CONNECT_S})
     try:
         async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
+            if not await connection.run_sync(takes_writes):
+                return Inspection(where, problem=f"it {NO_WRITES}")
+            risks = tuple(await connection.run_sync(risks_of))
             revision = await connection.run_sync(schema.current)
             moved = await connection.run_sync(_refusal)
     except (OSError, sa.exc.SQLAlchemyError, TimeoutError, ImportError) as error:
@@ -98,4 +102,41 @@ async def _inspect_server(url: str) -> Inspection:
         return Inspection(where, problem=f"{type(cause).__name__}: {cause}".strip(": "))
     finally:
         await engine.dispose()
-    return Inspection(where, exists=revision is not None, revision=revision or "", moved=moved)
+    return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, moved=moved)
+
+
+_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
+
+
+OURS_WAIT = "synchronous_commit"
+"""Our connections have it on, whatever the server says."""
+
+RISKS = {
+    "fsync": "set it to on: when the machine dies, the whole database may be lost",
+    "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
+    OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
+}
+"""What is said at a start where a server has it off."""
+_RISKS = sa.text(
+    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
+)
+
+
+def risks_of(connection: sa.Connection) -> list[str]:
+    """What the server has off that keeps data whole."""
+    return list(connection.execute(_RISKS).scalars())
+
+
+NO_WRITES = "takes no writes: it is a replica, or set to read-only; name the primary"
+
+
+def takes_writes(connection: sa.Connection) -> bool:
+    """Whether anything can be kept here: not in a copy that its server writes itself."""
+    return not connection.execute(_READ_ONLY).scalar_one()
+
+
+def refuse_replica(connection: sa.Connection) -> None:
+    """Raise GatewayError where nothing can be kept."""
+    if not takes_writes(connection):
+        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+        raise GatewayError(f"{where} {NO_WRITES}")

@@ -21,9 +21,10 @@ from gateway.store import agent_tables, schema
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import file_of
 from gateway.store.glance import HEAD
+from gateway.store.inspection import refuse_replica
 from gateway.store.leases import STORE_NOW
 from gateway.store.looking import unavailable
-from gateway.store.postgres import make_engine, refuse_replica, users_of
+from gateway.store.postgres import make_engine
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
 from gateway.store.table_copy import Say, TableCopy, has_rows
@@ -223,7 +224,7 @@ class _Move:
         """Nobody else fills this database, and no gateway uses it."""
         if not self._target.execute(sa.select(sa.func.pg_try_advisory_lock(MOVE_LOCK))).scalar_one():
             raise GatewayError(f"another `tenk db move` to {self._to} is at work")
-        if users := users_of(self._target):
+        if users := _users_of(self._target):
             raise GatewayError(f"a gateway uses {self._to} ({users}); stop it first")
 
     def _mark(self, end: sa.Connection, id_: str, state: str, other: str) -> None:
@@ -235,7 +236,7 @@ class _Move:
         """Until the end nobody writes to the source: on SQLite the transaction has seen to that."""
         if self._source.dialect.name == "sqlite":
             return
-        if users := users_of(self._source):
+        if users := _users_of(self._source):
             raise GatewayError(f"a gateway still uses {self._from} ({users}); stop it first")
         held = sa.select(sa.func.max(shards.c.until)).where(shards.c.owner.is_not(None), shards.c.until > STORE_NOW)
         if (until := self._source.execute(held).scalar()) is not None:
@@ -263,3 +264,15 @@ def _marks(end: sa.Connection) -> dict[str, str]:
     if not sa.inspect(end).has_table(relocations.name):
         return {}
     return {row.id: row.state for row in end.execute(sa.select(relocations))}
+
+
+_CLIENTS = sa.text(
+    "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
+)
+
+
+def _users_of(connection: sa.Connection) -> str:
+    """Where other connections of gateways to this database come from; "" where there are none."""
+    found = list(connection.execute(_CLIENTS).scalars())
+    return f"{len(found)} connections, from {', '.join(sorted(set(found)))}" if found else ""

@@ -14,9 +14,10 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy import URL, Connection, event
 
-from gateway.errors import GatewayError, ServerAway, StoreUnavailable
+from gateway.errors import ServerAway, StoreUnavailable
 from gateway.store import schema
 from gateway.store.dialect import asyncpg_errors, let_see
+from gateway.store.inspection import RISKS, refuse_replica, risks_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -31,11 +32,15 @@ log = structlog.get_logger()
 READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
+MIGRATION_TIMEOUT_S = 3600
+"""Of a statement at a start: a large table is rewritten, or another process is waited for that does so."""
+
 READER_WAIT_S = 10
 CLOSE_S = 3.0
 """How long what was given up may close its connection: SQLAlchemy waits two seconds for a server's goodbye."""
 
 PAUSED_MS = "3000"
+MIGRATION_IDLE_MS = 60_000
 
 READ_ONLY = "25006"
 OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
@@ -45,7 +50,7 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 
 
 LOST = ("connection is closed", "another operation", "connection_lost")
-"""What asyncpg says, without a code, of a connection that ended between two statements or is in the middle of one."""
+"""What asyncpg, or SQLAlchemy, says without a code of a connection that ended between two statements or within one."""
 
 
 def is_outage(error: Exception) -> bool:
@@ -56,7 +61,7 @@ def is_outage(error: Exception) -> bool:
     while True:
         if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
             return True
-        if any(words in str(origin) for words in LOST):
+        if any(words in str(origin).lower() for words in LOST):
             return True
         if origin.__cause__ is None:
             return False
@@ -133,29 +138,24 @@ class PostgresEngine:
 
     async def _open(self) -> str | None:
         self._engine = make_engine(self._url)
+        starting = make_engine(self._url, command_timeout_s=MIGRATION_TIMEOUT_S, synchronous_commit="")
+        migrating = False
         try:
-            await self._look_at_server()
-            self._connection = await self._engine.connect()
+            async with starting.connect() as connection:
+                await _look_at_server(connection)
+                migrating = True
+                found = await connection.run_sync(schema.ensure, _tell_wait)
+                migrating = False
+            self._connection = await self._engine.connect()  # whoever looks for a gateway here finds it
         except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
-            told = unavailable(error)
-            raise ServerAway(*told.args) if is_outage(error) else told from error
-        try:
-            return await self._connection.run_sync(schema.ensure)
-        except sa.exc.SQLAlchemyError as error:
-            if is_outage(error):
-                raise unavailable(error) from error
-            raise
-
-    async def _look_at_server(self) -> None:
-        """Refuse what cannot be written; say what is risky. Seen as the server has it, not as we ask for it."""
-        engine = make_engine(self._url, synchronous_commit="")
-        try:
-            async with engine.connect() as connection:
-                await connection.run_sync(refuse_replica)
-                for name in (await connection.execute(_RISKS)).scalars():
-                    log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
+            if is_outage(error):  # also where two waited for each other: this one was undone, and is tried again
+                raise ServerAway(*unavailable(error).args) from error
+            if migrating:
+                raise
+            raise unavailable(error) from error
         finally:
-            await engine.dispose()
+            await starting.dispose()
+        return found
 
     async def _open_for_reading(self) -> None:
         self._engine = make_engine(self._url)
@@ -221,6 +221,25 @@ class PostgresEngine:
 
 NOTICES = "tenk"
 """The channel of LISTEN and NOTIFY; the triggers of the schema name it, too."""
+
+
+def _tell_wait() -> None:
+    log.warning("schema_awaited", why="another process makes or migrates the tables of this database")
+
+
+async def _look_at_server(connection: "AsyncConnection") -> None:
+    """Refuse what cannot be written; say what is risky, as the server has it. From then on commits wait for its disk,
+    and a migration may think for a while between two statements.
+
+    Raises:
+        GatewayError: it takes no writes.
+    """
+    await connection.run_sync(refuse_replica)
+    for name in await connection.run_sync(risks_of):
+        log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
+    await connection.execute(sa.text("SET synchronous_commit = on"))
+    await connection.execute(sa.text(f"SET idle_in_transaction_session_timeout = {MIGRATION_IDLE_MS}"))
+    await connection.commit()
 
 
 class PostgresLink:
@@ -313,41 +332,6 @@ def _transact(connection: Connection, job: Job[T]) -> T:
         return job(connection)
 
 
-_CLIENTS = sa.text(
-    "SELECT coalesce(host(client_addr), 'this machine') FROM pg_stat_activity WHERE datname = current_database() "
-    "AND pid <> pg_backend_pid() AND application_name LIKE 'tenk%' ORDER BY 1"
-)
-_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
-
-
-RISKS = {
-    "fsync": "set it to on: when the machine dies, the whole database may be lost",
-    "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
-    "synchronous_commit": "nothing: the gateway's own commits wait for the disk; those of others here do not",
-}
-"""What is said at a start where a server has it off."""
-_RISKS = sa.text(
-    "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
-)
-
-
-def users_of(connection: Connection) -> str:
-    """Where other connections of gateways to this database come from; "" where there are none."""
-    found = list(connection.execute(_CLIENTS).scalars())
-    return f"{len(found)} connections, from {', '.join(sorted(set(found)))}" if found else ""
-
-
-def refuse_replica(connection: Connection) -> None:
-    """Nothing can be kept in a copy that its server writes itself.
-
-    Raises:
-        GatewayError: it takes no writes.
-    """
-    if connection.execute(_READ_ONLY).scalar_one():
-        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
-        raise GatewayError(f"{where} takes no writes: it is a replica, or set to read-only; name the primary")
-
-
 def make_engine(
     url: URL,
     *,
@@ -364,6 +348,7 @@ def make_engine(
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         connect_args={
+            "async_creator_fn": _connect_whole,
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
@@ -378,3 +363,20 @@ def make_engine(
     mark_errors(engine.sync_engine)
     event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))  # behind the other
     return engine
+
+
+async def _connect_whole(**given: Any) -> Any:
+    """A connection that is made to its end though nobody waits any more: cut short asyncpg leaves an error untold."""
+    import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415  it has no types; as above
+
+    making = asyncio.ensure_future(asyncpg.connect(**given))  # noqa: TID251  it has an end of its own, by its timeout
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        making.add_done_callback(_let_go)
+        raise
+
+
+def _let_go(making: "asyncio.Future[Any]") -> None:
+    if not making.cancelled() and making.exception() is None:
+        making.result().terminate()

@@ -1,5 +1,6 @@
 """The schema's version: a fresh database is created whole, an old one migrated, a newer one refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,10 @@ def is_older(connection: Connection) -> bool:
         return current(connection) in known_revisions() - {HEAD}
 
 
-def ensure(connection: Connection) -> str | None:
+def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -> str | None:
     """The schema this code needs, in one transaction: created, migrated, or found as it should be.
 
-    The result is the revision that was found, None for an empty database.
+    The result is the revision that was found, None for an empty database. `on_wait` hears that another is at it.
 
     Raises:
         SchemaTooNew: the database is ahead of this code; nothing was changed.
@@ -89,9 +90,16 @@ def ensure(connection: Connection) -> str | None:
     """
     with connection.begin():
         if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
+            _wait_for_turn(connection, on_wait)
         refuse_moved(connection)
         return bring_up(connection)
+
+
+def _wait_for_turn(connection: Connection, on_wait: Callable[[], None]) -> None:
+    """One process at a time makes or migrates."""
+    if not connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(CREATION_LOCK))).scalar_one():
+        on_wait()
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION_LOCK)))
 
 
 def bring_up(connection: Connection) -> str | None:

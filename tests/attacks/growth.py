@@ -78,7 +78,7 @@ def _grown(call: Call, shape: Shape, chars: int, largest: int) -> Grown | None:
         return None
     if not _is_suspicious(_measured(call, shape, chars, times=3)):
         return None
-    for size in (largest, largest * 3 // 4):
+    for size in (largest, largest * 3 // 4) * 2:  # a function fails each time, a machine that others use does not
         times = _measured(call, shape, size, times=3)
         if not _is_too_much(times):
             return None

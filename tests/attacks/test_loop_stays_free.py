@@ -44,9 +44,9 @@ def stalls() -> dict[str, float]:
 
 
 async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[str]:
-    """The text functions that hold the loop whenever it is played; on a busy machine any may once, by chance."""
+    """The text functions that hold the loop whenever it is played; on a busy machine any may, by chance."""
     places: list[str] = []
-    for attempt in ("first", "again"):
+    for attempt in ("first", "second", "third"):
         before = stalls()
         (home / attempt).mkdir()
         await play(home / attempt)

@@ -168,6 +168,7 @@ EXCUSED: dict[str, str] = {
     "gateway.store.personal_data": "goes over tables and columns, once at an operator's word",
     "gateway.delivery.owner_words:OwnerWords.parts": "goes over owners, and the gateway's own words for them",
     "gateway.delivery.owner_words:owner_chats": "the name of an account that is down",
+    "gateway.ops.home_check:check_database": "what its server has off, of three settings",
     "gateway.ops.home_check:check_secrets": "the address of the database, the operator's own",
     "gateway.reloading:Reloader.reload": "goes over keys of the operator's own configuration",
     "gateway.telemetry:learn_secrets": "goes over the one redactor there is",

@@ -12,7 +12,7 @@ from pathlib import Path
 from signal import SIGUSR1
 from typing import Any
 
-from tests.bench.loads import CASES, Loads, measure
+from tests.bench.loads import CASES, Case, Loads, measure
 from tests.bench.subject import Subject, gateway_by
 from tests.bench.world import PLATFORMS, until
 
@@ -47,16 +47,22 @@ class WatchedGateway(Subject):
 
 
 async def run(loads: Loads) -> dict[str, object]:
-    """The first of the loads, on every platform."""
+    """Short answers, and long histories with streamed ones, on every platform."""
     results: dict[str, object] = {}
     for name in loads.platforms:
-        watched: list[WatchedGateway] = []
-        figures = await measure(partial(_start, watched), PLATFORMS[name](), CASES[0], loads)
-        seen, messages = watched[0].seen, loads.chats * loads.messages_each
-        print(f"\n{name}, {loads.chats} chats: {figures.cpu_ms:.2f} ms of CPU a message while watched; % of it")
-        print(*rooms_table(seen["cpu_s"]), *store_lines(seen["statements"], messages), sep="\n")
-        results[name] = seen
+        for case in (CASES[0], *(case for case in CASES if case.chunks)):
+            results[f"{name}, {case.name}"] = await _profile(name, case, loads)
     return results
+
+
+async def _profile(name: str, case: Case, loads: Loads) -> object:
+    watched: list[WatchedGateway] = []
+    figures = await measure(partial(_start, watched), PLATFORMS[name](), case, loads)
+    seen, messages = watched[0].seen, loads.chats * loads.messages_each
+    print(f"\n{name}, {loads.chats} chats, {case.name.partition(';')[0]}:")
+    print(f"  {figures.cpu_ms:.2f} ms of CPU a message while watched; % of it")
+    print(*rooms_table(seen["cpu_s"]), *store_lines(seen["statements"], messages), sep="\n")
+    return seen
 
 
 def _start(watched: list[WatchedGateway], home: Path, environment: Mapping[str, str]) -> Subject:

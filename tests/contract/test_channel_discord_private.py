@@ -219,10 +219,10 @@ async def test_the_library_itself_finds_ephemeral_messages_as_they_are():
         environment = {"DISCORD_API_BASE": simulator.base_url, "DISCORD_BOT_TOKEN": TOKEN, "PATH": "/usr/bin"}
         process = await asyncio.create_subprocess_exec(*command, env=environment)
         try:
-            await simulator.until(lambda: simulator.world.bot().sessions.connected, timeout_s=15.0)
+            await simulator.until(lambda: simulator.world.bot().sessions.connected, timeout_s=30.0)
             simulator.command(ROOM, "stats", person=ASKER)
             done = "completed, by the channel 10008"
-            await simulator.until(lambda: done in [one.text for one in simulator.answers(ROOM, ASKER)], timeout_s=10.0)
+            await simulator.until(lambda: done in [one.text for one in simulator.answers(ROOM, ASKER)], timeout_s=30.0)
         finally:
             process.kill()
             await process.wait()

@@ -100,8 +100,8 @@ async def test_where_nobody_listens_nothing_was_sent():
 
 async def test_a_call_given_up_in_the_global_limit_holds_up_no_other():
     """The library would let nobody go on any more: its limit ends with the call that waits for it, never without."""
-    everywhere = Fault(kind="status", status=429, retry_after_s=0.3, everywhere=True, method="createMessage")
-    async with discord(call_timeout_s=0.25) as rig:
+    everywhere = Fault(kind="status", status=429, retry_after_s=1.2, everywhere=True, method="createMessage")
+    async with discord(call_timeout_s=1.0) as rig:
         await rig.channel.send(part("before"))
         rig.simulator.faults.script(everywhere)
         with pytest.raises(Retryable):

@@ -28,17 +28,44 @@ async def test_event_is_answered_only_after_the_commit():
         assert [200] == posted.statuses
 
 
-async def test_event_the_store_refuses_is_answered_503_and_comes_again():
-    """The retries carry the same key; the header that numbers them decides nothing."""
+async def test_event_the_store_refuses_for_a_moment_is_taken_within_its_request():
+    """It is offered again, and what is said behind it waits for it: Slack hears of nothing."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.sink.refusals = 3
-        ts = rig.simulator.say("D1", "keep me")
-        await rig.simulator.until(lambda: rig.simulator.poster.posted[0].done)
-        (*refused, taken) = rig.simulator.poster.posted[0].statuses
-        assert (200, {503}) == (taken, set(refused))
-        assert {f"msg:T0SIM:D1:{ts}"} == {id_ for batch in rig.sink.batches for id_ in batch}
-        assert 4 <= len(rig.sink.batches)  # and once more out of the history, for a refusal may leave a gap
+        rig.simulator.say("D1", "first")
+        await rig.sink.until(lambda: rig.sink.refusals < 3)
+        rig.simulator.say("D1", "second")
+        await rig.simulator.until(lambda: [[200], [200]] == [one.statuses for one in rig.simulator.poster.posted])
+        assert ["first", "second"] == [event.text for event in rig.sink.events]
+
+
+async def test_nothing_overtakes_an_event_that_was_answered_503():
+    """In a longer outage Slack hears no, and keeps it; here it stays first, and what its chat says comes behind it."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.sink.open.clear()
+        for text in ("first", "second"):
+            rig.simulator.say("D1", text)
+            await rig.simulator.until(lambda: 503 in rig.simulator.poster.posted[-1].statuses)
+        rig.simulator.poster.forget()
+        rig.sink.open.set()
+        rig.simulator.say("D1", "third")
+        await rig.sink.until(lambda: "third" in [event.text for event in rig.sink.events])
+        assert ["first", "second", "third"] == list(dict.fromkeys(event.text for event in rig.sink.events))
+
+
+async def test_command_that_is_not_taken_in_time_is_given_up():
+    """Slack tells who used it that it failed, and does not bring it again: used again it would run twice."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.sink.open.clear()
+        used = rig.simulator.command("D1", "/stats")
+        await rig.simulator.until(lambda: used.done)
+        rig.sink.open.set()
+        rig.simulator.say("D1", "hello")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        assert ([503], ["hello"]) == (used.statuses, [getattr(event, "text", "/") for event in rig.sink.events])
 
 
 async def test_before_the_channel_runs_it_is_503():

@@ -83,17 +83,22 @@ def test_a_stalled_lookup_holds_nobody_up_for_long():
     run_virtually(scene)
 
 
-async def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
+def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
     """Order in a chat is the order of coming, whoever is known already."""
-    async with slack() as rig, rig.running():
-        rig.simulator.add_person("U7", "ann")
-        rig.simulator.say("C1", "known", person="U7")
-        await heard(rig, 1)
-        rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
-        rig.simulator.say("C1", "first", person="U8")
-        rig.simulator.say("C1", "second", person="U7")
-        rig.simulator.say("C2", "elsewhere", person="U7")
-        assert ["known", "elsewhere", "first", "second"] == [one.text for one in await heard(rig, 4)]
+
+    async def scene(loop: VirtualTimeLoop) -> None:
+        loop.sockets_s = 0.05
+        async with slack() as rig, rig.running():
+            rig.simulator.add_person("U7", "ann")
+            rig.simulator.say("C1", "known", person="U7")
+            await heard(rig, 1)
+            rig.simulator.faults.script(Fault(kind="delay", method="users.info", delay_s=30.0, times=None))
+            rig.simulator.say("C1", "first", person="U8")
+            rig.simulator.say("C1", "second", person="U7")
+            rig.simulator.say("C2", "elsewhere", person="U7")
+            assert ["known", "elsewhere", "first", "second"] == [one.text for one in await heard(rig, 4)]
+
+    run_virtually(scene)
 
 
 @pytest.mark.parametrize(

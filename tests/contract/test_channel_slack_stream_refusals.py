@@ -43,7 +43,7 @@ SCRIPTS = [
 async def test_a_start(script: Script):
     """What is refused was not said: a plain placeholder stands at once; what is refused for good is not asked again."""
     is_late = any(fault.kind == "delay" for fault in script.faults)
-    async with slack(call_timeout_s=0.3 if is_late else 30.0) as rig:
+    async with slack(call_timeout_s=1.0 if is_late else 30.0) as rig:
         place, other = thread(rig), thread(rig, "C2")
         rig.simulator.faults.script(*script.faults)
         if script.raises is not None:

@@ -331,7 +331,7 @@ async def test_no_connection_is_retryable():
 
 async def test_late_answer_is_unknown():
     """A send that is not answered in time may have arrived; here it did."""
-    async with telegram(call_timeout_s=0.2) as rig:
+    async with telegram(call_timeout_s=1.0) as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.faults.script(Fault(kind="delay", method="sendMessage", applied=True, delay_s=5))
         with pytest.raises(Unknown):

@@ -121,7 +121,7 @@ async def test_exactly_the_bound_is_taken():
 )
 async def test_fetch_that_fails_is_permanent_or_may_be_repeated(fault: Fault, raises: type[ChannelError]):
     """Reading changes nothing: only what is gone is permanent. No error shows the token (A92)."""
-    async with telegram(file_timeout_s=0.3) as rig:
+    async with telegram(file_timeout_s=1.0) as rig:
         attachment = await _sent(rig, PersonFile("document", b"x" * 500_000))
         rig.simulator.faults.script(fault)
         with pytest.raises(raises) as caught:

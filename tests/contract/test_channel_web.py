@@ -355,7 +355,7 @@ async def test_too_many_tabs_are_told_so():
     async with house() as rig, rig.page() as page:
         sockets = [await page.http.ws_connect(f"{rig.url}web/ws") for _ in range(QUICK.most_of_chat)]
         last = sockets[-1]
-        assert aiohttp.WSMsgType.CLOSE is (await last.receive(timeout=5)).type
+        assert aiohttp.WSMsgType.CLOSE is (await last.receive(timeout=30)).type
         assert 1013 == last.close_code
         for socket in sockets:
             await socket.close()

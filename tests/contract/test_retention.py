@@ -1,10 +1,14 @@
 """What is settled and old goes, on every store, and nothing else does; a redelivery within the days is recognised."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
 from pydantic import ValidationError
@@ -14,13 +18,14 @@ from agent.transcript import EndReason, Steered, TurnEnded, TurnStarted, UserIte
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import inbox, journal, outbox, people, reply_routes, sends
+from gateway.store import inbox, journal, outbox, people, reply_routes, retention, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
 from gateway.store.outbox import Action, MediaRef, OutboxPart
 from gateway.store.people import AuditRow
 from gateway.store.tables.base import metadata
+from tests.contract.stores import StoreCase
 from tests.contract.test_traffic_store import CHAT, KEY, said
 from tests.fakes.people import NOON
 
@@ -247,3 +252,89 @@ async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
     await store.aclose()
     after = (tmp_path / "home" / "tenk.db").stat().st_size
     assert (True, True) == (before > 3_000_000, after < 2_000_000)
+
+
+# ---------------------------------------------------------------- twice at once, and again behind a kill
+
+LATE = NOON + 10_000 * DAY
+RECENT = {"inbox": 2, "outbox": 1, "turns": 1, "events": 2, "blobs": 1, "audit": 1, "reply_routes": 1}
+"""What stays of the following: all of what was answered yesterday, and the message that waits, with its route."""
+
+
+async def fill(kept: Kept) -> None:
+    """Some were answered long ago, more than a batch of turns; one waits as long; one was answered yesterday."""
+
+    def job(connection: Connection) -> None:
+        for number in range(retention.TURNS_BATCH + 5):
+            row = answered(connection, number)
+            reply_routes.add_route(connection, "default", row, ROUTE)
+        sent(connection)
+        answered(connection, 98, LATE - DAY)
+        sent(connection, LATE - DAY)
+        waits = inbox.admit(connection, NewRow(said(99), "u1", KEY), NOON)
+        assert waits is not None
+        reply_routes.add_route(connection, "default", waits, ROUTE)
+
+    await kept.store.write(job)
+
+
+async def left(kept: Kept) -> dict[str, int]:
+    """How much there is of each."""
+    return {table: await kept.count(table) for table in RECENT}
+
+
+class Died(Exception):
+    """The process was killed between two batches."""
+
+
+def housekeeper(store: Store, batches: int = 10_000) -> Housekeeper:
+    """One that dies behind so many."""
+    lives = iter(range(batches))
+
+    async def pause(_: float) -> None:
+        if next(lives, None) is None:
+            raise Died
+
+    return Housekeeper(store, RetentionConfig(), lambda: LATE, pause)
+
+
+@pytest.mark.parametrize("batches", [0, 3])
+async def test_a_sweep_that_died_is_gone_on_with(kept: Kept, batches: int) -> None:
+    """Whatever it had taken by then: the next one takes the rest, and nothing of what stays."""
+    await fill(kept)
+    with pytest.raises(Died):
+        await housekeeper(kept.store, batches).sweep()
+    assert RECENT != await left(kept)
+    await housekeeper(kept.store).sweep()
+    assert RECENT == await left(kept)
+
+
+async def test_two_sweeps_at_once_take_what_one_would(kept: Kept, case: StoreCase) -> None:
+    """As where one that was paused goes on beside its successor; on PostgreSQL both are at the same rows."""
+    await fill(kept)
+    other = await case.open()
+    async with asyncio.timeout(50), asyncio.TaskGroup() as sweeps, held_up(case.url, 2):
+        for store in (kept.store, other):
+            sweeps.create_task(housekeeper(store).sweep())
+    await other.aclose()
+    assert RECENT == await left(kept)
+
+
+@asynccontextmanager
+async def held_up(url: str, waiting: int) -> AsyncIterator[None]:
+    """A server lets nobody delete from the inbox until so many wait for that; a file has room for one at a time."""
+    if url.startswith("sqlite"):
+        yield
+        return
+    holder, looker = await asyncpg.connect(url), await asyncpg.connect(url)
+    async with holder.transaction():
+        await holder.execute("SELECT set_config('tenk.tenant', '*', true)")
+        await holder.execute("SELECT 1 FROM inbox FOR UPDATE")
+        yield
+        while await looker.fetchval(_WAITING) < waiting:
+            await asyncio.sleep(0.01)
+    await holder.close()
+    await looker.close()
+
+
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -1,6 +1,7 @@
 """F64 on every store: what cannot be written is not acknowledged, and the store comes back without a restart."""
 
 import asyncio
+import gc
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,11 @@ from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
+from gateway.ops.home_check import check_database
 from gateway.store import journal
 from gateway.store.engine import Store, link_to
 from gateway.store.journal import Fence
-from gateway.store.postgres import READERS
+from gateway.store.postgres import READERS, is_outage
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.chat import FakeChannel
 from tests.fakes.door import NobodyListens
@@ -113,8 +115,10 @@ class TestFullDisk:
         await store.aclose()
 
 
-async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postgres: PostgresServer) -> None:
-    """At the start, in words; what the server has off for itself is on for us."""
+async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """At the start, in words, and by the doctor before it; what the server has off for itself is on for us."""
     url = await postgres.create_migrated()
     for setting, value in (("synchronous_commit", "off"), ("default_transaction_read_only", "on")):
         connection = await asyncpg.connect(url)
@@ -127,6 +131,10 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(postg
             await store.aclose()
             said = {entry["setting"] for entry in logs if entry["event"] == "server_risks_writes"}
             assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
+            found = await check_database(url, tmp_path)
+            assert found.words.endswith("its server has fsync, synchronous_commit off")
+            assert found.to_do.startswith("fsync: set it to on")
+    assert "cannot be used: it takes no writes" in (await check_database(url, tmp_path)).words
     with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
         await Store.open(url)
 
@@ -190,3 +198,29 @@ async def test_a_connection_that_is_lost_while_it_begins_to_listen_is_an_outage(
             await link.transact(lambda _connection: None, 30.0)
         await link.transact(lambda _connection: None, 30.0)
         await link.aclose()
+
+
+async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untold() -> None:
+    """Given up at any step of its making, by a server that takes it and says nothing."""
+    untold: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: untold.append(context["message"]))
+    async with await asyncio.start_server(lambda _reader, writer: writer.transport.abort(), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        for steps in range(40):
+            link = link_to(f"postgresql://u:p@127.0.0.1:{port}/d", lambda _words: None, lambda: None)
+            using = asyncio.ensure_future(link.transact(lambda _connection: None, 30.0))  # noqa: TID251  awaited below
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            using.cancel()
+            with pytest.raises((asyncio.CancelledError, StoreUnavailable)):
+                await using
+            await link.aclose()
+    while len(asyncio.all_tasks()) > 1:
+        await asyncio.sleep(0)
+    gc.collect()
+    assert [] == untold
+
+
+def test_a_connection_that_ended_as_it_was_made_is_an_outage() -> None:
+    """SQLAlchemy asks each server a few things first, and says only that the connection is closed."""
+    assert is_outage(sa.exc.ResourceClosedError("This Connection is closed"))

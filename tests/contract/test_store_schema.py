@@ -3,17 +3,19 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
 import sqlalchemy.ext.asyncio
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from structlog.testing import capture_logs
 
 from agent.errors import Fenced
 from gateway.coach.tables import PRACTICE_TABLES
@@ -23,7 +25,7 @@ from gateway.store.agent_tables import bring_up, versions
 from gateway.store.alerts import known_alerts
 from gateway.store.engine import Store, engine_for, upgrade
 from gateway.store.glance import HEAD
-from gateway.store.schema import version, whole
+from gateway.store.schema import CREATION_LOCK, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.traffic import chats
 from gateway.store.tables.turns import alerts, shards, usage
@@ -213,19 +215,53 @@ class TestSchema:
             await store.aclose()
 
 
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
+
+
+@asynccontextmanager
+async def another_migrates(url: str, waiting: int) -> "AsyncIterator[asyncpg.Connection[Any]]":
+    """Another process is at it, over this connection, until what is done here has so many wait; they said so."""
+    other, looker = await asyncpg.connect(url), await asyncpg.connect(url)
+    with capture_logs() as logs:
+        async with asyncio.timeout(60), other.transaction():
+            await other.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})")
+            yield other
+            while await looker.fetchval(WAITING) < waiting:
+                await asyncio.sleep(0.01)
+    assert waiting == sum(entry["event"] == "schema_awaited" for entry in logs)
+    await other.close()
+    await looker.close()
+
+
 @pytest.mark.gate
 async def test_of_several_workers_one_migrates(postgres: PostgresServer) -> None:
-    """Each of an older database's new workers begins; the others find what the first has made."""
+    """Each of an older database's new workers begins; whoever is not the first waits, and finds what it has made."""
     url = await postgres.create()
     row = {"key": "channel sim:main", "began_at": EPOCH, "level": 1}
     await make_at_revision(url, "0031", sa.insert(alerts), [row])
     engines = [engine_for(url) for _ in range(3)]
-    async with asyncio.TaskGroup() as group:
+    async with asyncio.TaskGroup() as group, another_migrates(url, len(engines)):
         opening = [group.create_task(engine.open()) for engine in engines]
     assert ["0031", HEAD, HEAD] == sorted((str(task.result()) for task in opening), key=lambda found: found != "0031")
     assert ["channel sim:main"] == list(await engines[2].read(known_alerts))
     for engine in engines:
         await engine.aclose()
+
+
+async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refused(postgres: PostgresServer) -> None:
+    """Between both nothing is changed by the older; the newer's migration stands."""
+    url = await postgres.create_migrated()
+    async with asyncio.TaskGroup() as group, another_migrates(url, 1) as newer:
+        await newer.execute("UPDATE alembic_version SET version_num = '9999'")
+        opening = group.create_task(refused_start(url))
+    assert "the database is at revision 9999" in opening.result()
+
+
+async def refused_start(url: str) -> str:
+    """In which words a newer database is refused."""
+    with pytest.raises(SchemaTooNew) as refused:
+        await Store.open(url)
+    return str(refused.value)
 
 
 class TestOpening:

@@ -93,9 +93,9 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     assert [] == await store.read(lambda c: inbox.waiting(c, 0, 10))
     await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
     assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
-    original = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "1"))
+    original = await store.read(lambda c: earlier.original_of(c, replace(first, id=99)))
     assert earlier.Original(first.id, "t1", "answered", NOON) == original
-    merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "2"))
+    merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99)))
     assert earlier.Original(second.id, "t1", "merged", NOON) == merged
 
 

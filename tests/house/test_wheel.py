@@ -19,7 +19,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         cwd=ROOT,
         capture_output=True,
         check=True,
-        timeout=15,
+        timeout=50,
     )
     (wheel,) = Path(target).glob("*.whl")
     return set(zipfile.ZipFile(wheel).namelist())

@@ -20,7 +20,7 @@ def files() -> tuple[Path, ...]:
         cwd=ROOT,
         capture_output=True,
         check=False,
-        timeout=15,
+        timeout=50,
     )
     if listed.returncode == 0:
         found = [ROOT / name for name in os.fsdecode(listed.stdout).split("\0") if name]

@@ -1,9 +1,13 @@
-"""A person changes what they wrote."""
+"""A person changes what they wrote, or takes it back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+import pytest
+
+from tests.fakes.model_server import Fault, Reply
 from tests.journeys.house import house, said, slow
+from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, street
 
 
 async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -> None:
@@ -45,3 +49,33 @@ async def test_an_edit_of_what_was_answered_is_read_and_not_answered(tmp_path: P
         assert 1 == len(here.texts(1))
         outcomes = await here.rows("SELECT outcome FROM inbox ORDER BY id")
         assert ["answered", "context"] == [row["outcome"] for row in outcomes]
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])
+async def test_what_is_deleted_while_it_is_answered_or_waits_is_answered_no_more(
+    tmp_path: Path, kind: Callable[[], PlatformStreet]
+) -> None:
+    """F59: what was written of the answer stands as it is; what is asked next is answered. Telegram tells no bot."""
+    async with street(kind, tmp_path, people=1) as here:
+        assert isinstance(here, PlatformStreet)
+        side, chat, model = here.side, here.side.direct(1), here.here.model
+        await here.let_in(1)
+        side.say(chat, "/mode followup") if kind is DiscordStreet else side.say(chat, "/coach mode followup")
+        await here.reads(1, "follow")
+        model.script(slow("word " * 200, 8.0), Fault(hang=True), Reply("Here again."))
+        answered = side.say(chat, "tell me everything")
+        await here.reads(1, "word")
+        waits = side.say(chat, "and more")
+        side.delete(chat, waits)
+        side.delete(chat, answered)
+        await here.here.settled()
+        silent = side.say(chat, "what is a scale?")
+        await here.here.asked(2)
+        side.delete(chat, silent)
+        await here.here.settled()
+        side.say(chat, "still there?")
+        await here.reads(1, "Here again.")
+        assert ["still there?"] == said(model.requests[-1].body)[-1:]
+        assert 3 == len(model.requests) and not any(text.endswith("…") for _, text, _ in here.seen(1))

@@ -232,7 +232,7 @@ async def _expect_death(world: World, case: Case) -> None:
 
 async def _thaw(world: World, case: Case) -> None:
     """Wait until the process has frozen at the point, keep it so for a while, let it go on."""
-    ends_s = time.monotonic() + 15
+    ends_s = time.monotonic() + 30
     stat = Path(f"/proc/{world.gateway.pid}/stat")
     while stat.read_text().rpartition(")")[2].split()[0] != "T":
         if time.monotonic() > ends_s:

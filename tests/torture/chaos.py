@@ -46,6 +46,10 @@ class Waits:
         self._world = world
         self._open: list[tuple[Said, int, float]] = []  # with the calls seen in its chat, and when its owner died
         self.seconds: list[float] = []  # of each that stood still, in the end
+        self.with_database_s: list[float] = []  # the same, from when the database was there
+        self._back_s = float("-inf")  # when it came back last
+        self.broke_s: list[tuple[float, str]] = []  # when each fault began and ended
+        self._slowest: list[tuple[float, str]] = []  # with what else broke meanwhile
         self._asked: list[tuple[Said, float]] = []  # not answered yet, and when that was said
         self._known = 0  # of all that was said
         self.answered_s: list[tuple[float, int]] = []  # how long each answer took, and to which message
@@ -55,13 +59,23 @@ class Waits:
         now_s = time.monotonic()
         self._open += [(said, self._world.platform.calls(said.chat), now_s) for said in owed]
 
+    def note_back(self) -> None:
+        """The database is there again: until then nothing could go on."""
+        self._back_s = time.monotonic()
+
+    def _note_end(self, said: Said, died_s: float, now_s: float) -> None:
+        self.seconds.append(now_s - died_s)
+        self.with_database_s.append(now_s - max(died_s, min(self._back_s, now_s)))
+        broke = ", ".join(f"{name} {at_s - died_s:.1f}" for at_s, name in self.broke_s if died_s - 4 < at_s < now_s)
+        self._slowest.append((self.with_database_s[-1], f"m{said.number} after {now_s - died_s:.1f} s: {broke}"))
+
     async def watch(self) -> None:
         """Note when each goes on: its answer is there, or its chat hears anything at all."""
         while True:
             now_s, still = time.monotonic(), []
             for said, calls, died_s in self._open:
                 if self._world.platform.calls(said.chat) > calls or self._world.shows(said):
-                    self.seconds.append(now_s - died_s)
+                    self._note_end(said, died_s, now_s)
                 else:
                     still.append((said, calls, died_s))
             self._open = still
@@ -78,14 +92,17 @@ class Waits:
         while (self._open or self._asked) and time.monotonic() < ends_s and not self._world.is_settled():
             await asyncio.sleep(0.5)
         await asyncio.sleep(0.5)
-        self.seconds += [time.monotonic() - died_s for _, _, died_s in self._open]
+        for said, _, died_s in self._open:
+            self._note_end(said, died_s, time.monotonic())
 
     def line(self) -> str:
         """For a table."""
         answered_s = [seconds for seconds, _ in self.answered_s]
         slowest = ", ".join(f"m{number} {seconds:.1f} s" for seconds, number in sorted(self.answered_s)[-3:])
         owed = f"{len(self.seconds)} owed at a kill go on after {_spread(self.seconds)}"
-        return f"{owed}; {len(answered_s)} answers after {_spread(answered_s)} ({slowest})"
+        owed += f"; from when the database was there {_spread(self.with_database_s)}"
+        lines = [f"{owed}; {len(answered_s)} answers after {_spread(answered_s)} ({slowest})"]
+        return "\n  ".join([*lines, *(words for _, words in sorted(self._slowest)[-5:])])
 
 
 def _spread(seconds: Sequence[float]) -> str:
@@ -118,7 +135,9 @@ class Chaos:
                 await asyncio.sleep(self.chance.uniform(*FAULT_EVERY_S))
                 name = self.chance.choice(sorted(self._faults))
                 self.done.append(name)
+                self.waits.broke_s.append((time.monotonic(), name))
                 await self._faults[name](self)
+                self.waits.broke_s.append((time.monotonic(), f"/{name}"))
                 await self.world.start_all()
             talking.cancel()
             await self.waits.empty(RESTS_S)
@@ -223,6 +242,7 @@ class Chaos:
         await asyncio.to_thread(self.world.server_of_rows.kill)
         await asyncio.sleep(self.chance.uniform(*AWAY_S))
         await asyncio.to_thread(self.world.server_of_rows.start)
+        self.waits.note_back()
 
     async def lose_nats(self) -> None:
         """NATS dies, and comes back."""

@@ -10,6 +10,7 @@ The real library talks to `base_url` unmodified: REST under /api/v10, the gatewa
     POST   /sim/press      {"chat": 1, "message_id": 8, "data": "yes"} -> {"id": "..."}
     POST   /sim/guilds     {"guild": 5, "name"?};   POST /sim/channels {"chat": 50, "guild": 5, "parent"?}
     POST   /sim/block      {"chat": 1}
+    POST   /sim/person     {"person": 7, "text": "Ana", "locale"?: "es-ES"}   what somebody is called, their language
     POST   /sim/bots       {"token": "abc"}
     POST   /sim/network    {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?, "shard"?}
     POST   /sim/shards     {"shards": 4, "max_concurrency"?, "every_s"?}   what GET /gateway/bot says, and is kept to
@@ -61,6 +62,7 @@ class _Order(ControlOrder):
     every_s: float = 5.0
     bot: str | None = None
     token: str = ""
+    locale: str = "en-US"
 
 
 class DiscordControl(Control[_Order, Fault, int]):
@@ -76,6 +78,7 @@ class DiscordControl(Control[_Order, Fault, int]):
             "press": self._press,
             "guilds": lambda order: simulator.add_guild(order.guild, order.name or "Guild").id,
             "channels": self._add_channel,
+            "person": self._add_person,
             "block": lambda order: simulator.block(order.chat),
             "bots": lambda order: simulator.add_bot(order.token).id,
             "network": self._network,
@@ -83,6 +86,10 @@ class DiscordControl(Control[_Order, Fault, int]):
         }
         views: dict[str, Callable[[Query], object]] = {"shown": self._list_shown, "status": lambda _: self._status()}
         super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
+
+    def _add_person(self, order: _Order) -> JsonValue:
+        person = order.person or 0
+        return self._simulator.add_person(person, order.text or f"Person {person}", locale=order.locale).id
 
     def _say(self, order: _Order) -> JsonValue:
         said = self._simulator.say(order.chat, order.text, person=order.person, reply_to=order.reply_to, bot=order.bot)

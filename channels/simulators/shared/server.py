@@ -49,7 +49,7 @@ class Watched(Generic[Id]):
         """The `seq` of the newest call; 0 before the first."""
         return self._log.newest_seq
 
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 30.0) -> None:
         """Wait until `condition()` holds; it is looked at after every change.
 
         Raises:

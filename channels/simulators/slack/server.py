@@ -8,7 +8,7 @@ from another process over /sim/. What is simulated, and how faithfully: `checks`
     POST   /sim/edit     {"chat": "D1", "message_id": "…", "text": "ho"}     also /sim/delete
     POST   /sim/command  {"chat": "D1", "text": "/log 45m guitar", "person"?}
     POST   /sim/press    {"chat": "D1", "message_id": "…", "data": "yes"}
-    POST   /sim/person   {"person": "U1", "text": "Ann"}   what somebody is called
+    POST   /sim/person   {"person": "U1", "text": "Ann", "locale"?: "es-ES"}   what somebody is called, their language
     POST   /sim/app      {"bot_token"?, "app_token"?, "signing_secret"?, "webhook_url"?,
                           "scopes"?: "chat:write,…"}
     POST   /sim/socket   {"data": "refresh" | "close" | "abort"}
@@ -54,6 +54,7 @@ class _Order(ControlOrder):
     signing_secret: str = SIGNING_SECRET
     webhook_url: str = ""
     scopes: str = SCOPES
+    locale: str = ""
 
 
 class SlackControl(Control[_Order, Fault, str]):
@@ -67,7 +68,7 @@ class SlackControl(Control[_Order, Fault, str]):
             "delete": lambda order: simulator.delete(order.chat, order.message_id),
             "command": self._command,
             "press": self._press,
-            "person": lambda order: simulator.add_person(order.person or "U1", order.text),
+            "person": lambda order: simulator.add_person(order.person or "U1", order.text, locale=order.locale),
             "app": self._app,
             "socket": self._socket,
         }

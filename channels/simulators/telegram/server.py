@@ -10,6 +10,7 @@ from another process over /sim/. What is simulated, and how faithfully: `checks`
                           "person"?, "reply_to"?, "thread"?} -> {"message_id": 7};   kind: photo | document | voice
     POST   /sim/press    {"chat": 1, "message_id": 8, "data": "yes"} -> {"id": "..."}
     POST   /sim/block    {"chat": 1}          also /sim/unblock
+    POST   /sim/person   {"person": 1, "text": "Ana", "locale"?: "es"}   what somebody is called, their language
     POST   /sim/chats    {"chat": -100500, "kind": "supergroup", "title"?, "forum"?}
     POST   /sim/migrate  {"chat": -5, "new_chat": -1000000000005, "person": 7}
     POST   /sim/bots     {"token": "1:abc", "username"?}
@@ -62,6 +63,7 @@ class _Order(ControlOrder):
     title: str | None = None
     forum: bool = False
     new_chat: int = 0
+    locale: str | None = None
 
 
 class TelegramControl(Control[_Order, Fault, int]):
@@ -80,6 +82,7 @@ class TelegramControl(Control[_Order, Fault, int]):
             "bots": self._add_bot,
             "file": self._send_file,
             "chats": self._add_chat,
+            "person": self._add_person,
             "migrate": self._migrate,
         }
         views: dict[str, Callable[[Query], object]] = {
@@ -123,6 +126,10 @@ class TelegramControl(Control[_Order, Fault, int]):
     def _add_chat(self, order: _Order) -> JsonValue:
         kind: ChatType = "group" if order.kind == "group" else "channel" if order.kind == "channel" else "supergroup"
         return self._simulator.add_chat(order.chat, kind, title=order.title, forum=order.forum, bot=order.bot).id
+
+    def _add_person(self, order: _Order) -> JsonValue:
+        person = order.person or order.chat
+        return self._simulator.add_person(person, order.text or f"Person {person}", language_code=order.locale).id
 
     def _migrate(self, order: _Order) -> JsonValue:
         self._simulator.migrate(order.chat, order.new_chat, person=order.person or 1, bot=order.bot)

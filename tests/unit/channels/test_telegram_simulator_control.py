@@ -11,7 +11,9 @@ import pytest
 
 from channels.errors import Retryable
 from channels.messages import Address
+from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.serve import serve
+from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from tests.fakes.telegram import TOKEN, account, part, telegram
@@ -45,6 +47,23 @@ async def test_another_process_can_play_the_person():
         _, status = await _ask(http, "GET", "/sim/status")
         assert isinstance(status, dict)
         assert 4 == status["bots"][0]["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("make", "person", "told"),
+    [
+        (TelegramSimulator, 7, {"first_name": "Ana", "language_code": "es-ES"}),
+        (DiscordSimulator, 7, {"name": "Ana", "locale": "es-ES"}),
+        (SlackSimulator, "U7", {"name": "Ana", "locale": "es-ES"}),
+    ],
+)
+async def test_a_person_has_a_name_and_a_language_on_each_platform(make, person, told):
+    """So that who tries it by hand can be somebody whose app is not in English."""
+    async with make() as simulator, aiohttp.ClientSession(simulator.base_url) as http:
+        order = {"person": person, "text": "Ana", "locale": "es-ES"}
+        status, _ = await _ask(http, "POST", "/sim/person", order)
+        known = simulator.world.people[person]
+        assert (200, told) == (status, {name: getattr(known, name) for name in told})
 
 
 @pytest.mark.parametrize(

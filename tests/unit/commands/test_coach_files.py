@@ -124,18 +124,21 @@ class TestImport:
 
 
 class TestExport:
+    @pytest.mark.parametrize(("locale", "name"), [("en", "practice"), ("es", "practica")])
     @pytest.mark.parametrize("form", ["csv", "json"])
-    async def test_what_goes_out_comes_in_again(self, practice: ConnectedPractice, form: str):
-        """The same entries, formulas and quotes too."""
+    async def test_what_goes_out_comes_in_again(self, practice: ConnectedPractice, form: str, locale: str, name: str):
+        """The same entries, formulas and quotes too; the file and its columns are called as its person would."""
         entries = [("=cmd()", 45, 'a, "b"\nc; \'d'), ("Guitar", 30, "-1 semitone"), ("Guitar", 30, "'+")]
         for skill, minutes, notes in entries:
             practice.change(LogPractice(skill, minutes, TODAY, notes))
         table = CommandTable(coach_commands(practice))
-        command, name, arguments = table.parse(f"/export {form}") or (None, "", "")
+        command, word, arguments = table.parse(f"/export {form}") or (None, "", "")
         assert command is not None
-        reply = await command.handle(Invocation(name, arguments, ANA, NOW, Session(), "inbox:1"))
+        ana = replace(ANA, locale=locale)
+        reply = await command.handle(Invocation(word, arguments, ana, NOW, Session(), "inbox:1"))
         (file,) = reply.files
-        assert file.name.endswith(form)
+        assert f"{name}-{TODAY}.{form}" == file.name
+        assert (form, "es") != ("csv", locale) or b"fecha,habilidad,minutos,notas" in file.content
         kept = sorted((each.minutes, each.notes) for each in await practice.sessions(ANA))
         found = read_file(file.content.decode("utf-8-sig"), TODAY)
         assert () == found.bad

@@ -87,7 +87,7 @@ async def said(path: Path, raw: bytes) -> bytes:
         return answer
 
 
-async def problem(path: Path, name: str, timeout_s: float = 5.0) -> str:
+async def problem(path: Path, name: str, timeout_s: float = 30.0) -> str:
     """The error a call ends with."""
     with pytest.raises(GatewayError) as error:
         await call(path, name, {}, timeout_s)

@@ -155,7 +155,7 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     await tell(spine, words("a", 1), "t1")
     await spine.until(lambda: not spine.channel.fates)
     held = threading.Event()
-    busy = spine.store.write(lambda _: held.wait(5), lasting=False)  # what is queued behind it will be one commit
+    busy = spine.store.write(lambda _: held.wait(30), lasting=False)  # what is queued behind it will be one commit
     refusal.release.set()
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)

@@ -312,14 +312,14 @@ async def test_in_mode_followup_a_message_is_a_turn_of_its_own(tmp_path: Path) -
     await store.aclose()
 
 
-@pytest.mark.parametrize("command", ["/stop", "/new"])
+@pytest.mark.parametrize("command", ["/stop", "/new", "deleted"])
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_a_stop_ends_what_waits(scene: Scene, command: str, restarts: bool) -> None:
-    """Nothing is done, and the buttons say so."""
+    """Nothing is done, and the buttons say so; a deletion of what asked for it is as good as a command."""
     buttons = await scene.ask()
     if restarts:
         await scene.restart()
-    await scene.spine.say(command)
+    await (scene.spine.take_back("1") if command == "deleted" else scene.spine.say(command))
     await scene.spine.quiet()
     await scene.press(buttons["Allow once"])
     assert ([], GONE_BY) == (scene.payer.paid, scene.last)

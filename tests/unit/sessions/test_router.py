@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.transcript import UserItem
+from agent.tools.base import Effect
+from agent.transcript import ModelResponded, ToolCall, UserItem
 from gateway.sessions.config import SessionsConfig
+from tests.fakes.agents import a_tool, double
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine
 
@@ -80,6 +82,58 @@ async def test_a_deletion_of_a_waiting_message_clears_it(spine: Spine) -> None:
     outcomes = await spine.outcomes()
     assert ("cleared", "context") == (outcomes[waiting], outcomes[deletion])
     assert spine.model.asked is None
+
+
+async def test_a_deletion_of_what_is_being_answered_ends_the_turn(spine: Spine) -> None:
+    """F59: nobody waits for that answer any more; nothing is said of it."""
+    message = spine.message("one")
+    answered = await spine.admit(message)
+    await spine.asked()
+    deletion = await spine.take_back(message.message_id)
+    await spine.quiet()
+    outcomes = await spine.outcomes()
+    assert ("cleared", "context") == (outcomes[answered], outcomes[deletion])
+    assert [] == spine.channel.shown()
+    await spine.say("two")
+    await spine.asked()
+
+
+async def test_a_turn_that_answers_something_else_too_goes_on(spine: Spine) -> None:
+    """What was said after it is answered; once that is deleted as well, nothing is."""
+    messages = [spine.message(text) for text in ("one", "two")]
+    for message in messages:
+        await spine.admit(message)
+        await spine.asked()
+    spine.model.give("a first thought")
+    await spine.asked()
+    rows = await spine.outcomes()
+    await spine.take_back(messages[0].message_id)
+    await spine.quiet()
+    assert spine.router.running
+    await spine.take_back(messages[1].message_id)
+    await spine.quiet()
+    assert not spine.router.running
+    assert {"cleared"} == {outcome for id_, outcome in (await spine.outcomes()).items() if id_ in rows}
+
+
+async def test_a_turn_that_has_changed_something_says_so(spine: Spine) -> None:
+    """Whoever takes back what was done already must read that it was; what only reads is no reason."""
+    for effect, ends in ((Effect.LOCAL, False), (Effect.NONE, True)):
+        await spine.kill()
+        spine.tools = (a_tool("note", double, effect=effect),)
+        await spine.begin()
+        message = spine.message("note two")
+        await spine.admit(message)
+        await spine.asked()
+        spine.model.give(ModelResponded(0, "", (ToolCall("c", "note", '{"n": 2}'),)))
+        await spine.asked()
+        await spine.take_back(message.message_id)
+        await spine.quiet()
+        assert ends is not spine.router.running
+        if not ends:
+            spine.model.give("Two is noted.")
+            await spine.quiet()
+    assert ["Two is noted."] == spine.channel.shown()
 
 
 @pytest.mark.parametrize("moment", ["edit", "refill", "recover", "deliver"])

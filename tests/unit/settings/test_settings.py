@@ -122,6 +122,15 @@ def test_the_hint_names_both_providers(given: Given) -> None:
     assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
 
 
+def test_the_hints_open_no_page_that_nothing_serves(given: Given) -> None:
+    """Where no gateway runs yet, a start stands before each page."""
+    for start, opened in (("", " open "), ("tenk run", " start `tenk run` and open ")):
+        assert [True, True, False] == [f"{opened}http://127.0.0.1:8080/" in hint for hint in given().hints(start)]
+        assert bool(start) is any("start" in hint for hint in given().hints(start))
+    without = given("[channels.web]\nenabled = false\n").hints("tenk run")
+    assert "use `tenk chat`" in without[0]
+
+
 def test_the_light_model_has_its_providers_key(given: Given) -> None:
     """As every model beside the first; a name that means nothing is refused where it stands."""
     both = {"OPENAI_API_KEY": "key-of-openai", "ANTHROPIC_API_KEY": "key-of-anthropic", "TENK_MODEL": "openai:some"}
