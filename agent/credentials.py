@@ -1,6 +1,6 @@
 """A credential lets a model server know us; as data. Where it is kept, and who renews it, is not known here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -20,3 +20,4 @@ class Credential:
     kind: CredentialKind = CredentialKind.API
     expires_at: datetime | None = None  # aware; None: nobody said
     refresh_token: str = ""  # "": it cannot be renewed
+    place: str = field(default="", compare=False)  # where an operator finds it; "": the settings', or a person's own

@@ -44,6 +44,7 @@ class NewValues:
     skill: str | None = None
     day: date | None = None
     notes: str | None = None
+    rest: str = ""  # words that say none of that
 
 
 _WEEKDAYS = {
@@ -56,7 +57,9 @@ _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4}))?(?![\d./])")
 _PICK = re.compile(r"#(\d{1,3})(?!\d)")
 _LINK = re.compile(r"(?:on|el|la|the|of|de|del)(?:\s+|\Z)", re.IGNORECASE)
+_LAST = re.compile(r"last\s+(\w+day)\b|(\w+)\s+pasado\b", re.IGNORECASE)
 _TO = re.compile(r"(?:^|\s)(?:to|a)\s+(?P<name>.+)\Z", re.IGNORECASE)
+_FILLERS = re.compile(r"\b(?:to|a|it|was|were|is|please|fue|fueron|eran?|son|por favor)\b", re.IGNORECASE)
 _ON = re.compile(r"(?:^|\s)(?:on|el)\s+(?P<day>[^\s].*)\Z", re.IGNORECASE)
 
 
@@ -92,7 +95,8 @@ def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
     if to is not None:
         named = take_skill(to["name"], skills)
         values = replace(values, skill=named[0].name if named is not None and not named[1] else to["name"].strip())
-    return values
+        said = said[: to.start()]
+    return replace(values, rest=_FILLERS.sub("", said).strip(" ,."))
 
 
 def take_skill(text: str, skills: Sequence[Skill]) -> tuple[Skill, str] | None:
@@ -111,17 +115,20 @@ def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] 
     for pattern, span in _SPANS:
         if (found := re.match(rf"(?:{pattern})(?!\w)", text, re.IGNORECASE)) is not None:
             return span(today, week_start), text[found.end() :].strip(" ,")
+    if (last := _LAST.match(text)) is not None and (day := _day_of((last[1] or last[2]).casefold(), today)) is not None:
+        day -= 7 * DAY * (day == today)
+        return DayRange(day, day), text[last.end() :].strip(" ,")
     word, _, rest = text.partition(" ")
     day = _day_of(word.casefold().strip(" ,.:"), today)
     return None if day is None else (DayRange(day, day), rest.strip(" ,"))
 
 
 def _day_of(word: str, today: date) -> date | None:
-    """A weekday is the last one there was, today not counted."""
+    """A weekday is the last one there was, today included, as `/log` has it."""
     if word in _DAYS:
         return today - _DAYS[word] * DAY
     if word in _WEEKDAYS:
-        return today - ((today.weekday() - _WEEKDAYS[word] - 1) % 7 + 1) * DAY
+        return today - (today.weekday() - _WEEKDAYS[word]) % 7 * DAY
     try:
         if (iso := _ISO.fullmatch(word)) is not None:
             return date(int(iso[1]), int(iso[2]), int(iso[3]))

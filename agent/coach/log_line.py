@@ -80,6 +80,15 @@ _DAY = (
 _DAY_FIRST = re.compile(rf"\s*{_DAY}(?![\w-])[\s,:.]*", re.IGNORECASE)
 _DAY_INSIDE = re.compile(rf"(?<![\w-])(?=\w){_DAY}(?![\w-])", re.IGNORECASE)
 _DAY_LAST = re.compile(rf"(?:^|[\s,])(?=\w){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
+_WEEKDAY = rf"(?:{'|'.join(_WEEKDAYS)})"
+_AHEAD = (
+    rf"(?:tomorrow|(?:the )?day after tomorrow|next (?:week|month|{_WEEKDAY})|(?:pasado )?ma[ñn]ana"
+    rf"|(?:el )?(?:pr[oó]ximo {_WEEKDAY}|{_WEEKDAY} (?:que viene|pr[oó]ximo))"
+    r"|(?:la )?(?:semana que viene|pr[oó]xima semana))"
+)
+_AHEAD_FIRST = re.compile(rf"{_AHEAD}(?![\w'’-])", re.IGNORECASE)
+_AHEAD_ALONE = re.compile(rf"(?:for |on |para )?{_AHEAD}", re.IGNORECASE)
+_NEXT = re.compile(r"\b(?:next|pr[oó]ximo)\s*\Z", re.IGNORECASE)
 _LEAD = re.compile(
     r"\s*(?:please|por\s+favor|hey|hi|hola|i['’]ve|i|have|just|also|log|add|record|register|did|done|"
     r"practi[cs]ed|practi[cs]ing|practi[cs]e|played|studied|spent|worked|trained|for|about|he|acabo|de|practi(?:car|cado|qu[eé])|"
@@ -117,6 +126,8 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
         duration = find_duration(line)
     if duration is None:
         raise LogLineError(LogProblem.NO_UNIT if _BARE_NUMBER.search(line) else LogProblem.NO_DURATION)
+    if (ahead := _AHEAD_FIRST.match(line[: duration.start])) is not None:
+        raise LogLineError(LogProblem.FUTURE, ahead[0])
     before, day = _take_day(line[: duration.start], today)
     after, day_after = _take_day(line[duration.end :], today)
     before = _TAIL.sub("", _strip_all(_LEAD, before)).strip(_ENDS)
@@ -125,6 +136,8 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
         after, more = clean(more), ""
     name, notes = _name_and_notes(before or after, skills)
     rest = (notes, after if before else "", more)
+    if (ahead := _AHEAD_ALONE.fullmatch(rest[1] or notes or name)) is not None:
+        raise LogLineError(LogProblem.FUTURE, ahead[0])
     said = day or day_after or today
     return _check(duration.minutes, name, " ".join(part for part in rest if part), said, today)
 
@@ -198,7 +211,7 @@ def _take_day(text: str, today: date) -> tuple[str, date | None]:
         return text[match.end() :], _day(match, today)
     lead = _LEAD.match(text)
     match = _DAY_LAST.search(text) if lead is None or lead.end() < len(text) else None
-    if match is not None:
+    if match is not None and not _NEXT.search(text[: match.start()]):
         return text[: match.start()], _day(match, today)
     return text, None
 

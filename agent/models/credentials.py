@@ -130,6 +130,7 @@ class Access:
     query: Mapping[str, str]
     unset: tuple[str, ...]  # headers that the client would set by itself, and is not to
     secret: str  # kept out of every error
+    place: str = ""  # as of the credential
 
     def __repr__(self) -> str:
         """Nothing of the headers."""
@@ -150,7 +151,7 @@ def access_of(
     gone = {name.lower() for name in profile.remove_headers}
     every = {**headers, **shown, **profile.add_headers}
     kept = {name: value for name, value in every.items() if name.lower() not in gone}
-    return Access(kept, profile.query, profile.remove_headers, credential.secret)
+    return Access(kept, profile.query, profile.remove_headers, credential.secret, credential.place)
 
 
 def lead_with(request: ModelRequest, credential: Credential, config: LinkConfig) -> ModelRequest:

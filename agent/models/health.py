@@ -5,7 +5,7 @@ fails again and again (`Circuit`). Where the board is kept is its `keep`'s matte
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -34,6 +34,7 @@ class Rest:
     until: datetime  # aware UTC; in the past: the next call is a trial
     strikes: int  # how often in a row, from 1
     mark: str = ""  # of the key and the server that it was
+    problem: ModelFailure | None = field(default=None, compare=False)  # what it failed of; None: before a restart
 
 
 Keep = Callable[[str, Gate, Rest | None], None]
@@ -68,15 +69,16 @@ class HealthBoard:
         rest = self._rests.get((model, gate))
         if rest is None or (left_s := (rest.until - self._clock()) / timedelta(seconds=1)) <= 0:
             return rest
-        words = f"rests for {left_s:.0f} s more ({gate.value})"
-        raise ModelFailure(rest.why, words, retryable=False, retry_after_s=left_s)
+        problem = rest.problem or ModelFailure(rest.why, "before the last start")
+        words = f"{problem.message}; rests for {left_s:.0f} s more ({gate.value})"
+        raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
 
-    def close(self, model: str, gate: Gate, why: FailureKind, for_s: float) -> None:
-        """Let the model rest from now on, once more."""
+    def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
+        """Let the model rest from now on, once more; whoever is refused meanwhile is told of the problem."""
         before = self._rests.get((model, gate))
         strikes = before.strikes + 1 if before is not None else 1
         until = self._clock() + timedelta(seconds=for_s)
-        rest = Rest(model, gate, why, until, strikes, self._marks.get(model, ""))
+        rest = Rest(model, gate, problem.kind, until, strikes, self._marks.get(model, ""), replace(problem))
         self._rests[model, gate] = rest
         self._keep(model, gate, rest)
 
@@ -151,7 +153,7 @@ class Circuit:
         self._failures += 1
         if tried or self._failures >= FAILURES:
             self._failures = 0
-            self._board.close(self.name, Gate.CIRCUIT, problem.kind, REST_S)
+            self._board.close(self.name, Gate.CIRCUIT, problem, REST_S)
 
     def _close_circuit(self) -> None:
         self._failures = 0
@@ -210,7 +212,7 @@ async def ask_unless_resting(
     except ModelFailure as problem:
         if (first_s := FIRST_REST_S.get(problem.kind)) is not None:
             strikes = 0 if rest is None else min(rest.strikes, 20)
-            board.close(name, Gate.COOLDOWN, problem.kind, min(first_s * 2**strikes, LONGEST_REST_S))
+            board.close(name, Gate.COOLDOWN, problem, min(first_s * 2**strikes, LONGEST_REST_S))
         raise
     board.open(name, Gate.COOLDOWN)
     return response

@@ -100,7 +100,7 @@ class HttpWire:
                 skip_auto_headers=access.unset,
             )  # fmt: skip
             async with posting as answer:
-                return await self._read(answer, assembly, access.secret)
+                return await self._read(answer, assembly, access)
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
@@ -140,24 +140,26 @@ class HttpWire:
             )
         return self._session
 
-    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly, secret: str) -> ModelResponded:
+    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly, access: Access) -> ModelResponded:
         if 300 <= answer.status < 400:
             raise failure(
                 FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
             )
         if answer.status >= 400:
             text = (await read_body(answer)).decode(errors="replace")
-            problem = from_answer(answer.status, answer.headers, text, self._clock(), secret)
-            raise replace(problem, message=self._with_key_name(problem, secret)) from None
+            problem = from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
+            raise replace(problem, message=self._with_key_name(problem, access)) from None
         if answer.content_type == "text/event-stream":
             return await _read_stream(answer, assembly)
         return read_whole(await read_body(answer), assembly)
 
-    def _with_key_name(self, problem: ModelFailure, secret: str) -> str:
-        """Of the configuration's key that is refused, where an operator finds it."""
-        if problem.kind is not FailureKind.AUTH or secret != self._own_secret:
+    def _with_key_name(self, problem: ModelFailure, access: Access) -> str:
+        """Of a key that is refused, and is no person's, where an operator finds it."""
+        is_ours = access.place or access.secret == self._own_secret
+        if problem.kind is not FailureKind.AUTH or not is_ours:
             return problem.message
-        there = f"look at {self._key_name} (or api_key in secrets.toml)" if secret else f"set {self._key_name}"
+        named = access.place or f"{self._key_name} (or api_key in secrets.toml)"
+        there = f"look at {named}" if access.secret else f"set {self._key_name}"
         return f"{problem.message}; {there}"
 
 

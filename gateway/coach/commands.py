@@ -1,5 +1,6 @@
 """The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,7 +9,7 @@ from agent.coach.changes import DeleteSession, EditSession, LogPractice, SetWeek
 from agent.coach.chart import chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_words import WantedEntries, read_values, read_wanted, spelled_hours
+from agent.coach.entry_words import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
@@ -33,6 +34,11 @@ PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
 
 GOAL_OFF = frozenset(["off", "none", "no", "0", "ninguna", "nada"])
+
+GOAL_WORDS = frozenset(["a", "an", "of", "the", "per", "each", "every", "week", "weekly", "and", "hour", "hours"]) | {
+    "un", "una", "y", "de", "la", "por", "cada", "semana", "semanal",
+}  # fmt: skip
+_GOAL_TIME = re.compile(r"[\d.,:½]+ ?(?:[^\W\d]+\b)?")
 
 MAX_WANTED_CHARS = 200
 """More than three times the longest name of a skill; the rest of what was written is not looked at."""
@@ -143,15 +149,22 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 async def _goal(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Show the goal for a week, or set it."""
-    language, wanted = language_of(asked.principal.locale), asked.arguments.strip()
+    """Show the goal for a week, or set it: of all, or of the skill that is named."""
+    language, wanted = language_of(asked.principal.locale), clean(asked.arguments[:MAX_WANTED_CHARS])
     if not wanted:
         goal = await reader.weekly_goal(asked.principal)
         key = "goal.none" if goal is None else "goal.now"
         return Reply(say(language, key, goal=spell_minutes(goal or 0)))
+    named = take_skill(wanted, await reader.skills(asked.principal))
+    if named is not None and named[1]:
+        change = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],)).change
+        return Reply(partial(change_words, asked), changes=(change,)) if change else Reply(say(language, "goal.how"))
     minutes = 0 if wanted.casefold() in GOAL_OFF else spelled_hours(wanted[:64])
     if minutes is None:
         return Reply(say(language, "goal.how"))
+    other = " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
+    if minutes and other:
+        return Reply(say(language, "problem.unknown_skill", detail=_as_written(other)))
     return Reply(partial(change_words, asked), changes=(SetWeeklyGoal(minutes),))
 
 
@@ -236,7 +249,8 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
     """Correct the one entry that is meant; without day and skill the one logged last."""
     found = await _find_entries(reader, asked, searches=False)
     values = read_values(found.wanted.rest, today_of(asked.principal, asked.now), found.skills)
-    if values.minutes is None and values.skill is None and values.day is None and values.notes is None:
+    says = values.minutes is not None or values.skill or values.day or values.notes is not None
+    if values.rest or not says:
         return Reply(say(found.language, "entries.how_edit"))
     row = found.picked
     if row is None and (found.wanted.span or found.wanted.skill or found.wanted.pick):

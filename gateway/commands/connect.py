@@ -34,6 +34,9 @@ from gateway.texts import HARNESS
 log = structlog.get_logger()
 
 OFF = "off"
+QUOTES = "\"'`<>“”‘’«»"
+"""Around a key that was copied with them."""
+
 AUTO = frozenset(("auto", "default", "automático", "automatico"))
 
 TITLES = {"openai": "OpenAI"}
@@ -125,7 +128,7 @@ class _ConnectReplies:
             case [*_, word] if (found := await self._flow_of(asked, given[:-1], word)) is not None:
                 return await self._finish(asked, *found)
             case [name, secret] if name.lower() in self._providers:
-                return await self._connect(asked, name.lower(), secret)
+                return await self._connect(asked, name.lower(), secret.strip(QUOTES))
         return await self._ask_which(asked)
 
     def _open(self, asked: Invocation) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from difflib import get_close_matches
 from functools import cache, partial
+from unicodedata import combining, normalize
 from zoneinfo import available_timezones
 
 from agent.calendar import is_zone, zone_of
@@ -29,6 +30,7 @@ RETRY = "retry"
 
 SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
+MAX_ZONE_CHARS = 64
 
 
 def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
@@ -215,13 +217,16 @@ def _by_city() -> dict[str, str]:
 
 def find_zone(text: str) -> str | None:
     """The IANA name for what was written; None where it names no zone."""
-    folded = "_".join(text.split()).casefold()
+    letters = "".join(each for each in normalize("NFKD", text[:MAX_ZONE_CHARS]) if not combining(each))
+    folded = "_".join(letters.split()).casefold()
     return _by_name().get(folded) or _by_city().get(folded)
 
 
 def near_zones(text: str) -> tuple[str, ...]:
-    """Up to three zones spelled much like it."""
-    folded = "_".join(text[:64].split()).casefold()
+    """Up to three zones spelled much like it; none of an offset ("UTC+2"), and none of an abbreviation ("CEST")."""
+    folded = "_".join(text[:MAX_ZONE_CHARS].split()).casefold()
+    if len(folded) < 5 or any(each in "+-−0123456789" for each in folded):
+        return ()
     cities = [_by_city()[city] for city in get_close_matches(folded.rsplit("/", 1)[-1], _by_city(), n=3, cutoff=0.75)]
     names = [_by_name()[name] for name in get_close_matches(folded, _by_name(), n=3, cutoff=0.8)]
     return tuple(dict.fromkeys((*names, *cities)))[:3]

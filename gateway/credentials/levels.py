@@ -130,11 +130,10 @@ class CredentialLevels:
 
     def sources(self, link: LinkConfig) -> Sequence[CredentialSource]:
         """In the order in which they are asked; empty where nobody but the configuration could have one."""
-        provider, kinds = link.connects_to, partial(kind_of, config=link)
+        provider = link.connects_to
         places: list[CredentialPlace] = [OwnPlace(self._store, self._vault, provider)] if provider is not None else []
         mine = len(places)
-        places += [KeyringPlace(link.keyring, kinds)] if link.keyring is not None else []
-        places += [FilePlace(link.key_file, kinds)] if link.key_file is not None else []
+        places += _shared_places(link)
         if not places:
             return ()
         known = self._connect.get(provider or "")
@@ -147,6 +146,25 @@ class CredentialLevels:
         """Wait for renewals that are under way."""
         for source in self._made:
             await source.aclose()
+
+
+def _shared_places(link: LinkConfig) -> list[CredentialPlace]:
+    """The keyring, and then the file; neither is anybody's own."""
+    kinds = partial(kind_of, config=link)
+    places: list[CredentialPlace] = [] if link.keyring is None else [KeyringPlace(link.keyring, kinds)]
+    return places if link.key_file is None else [*places, FilePlace(link.key_file, kinds)]
+
+
+async def stored_credential(link: LinkConfig) -> Credential | None:
+    """What the keyring has for this model, else the file, as it stands there; None: nothing.
+
+    Raises:
+        GatewayError: one of them cannot be read.
+    """
+    for place in _shared_places(link):
+        if (kept := await place.read(None)) is not None:
+            return kept.credential
+    return None
 
 
 def _of_settings(link: LinkConfig) -> Credential | None:

@@ -56,6 +56,10 @@ class CredentialPlace(Protocol):
         ...
 
 
+def _found_at(where: str, kept: KeptCredential) -> KeptCredential:
+    return replace(kept, credential=replace(kept.credential, place=where))
+
+
 class OwnPlace:
     """What a person connected, encrypted in the database."""
 
@@ -124,7 +128,7 @@ class FilePlace:
         if kept is None:
             at = f" at {self._key}" if self._key else ""
             raise PlaceUnreadable(f"{self._path} holds no usable key{at}: an object with type and key or access_token")
-        return kept
+        return _found_at(str(self._path), kept)
 
     def _write(self, old: KeptCredential, new: Credential) -> None:
         try:
@@ -196,7 +200,8 @@ class KeyringPlace:
         for account in self._config.accounts:
             if (text := keyring.get_password(service, account)) is not None:
                 kept = read_kept(text, self._kind_of)
-                return None if kept is None else replace(kept, mark=account)
+                where = f"the keyring's entry {service} of {account}"
+                return None if kept is None else _found_at(where, replace(kept, mark=account))
         return None
 
     def _write(self, old: KeptCredential, new: Credential) -> None:

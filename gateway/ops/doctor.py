@@ -6,10 +6,12 @@ This machine is `home_check`'s to look at, and an account on a platform its chan
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
+from agent.models.credentials import settings_key
 from agent.models.known_servers import KnownServers
 from agent.models.select import UnknownModel, bare_model
 from agent.models.served import ModelServerFacts
@@ -17,6 +19,8 @@ from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, Syste
 from agent.transcript import UserItem
 from channels.probing import Asker, Finding, NoAnswer
 from gateway.cluster.nats_link import NatsLink, subject_of
+from gateway.credentials.levels import stored_credential
+from gateway.errors import GatewayError
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
 from gateway.safety.private_files import KEY
 
@@ -85,7 +89,10 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
     except UnknownModel as unknown:
         return Finding(part, str(unknown), f"set {part}.name")
     try:
-        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model))))
+        question = replace(QUESTION, credential=None if settings_key(link).secret else await stored_credential(link))
+        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model, question))))
+    except GatewayError as unreadable:
+        return Finding(part, str(unreadable), "mend it, or take it out of the configuration")
     except ModelFailure as problem:
         return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), str(problem))), _to_do(problem))
     finally:
@@ -102,7 +109,7 @@ def _of(server: ModelServerFacts | None) -> list[str]:
     return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if server is not None and count else []
 
 
-async def _ask(model: ChatModel) -> list[str]:
+async def _ask(model: ChatModel, question: ModelRequest) -> list[str]:
     """How the model answers.
 
     Raises:
@@ -117,7 +124,7 @@ async def _ask(model: ChatModel) -> list[str]:
     begun_s = time.monotonic()
     try:
         async with asyncio.timeout(ASKED_S):
-            response = await model.respond(QUESTION, hear)
+            response = await model.respond(question, hear)
     except TimeoutError:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {ASKED_S:g} s") from None
     facts = model.facts

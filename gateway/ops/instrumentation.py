@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -72,7 +72,10 @@ class ModelWatch:
             return
         before = self.failing.get(model)
         since, times = (self._clock(), 0) if before is None else (before.since, before.times)
-        self.failing[model] = Failing(since, times + 1, failure.kind, str(failure)[:MAX_FAILURE_CHARS])
+        words = str(failure)[:MAX_FAILURE_CHARS]
+        if failure.kind is FailureKind.RATE_LIMIT and failure.retry_after_s:
+            words += f"; it asks to wait until {self._clock() + timedelta(seconds=failure.retry_after_s):%H:%M:%S} UTC"
+        self.failing[model] = Failing(since, times + 1, failure.kind, words)
         self.answered.discard(model)
         MODEL_FAILING.labels(model).set(1)
 

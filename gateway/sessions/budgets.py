@@ -17,9 +17,10 @@ import structlog
 from agent.budgets import Hold, OverBudget, Spending
 from agent.calendar import local_date, zone_of
 from agent.config import LinkConfig
+from agent.errors import FailureKind
 from agent.language import escape
 from agent.models.budgeted import BudgetedModel
-from agent.ports import ChatModel, Principal
+from agent.ports import ChatModel, ModelFailure, Principal
 from agent.transcript import EndReason
 from channels.messages import DEFAULT_TENANT
 from gateway.commands.usage import in_digits, usd_text
@@ -42,6 +43,8 @@ log = structlog.get_logger()
 SCOPES = ("turn", "user", "channel", "tenant", "day")
 NEARLY_PERCENT = 80
 LOOK_S = 1.0
+WAIT_S = 30.0
+"""For what calls under way have set aside and may not use: shorter than a model's first word may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class Budgets:
         self.now = dates
         self.news = news or asyncio.Event()
         """Calls were settled since somebody looked."""
+        self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
+        self._settled = asyncio.Event()  # the next call is
 
     def charge(self, model: ChatModel, config: LinkConfig) -> ChatModel:
         """The model, with what its calls may cost set aside; itself where nothing is capped."""
@@ -112,25 +117,64 @@ class Budgets:
     async def reserve(self, most: Spending) -> Hold:
         """Set this aside in each cap that the turn at work falls under, or in none.
 
+        Where a cap is reached only by what calls of this process have set aside, they are waited for.
+
         Raises:
             OverBudget: one of them is reached.
+            ModelFailure: calls under way hold what is left, and take long.
         """
         spender, now, id_ = _SPENDER.get(), self.now(), new_id()
         caps = [] if spender is None else caps_of(self._config, spender, now)
         if not caps:
             return _NoHold()
-        hold = _StoredHold(self._store, id_, caps, self.news)
+        hold = _StoredHold(self._store, id_, caps, partial(self._note_settled, caps))
         try:
-            await self._store.write(partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now))
-        except CapReached as reached:
-            cap = reached.cap
-            log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=reached.limit)
-            reason = EndReason.MAX_COST if reached.limit == "usd" else EndReason.MAX_TOKENS
-            raise OverBudget(reason, cap.scope, cap.resets_at) from None
-        except asyncio.CancelledError:
+            async with asyncio.timeout(WAIT_S):
+                await self._reserve(id_, caps, most, now)
+        except (asyncio.CancelledError, TimeoutError) as ended:
             hold.settle(Spending())  # it is behind the reservation, which nobody takes back
+            if isinstance(ended, TimeoutError):
+                words = "calls under way hold what is left of a cap"
+                raise ModelFailure(FailureKind.RATE_LIMIT, words, retry_after_s=2 * WAIT_S + 1, unasked=True) from None
             raise
         return hold
+
+    async def _reserve(self, id_: str, caps: Sequence[Cap], most: Spending, now: datetime) -> None:
+        """Try anew each time that a call was settled, as long as that may help."""
+        job, count = partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now), partial(self._count, caps, most)
+        while True:
+            settled = self._settled
+            try:
+                return await self._store.write(job, then=lambda _: count())
+            except CapReached as reached:
+                cap, limit = reached.cap, reached.limit
+            used = CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
+            if settled.is_set():
+                continue
+            if cap.reached_by(self.without_calls(used).used) or cap.identity not in self._set_aside:
+                log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=limit)
+                reason = EndReason.MAX_COST if limit == "usd" else EndReason.MAX_TOKENS
+                raise OverBudget(reason, cap.scope, cap.resets_at)
+            await settled.wait()
+
+    def without_calls(self, use: CapUse) -> CapUse:
+        """The use of a cap without what is set aside for calls of this process."""
+        held = self._set_aside.get(use.cap.identity, Spending())
+        return CapUse(use.cap, Spending(use.used.tokens - held.tokens, use.used.microusd - held.microusd))
+
+    def _count(self, caps: Sequence[Cap], more: Spending) -> None:
+        for cap in caps:
+            before = self._set_aside.pop(cap.identity, Spending())
+            held = Spending(before.tokens + more.tokens, before.microusd + more.microusd)
+            if held != Spending():
+                self._set_aside[cap.identity] = held
+
+    def _note_settled(self, caps: Sequence[Cap], held: Spending | None) -> None:
+        if held is not None:
+            self._count(caps, Spending(-held.tokens, -held.microusd))
+        self._settled.set()
+        self._settled = asyncio.Event()
+        self.news.set()
 
     async def begin(self) -> None:
         """A process begins: what one that died had under way stays counted in full, of every tenant."""
@@ -143,7 +187,7 @@ class Budgets:
         cap = next((cap for cap in caps_of(self._config, spender, self.now()) if cap.scope == "user"), None)
         if cap is None:
             return None
-        return CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
+        return self.without_calls(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))
 
     async def standing(self) -> dict[str, str]:
         """The caps that were asked for today with their use, for `tenk status`; those nearest to their end."""
@@ -179,8 +223,8 @@ class BudgetWatch:
         """Tell of each cap that is nearly used and that nobody was told of."""
         self._caps.news.clear()
         look = partial(budgets.nearly_used, now=self._caps.now(), percent=NEARLY_PERCENT)
-        uses = await self._store.read(look, lasting=True)
-        for use in uses:
+        uses = map(self._caps.without_calls, await self._store.read(look, lasting=True))
+        for use in (use for use in uses if use.percent >= NEARLY_PERCENT):
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
             parts = await self._parts(use)
             await self._store.write(partial(self._tell, use, parts), then=self._delivery.publish)
@@ -224,19 +268,22 @@ class _NoHold:
 class _StoredHold:
     """What is set aside in the store for one call."""
 
-    def __init__(self, store: Store, id_: str, caps: Sequence[Cap], news: asyncio.Event) -> None:
+    def __init__(
+        self, store: Store, id_: str, caps: Sequence[Cap], note_settled: Callable[[Spending | None], None]
+    ) -> None:
+        """`note_settled` is told what was held, once that is over."""
         self._store = store
         self._id = id_
         self._caps = caps
-        self._news = news
+        self._note_settled = note_settled
 
     def settle(self, spent: Spending) -> None:
         """Queued before whatever is written next, and never waited for: a process that dies before leaves the whole."""
         job = partial(budgets.settle, id_=self._id, caps=self._caps, spent=spent)
-        written = self._store.write(job, then=lambda _: self._news.set())
+        written = self._store.write(job, then=self._note_settled)
         written.add_done_callback(_look_at_error)
 
 
-def _look_at_error(written: asyncio.Future[None]) -> None:
+def _look_at_error(written: "asyncio.Future[Spending | None]") -> None:
     if not written.cancelled() and (error := written.exception()) is not None:
         log.error("budget_not_settled", error=str(error))

@@ -7,6 +7,7 @@ such data too.
 """
 
 import secrets
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -225,7 +226,7 @@ async def _read_file(channel: Channel, attachment: Attachment) -> tuple[str, str
     except (ChannelError, TimeoutError) as failure:
         log.info("file_unread", error=str(failure))
         return f"[{what} is attached and could not be fetched.]", ""
-    text = content.decode("utf-8-sig", "replace").replace("\0", "")[:MAX_TEXT_CHARS]
+    text = _decode(content)[:MAX_TEXT_CHARS]
     return frame(f"attached {attachment.kind.value}{_type_and_size(attachment)}", attachment.name, text), text
 
 
@@ -239,7 +240,21 @@ async def read_text_file(channel: Channel, attachment: Attachment) -> str:
     except (ChannelError, TimeoutError) as failure:
         log.info("file_unread", error=str(failure))
         return ""
-    return content.decode("utf-8-sig", "replace").replace("\0", "")
+    return _decode(content)
+
+
+_MARKS = ((BOM_UTF32_LE, "utf-32"), (BOM_UTF32_BE, "utf-32"), (BOM_UTF16_LE, "utf-16"), (BOM_UTF16_BE, "utf-16"))
+"""In this order: the first begins as the third does."""
+
+
+def _decode(content: bytes) -> str:
+    """A file as its byte order mark says; without one as UTF-8, and what is none as Excel writes CSV on Windows."""
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8-sig")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = content.decode("cp1252" if encoding == "utf-8-sig" else encoding, "replace")
+    return text.replace("\0", "")
 
 
 def _whose(event: InboundMessage) -> Whose:

@@ -13,7 +13,7 @@ from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
-from gateway.store.tables.traffic import chats, inbox, outbox
+from gateway.store.tables.traffic import REDACTED, chats, inbox, outbox
 from gateway.store.tables.turns import sessions, turns, usage
 
 
@@ -84,7 +84,7 @@ def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: 
 
 def _to_asked_row(row: Any) -> AskedRow:
     text = None
-    if row.payload:
+    if row.payload and row.payload != REDACTED:
         event = INBOUND_EVENT.validate_json(row.payload)
         text = event.text if isinstance(event, InboundMessage) else None
     return AskedRow(

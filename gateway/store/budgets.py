@@ -28,6 +28,11 @@ class Cap:
     most_tokens: int | None
     resets_at: datetime | None  # None: never
 
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What its use is counted under."""
+        return self.tenant, self.scope, self.key, self.day
+
     def reached_by(self, used: Spending) -> str | None:
         """Which of its two limits this use reaches: "usd" or "tokens"; None: neither."""
         if self.most_microusd is not None and used.microusd >= self.most_microusd:
@@ -88,18 +93,19 @@ def reserve(connection: sa.Connection, id_: str, caps: Sequence[Cap], most: Spen
             raise CapReached(cap, cap.reached_by(used_of(connection, cap)) or "usd")
 
 
-def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spending) -> None:
-    """Put right what was set aside for a call; once: the same again, or after a restart, changes nothing."""
+def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spending) -> Spending | None:
+    """Put right what was set aside for a call, and say what that was; None: the same again, or after a restart."""
     held = connection.execute(
         sa.delete(budget_holds)
         .where(budget_holds.c.id == id_)
         .returning(budget_holds.c.tokens, budget_holds.c.microusd)
     ).first()
     if held is None:
-        return
+        return None
     change = {"tokens": budget_use.c.tokens + (spent.tokens - held.tokens)}
     change["microusd"] = budget_use.c.microusd + (spent.microusd - held.microusd)
     connection.execute(sa.update(budget_use).where(sa.or_(*map(_is, caps))).values(change))
+    return Spending(held.tokens, held.microusd)
 
 
 def forget_holds(connection: sa.Connection) -> int:

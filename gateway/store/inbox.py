@@ -15,7 +15,7 @@ from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, Inbo
 from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
 from gateway.store.journal import shard_of
-from gateway.store.tables.traffic import inbox
+from gateway.store.tables.traffic import REDACTED, inbox
 from gateway.store.writer import note_outcome
 
 
@@ -382,7 +382,7 @@ def is_settled(connection: sa.Connection, id_: int) -> bool:
 
 def redact(connection: sa.Connection, id_: int) -> None:
     """Blank what a row said, for a command that held a secret."""
-    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload='{"type":"redacted"}'))
+    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload=REDACTED))
 
 
 def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:

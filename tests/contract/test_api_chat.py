@@ -153,6 +153,17 @@ async def test_commands_and_data_are_one_persons(tmp_path: Path) -> None:
     assert 404 == status
 
 
+async def test_a_command_that_held_a_secret_is_answered_and_its_row_read_without_it(tmp_path: Path) -> None:
+    """/connect blanks what was said; that it was said is listed with the rest of the conversation."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        status, answer = await program.say("/connect openai sk-CANARY-3333333333")
+        turns = (await program.get("/v1/sessions/main/turns"))["turns"]
+    assert (200, "done") == (status, answer["state"])
+    assert [answer["turn"]] == [turn["turn"] for turn in turns]
+    assert "CANARY" not in str((answer, turns))
+
+
 async def test_sessions_remember_each_by_itself(tmp_path: Path) -> None:
     """What was said in one conversation is not in the prompt of another."""
     async with api_house(tmp_path) as here:

@@ -92,10 +92,24 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
                 await client.chat.completions.create(model="coach", messages=hello)
             asked = len(here.model.requests)
             here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
-            stream = await client.chat.completions.create(model="coach", messages=hello, stream=True)
-            with pytest.raises(openai.APIError):
-                [chunk async for chunk in stream]
+            with pytest.raises(openai.InternalServerError):
+                await client.chat.completions.create(model="coach", messages=hello, stream=True)
     assert (502, True) == (failed.value.status_code, asked >= 1)
+
+
+async def test_a_busy_model_is_the_clients_rate_limit_also_where_it_streams(tmp_path: Path) -> None:
+    """As long as nothing of the answer is written the status says it: a program looks for it there, not in a stream."""
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        once = client.with_options(max_retries=0)
+        for stream in (False, True):
+            busy = Fault(status=429, headers={"Retry-After": "400"}, body={"error": {"message": "slow down"}})
+            here.model.script(busy)
+            with pytest.raises(openai.RateLimitError) as refused:
+                await once.chat.completions.create(
+                    model="coach", messages=[{"role": "user", "content": f"hello {stream}"}], stream=stream
+                )
+            assert isinstance(refused.value.body, dict)
+            assert ("model_busy", 7) == (refused.value.body["code"], refused.value.body["retry_after_minutes"])
 
 
 async def test_the_clients_own_retry_is_said_once(tmp_path: Path) -> None:

@@ -73,6 +73,25 @@ async def test_what_is_wrong_comes_with_what_to_do(
     assert to_do in found.to_do
 
 
+async def test_the_key_of_a_file_is_asked_with_and_named_where_it_is_refused(tmp_path: Path) -> None:
+    """The gateway answers by it: to call for OPENAI_API_KEY would be wrong. One that is no key is said."""
+    keys = tmp_path / "auth.json"
+    keys.write_text('{"login": {"type": "api", "key": "sk-of-a-file"}}')
+    async with LocalServer({}, reply=TEN) as server:
+        link = f'[model]\nname = "openai:m"\nbase_url = "{server.base_url}"\n'
+        (tmp_path / "gateway.toml").write_text(f'{link}[model.key_file]\npath = "{keys}"\nkey = "login"\n')
+        model = load(tmp_path / "gateway.toml", {}).model
+        (good,) = await check_models(model)
+        server.refused_keys.add("sk-of-a-file")
+        (refused,) = await check_models(model)
+        keys.write_text("{}")
+        (unreadable,) = await check_models(model)
+    assert "Bearer sk-of-a-file" == server.requests[0].headers["Authorization"]
+    assert ("", True) == (good.to_do, f"look at {keys}" in refused.words)
+    assert "sk-of-a-file" not in refused.words
+    assert "holds no usable key at login" in unreadable.words
+
+
 async def test_a_server_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
     """Also one of a link behind the first; the first is looked at all the same."""
     (tmp_path / "gateway.toml").write_text(

@@ -141,7 +141,7 @@ class ChatRoutes:
     async def _stream(self, call: ApiRequest, asked: Asked) -> web.StreamResponse:
         first = await self.conversations.look(asked)
         assert first is not None, "it was just said"
-        stream = EventStream(await call.stream(), asyncio.get_running_loop().time)
+        stream = EventStream(call.stream, asyncio.get_running_loop().time)
         await stream.write(to_event("turn", first.model_dump_json().encode()))
         told = ""
 
@@ -157,10 +157,10 @@ class ChatRoutes:
             answer = await self.conversations.wait(asked, MOST_WAIT_S, tell)
         except ApiRefusal as refusal:  # the head is sent: what is wrong is an event
             await stream.write(to_event("error", refusal.problem.model_dump_json().encode()))
-            return stream.response
+            return await stream.begin()
         await tell(answer.answer)
         await stream.write(to_event("done", answer.model_dump_json().encode()))
-        return stream.response
+        return await stream.begin()
 
 
 def _piece(told: str, text: str) -> bytes:

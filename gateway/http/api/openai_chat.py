@@ -119,18 +119,23 @@ class _Chunks:
         self._model = model
         self._created = created
         self._told = ""
+        self._speaks = False
 
     async def stream(
         self, call: ApiRequest, conversations: Conversations, asked: Asked, *, usage: bool
     ) -> web.StreamResponse:
-        """The answer piece by piece, as it is written."""
-        stream = EventStream(await call.stream(), asyncio.get_running_loop().time)
-        await self._write(stream, ChunkDelta(role="assistant", content=""))
+        """The answer piece by piece, as it is written.
+
+        Raises:
+            ApiRefusal: there is none, and nothing of it was written: the client gets the status that says so.
+        """
+        stream = EventStream(call.stream, asyncio.get_running_loop().time)
 
         async def tell(text: str) -> None:
             if self._told.startswith(text):  # nothing new, or asked again and on its way to where it was
                 await stream.stay_alive()
             else:
+                await self._begin(stream)
                 await self._write(stream, ChunkDelta(content=more_of(self._told, text)))
                 self._told = text
 
@@ -139,12 +144,21 @@ class _Chunks:
             raise_problem(answer)
             if not answer.is_settled:
                 raise _late(asked)
-        except ApiRefusal as refusal:  # the head is sent: clients read an error out of the stream, too
+        except ApiRefusal as refusal:
+            if not stream.has_begun:
+                raise
             await stream.write(_line(ApiProblemAnswer(error=refusal.problem).model_dump_json(exclude_none=True)))
-            return stream.response
+            return await stream.begin()
         await tell(answer.answer)
+        await self._begin(stream)
         await self._end(stream, answer, usage=usage)
-        return stream.response
+        return await stream.begin()
+
+    async def _begin(self, stream: EventStream) -> None:
+        """Who speaks, once, before the first word."""
+        if not self._speaks:
+            self._speaks = True
+            await self._write(stream, ChunkDelta(role="assistant", content=""))
 
     async def _end(self, stream: EventStream, answer: TurnAnswer, *, usage: bool) -> None:
         last = ChunkChoice(delta=ChunkDelta(), finish_reason=finish_of(answer.reason))

@@ -108,7 +108,7 @@ class ApiServer:
         except OperationRefused as refused:
             response = ApiRefusal(409, "refused", str(refused), "Look at how things stand, and ask anew.").to_response()
         except ClientGone as gone:
-            response = gone.response
+            response = gone.response or web.Response()  # nobody reads it
         except (NotPersisted, StoreUnavailable):
             response = _not_now().to_response()
         except Exception as error:  # noqa: BLE001  one request: recorded here, told to who asked

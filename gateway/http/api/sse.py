@@ -1,7 +1,7 @@
 """Server-sent events: one answer that is written piece by piece, with a sign of life where there is nothing to tell."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -13,20 +13,31 @@ STILL_HERE = b": still here\n\n"
 class ClientGone(Exception):
     """Nobody reads the stream any more."""
 
-    def __init__(self, response: web.StreamResponse) -> None:
-        """The response as far as it was written."""
+    def __init__(self, response: web.StreamResponse | None) -> None:
+        """The response as far as it was written; None: not even its head."""
         super().__init__("the client went away, or reads nothing")
         self.response = response
 
 
 class EventStream:
-    """One stream."""
+    """One stream, whose head is sent with its first event: until then an error has a status of its own."""
 
-    def __init__(self, response: web.StreamResponse, now_s: Callable[[], float]) -> None:
-        """The response is begun; `now_s` is monotonic."""
-        self.response = response
+    def __init__(self, begin: Callable[[], Awaitable[web.StreamResponse]], now_s: Callable[[], float]) -> None:
+        """`begin` sends the head; `now_s` is monotonic."""
+        self._response: web.StreamResponse | None = None
+        self._begin = begin
         self._now_s = now_s
         self._written_s = now_s()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the head is sent."""
+        return self._response is not None
+
+    async def begin(self) -> web.StreamResponse:
+        """The response, begun now unless it was before."""
+        self._response = self._response or await self._begin()
+        return self._response
 
     async def write(self, piece: bytes) -> None:
         """Write an event.
@@ -36,9 +47,9 @@ class EventStream:
         """
         try:
             async with asyncio.timeout(WRITE_S):
-                await self.response.write(piece)
+                await (await self.begin()).write(piece)
         except (ConnectionError, TimeoutError):
-            raise ClientGone(self.response) from None
+            raise ClientGone(self._response) from None
         self._written_s = self._now_s()
 
     async def stay_alive(self) -> None:

@@ -4,6 +4,9 @@ import sqlalchemy as sa
 
 from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
+REDACTED = '{"type":"redacted"}'
+"""The payload of an inbox row whose words are blanked."""
+
 channel_accounts = sa.Table(
     "channel_accounts",
     metadata,

@@ -79,6 +79,11 @@ class TestLog:
             ("/log 0m guitar", "Zero minutes"),
             ("/log 25h guitar", "24 hours"),
             ("/log 2026-03-05 45m guitar", "2026-03-05 has not come yet"),
+            ("/log 45m guitar tomorrow", "tomorrow has not come yet"),
+            ("/log mañana 45m guitarra", "mañana has not come yet"),
+            ("/log 45m guitar next wednesday", "next wednesday has not come yet"),
+            ("/log 45m guitarra el lunes que viene", "el lunes que viene has not come yet"),
+            ("/log 45m tomorrow", "tomorrow has not come yet"),
             ("/log 2026-13-05 45m guitar", "“2026-13-05”"),
             ("/log 45m", "Which skill was it?"),
             ("/log 45m 🎸", "letters"),
@@ -98,6 +103,12 @@ class TestLog:
     async def test_markdown_in_a_name_is_shown_as_it_is(self, practice: ConnectedPractice):
         """Nobody's skill name becomes a link or a heading."""
         assert "\\*\\*x\\*\\* \\[a\\](b)" in await answer(practice, '/log 45m "**x** [a](b)"')
+
+    @pytest.mark.parametrize("notes", ["piece for next wednesday", "what is due tomorrow", "por la mañana"])
+    async def test_what_is_to_come_may_stand_in_the_notes(self, practice: ConnectedPractice, notes: str):
+        """It is today's entry."""
+        assert f"({notes})" in await answer(practice, f"/log 45m guitar {notes}")
+        assert [TODAY] == [entry.day for entry in await practice.sessions(ANA)]
 
 
 class TestUndo:

@@ -39,6 +39,7 @@ class TestEntries:
             ("monday guitar", "Monday, Guitar: **30 min**", 1),
             ("guitar monday", "Monday, Guitar: **30 min**", 1),
             ("on sunday", "Sunday: **40 min** in 2 entries, on 1 day", 2),
+            ("last monday", "Monday: **50 min** in 2 entries, on 1 day", 2),
             ("week", "Monday to today: **50 min** in 2 entries, on 1 day", 2),
             ("last week", "23 February to Sunday: **40 min** in 2 entries, on 1 day", 2),
             ("this month", "This month: **1 h 30 min** in 4 entries, on 2 days", 4),
@@ -53,6 +54,13 @@ class TestEntries:
         said = await answer(practice, f"/entries {words}")
         assert title == said.splitlines()[0]
         assert count == said.count("\n- ")
+
+    async def test_a_weekday_is_the_same_day_as_in_a_log(self, practice: ConnectedPractice):
+        """On a Wednesday `/log ... on wednesday` is of today; so is `/entries wednesday`. Last Wednesday is another."""
+        await answer(practice, "/log 45m guitar on wednesday")
+        assert "Today: **45 min**" == (await answer(practice, "/entries wednesday")).splitlines()[0]
+        assert "25 February: nothing is logged." == await answer(practice, "/entries last wednesday")
+        assert "25 de febrero" in await answer(practice, "/entries el miércoles pasado", SPANISH)
 
     async def test_in_spanish(self, practice: ConnectedPractice):
         """Days and words alike."""
@@ -105,7 +113,10 @@ class TestEdit:
         """By day and skill; without them the one logged last."""
         assert told in await answer(practice, f"/edit {words}")
 
-    @pytest.mark.parametrize("words", ["", "monday guitar", "nonsense", "sunday guitar 10m"])
+    @pytest.mark.parametrize(
+        "words",
+        ["", "monday guitar", "nonsense", "sunday guitar 10m", "2026-01-07 flute 10m", "monday piano 40m endgames"],
+    )
     async def test_what_is_not_clear_changes_nothing(self, practice: ConnectedPractice, words: str):
         """It says how, or asks which."""
         before = await practice.sessions(ANA)
@@ -166,7 +177,12 @@ class TestGoal:
         await answer(practice, "/goal off")
         assert "Goal for the week" not in await answer(practice, "/stats")
 
-    @pytest.mark.parametrize("words", ["much", "200h", "-5h"])
+    async def test_of_a_skill_that_is_named_it_is_that_skills(self, practice: ConnectedPractice):
+        """As `/skill piano week 5h`: the goal over all stays as it was."""
+        assert "Your goal for 🎹 **Piano** is 5 h a week." == await answer(practice, "/goal piano 5h")
+        assert await practice.weekly_goal(ANA) is None
+
+    @pytest.mark.parametrize("words", ["much", "200h", "-5h", "cello 5h", "piano", "piano much"])
     async def test_what_is_no_goal_is_told(self, practice: ConnectedPractice, words: str):
         """Nothing is kept."""
         await answer(practice, f"/goal {words}")

@@ -91,6 +91,13 @@ def text(key: str, **values: str) -> str:
     return HARNESS.text("en", f"connect.{key}", **values)
 
 
+@pytest.mark.parametrize("quoted", ['"{}"', "`{}`", "“{}”", "<{}>"])
+async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: str) -> None:
+    """They come with it from where it was copied."""
+    await desk.say(f"openai {quoted.format(SECRET)}")
+    assert [SECRET] == desk.checked
+
+
 async def test_a_good_key_is_checked_kept_and_its_message_deleted(desk: Desk) -> None:
     """Sealed as hers; she is told that her message is gone."""
     reply = await desk.say(f"OpenAI {SECRET}")

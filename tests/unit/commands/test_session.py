@@ -127,6 +127,8 @@ class TestTimezone:
             ("madrid", "Europe/Madrid"),
             ("New York", "America/New_York"),
             ("utc", "UTC"),
+            ("São Paulo", "America/Sao_Paulo"),
+            ("bogotá", "America/Bogota"),
             ("America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"),
         ],
     )
@@ -157,6 +159,13 @@ class TestTimezone:
     async def test_what_is_no_zone_is_explained(self, written: str):
         """And nothing is set."""
         assert (await reply("timezone", written)).session is None
+
+    @pytest.mark.parametrize("written", ["UTC+2", "GMT-3", "+05:30", "CEST", "EST"])
+    async def test_an_offset_or_an_abbreviation_is_taken_for_no_other_zone(self, written: str):
+        """“Did you mean UTC?” would move whoever lives in UTC+2 by two hours, and CEST is not Australia/West."""
+        answer = await reply("timezone", written)
+        assert answer.session is None
+        assert "region and city" in text(answer)
 
     def test_nothing_near_is_nothing(self):
         """No guess out of nothing."""

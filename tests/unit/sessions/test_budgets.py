@@ -154,6 +154,27 @@ async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spi
     assert 0 == await spine.store.write(rows.forget_holds)
 
 
+async def test_what_calls_under_way_have_set_aside_is_waited_for(spine: Spine) -> None:
+    """“Used up until midnight” is not true of a cap of which a second question only holds a share; owners hear nothing.
+
+    The first call comes to less than it set aside: the second goes on. The third finds the cap used.
+    """
+    caps = Budgets(BudgetsConfig(user_usd=Decimal(1)), spine.store, lambda: NOON)
+    ana = Principal("ana", "t")
+    note_spender(TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), ana)
+    first = await caps.reserve(Spending(5, 1_000_000))
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        second = tasks.create_task(caps.reserve(Spending(5, 1_000_000)))
+        await spine.quiet()
+        own = await caps.own_cap(ana)
+        assert (False, Spending()) == (second.done(), own and own.used)
+        first.settle(Spending(5, 100_000))
+    second.result().settle(Spending(5, 900_000))
+    with pytest.raises(OverBudget):
+        await caps.reserve(Spending(5, 1))
+    assert {} == caps._set_aside  # noqa: SLF001  what is never taken off again would let everybody wait
+
+
 async def test_notes_over_a_cap_are_left_for_another_time(spine: Spine) -> None:
     """The conversation goes on as it was; nobody is told of what nobody asked for."""
     refused = []

@@ -1,11 +1,14 @@
-"""Frames around other people's words: nothing inside them ends them."""
+"""Frames around other people's words: nothing inside them ends them; and how a file of theirs is read."""
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.sessions.user_items import frame, label
+from channels.messages import Attachment, AttachmentKind
+from gateway.sessions.user_items import frame, label, read_text_file
+from tests.fakes.chat import FakeChannel
 
 _FRAME = re.compile(r"\[begin (\w{12}): (.*)\]\n(.*)\n\[end \1\]\Z", re.DOTALL)
 
@@ -42,3 +45,22 @@ def test_names_people_really_use_stay_as_they_are():
     assert ['"diario de práctica (2).csv"', '"प्रशिक्षण.txt"', '"日記.md"'] == [
         label(name) for name in ("diario de práctica (2).csv", "प्रशिक्षण.txt", "日記.md")
     ]
+
+
+class Shelf(FakeChannel):
+    """A channel with one file."""
+
+    def holding(self, content: bytes) -> "Shelf":
+        self.content = content
+        return self
+
+    async def fetch(self, _attachment: Attachment, _max_bytes: int) -> bytes:
+        return self.content
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+async def test_a_table_is_read_however_a_spreadsheet_wrote_it(encoding: str):
+    """“Unicode text” of Excel is UTF-16, its CSV on Windows is cp1252: no letter is lost, none made up."""
+    text = "fecha;habilidad;horas\r\n2026-03-02;guitarra clásica, año 2;1,5\r\n"
+    table = Attachment(AttachmentKind.DOCUMENT, "h", "práctica.csv", "application/octet-stream", 3)
+    assert text == await read_text_file(Shelf().holding(text.encode(encoding)), table)

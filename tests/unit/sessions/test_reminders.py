@@ -68,6 +68,15 @@ async def test_a_reminder_comes_at_its_time_and_once(here: Spine) -> None:
     assert 1 == len(await look(here, SEVEN + timedelta(days=1)))
 
 
+async def test_what_a_sentence_would_say_the_command_takes(here: Spine) -> None:
+    """“remind me tomorrow at seven” is understood without its slash, and so it is with it."""
+    assert "tomorrow at **07:00**." in await asked(here, "/remind tomorrow at seven")
+    assert "tomorrow at **07:00** (play)" in await asked(here, "/remind me tomorrow at 7 to play")
+    assert "today at **12:20**." in await asked(here, "/remind in 20 minutes")
+    assert "passed already" in await asked(here, "/remind yesterday at seven")
+    assert "Say when" in await asked(here, "/remind guitar")
+
+
 async def test_it_says_what_there_is_to_build_on(here: Spine) -> None:
     """A streak, or what was done today; in the person's language."""
     here.people.known[ANA] = replace(here.people.known[ANA], locale="es")

@@ -73,6 +73,15 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
 
 
+async def test_an_operator_reads_how_long_a_busy_provider_asks_to_wait() -> None:
+    """People read it, too; of a wait nobody named nothing is said."""
+    watch = ModelWatch(lambda: NOON)
+    watch.note_failure("test:busy", ModelFailure(FailureKind.RATE_LIMIT, "slow down", 429, retry_after_s=400))
+    assert "rate_limit (HTTP 429): slow down; it asks to wait until 12:06:40 UTC" == watch.failing["test:busy"].words
+    watch.note_failure("test:busy", ModelFailure(FailureKind.RATE_LIMIT, "slow down", 429))
+    assert "rate_limit (HTTP 429): slow down" == watch.failing["test:busy"].words
+
+
 async def test_a_persons_own_refused_key_is_their_matter() -> None:
     """The model is as well for everybody else as it was; of what breaks it tells, whosever key it was."""
     watch, told = ModelWatch(), Told()

@@ -198,6 +198,15 @@ async def test_f06_the_circuit_opens_after_five_failures_and_one_call_tries_afte
     assert "ok" == (await ask(model))[0].text, "four failures are no five"
 
 
+async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
+    """“It rests” alone would hide from the operator that the base URL answers with a web page."""
+    inner = ScriptedModel(lambda _: failure(K.NETWORK, "the answer is a web page"), name="first:m")
+    model = Circuit(inner, HealthBoard(Watch()))
+    for _ in range(6):
+        problem, _ = await ask(model)
+    assert "network: the answer is a web page; rests for 30 s more (circuit)" == str(problem)
+
+
 async def test_only_one_call_tries_whether_it_is_back():
     """The others are told so at once."""
     watch, gate = Watch(), asyncio.Event()
