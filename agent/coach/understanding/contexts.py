@@ -17,7 +17,9 @@ _WAKING = frozenset({"woke", "desperte", "me"})
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
 _IRREGULAR = frozenset([
     "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
-    "bent", "taught", "kept"
+    "bent", "taught", "kept", "drank", "ate", "broke", "fell", "rang", "tore", "froze", "chose", "grew", "knew", "went",
+    "came", "lost", "won", "sold", "bought", "brought", "told", "gave", "shut", "hurt", "burst", "crept", "slid",
+    "swore",
 ])  # fmt: skip
 _NEARLY = frozenset({"nearly", "almost", "casi"})
 _ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
@@ -268,7 +270,7 @@ def _when(chunks: list[Chunk]) -> None:
 def _unknown_pasts(chunks: list[Chunk]) -> None:
     """As "I grinded python", "clavé 90 min de crossfit": a verb of no table, with time or a bare skill behind it."""
     for at, chunk in enumerate(chunks):
-        if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or _is_past(chunk.plain)):
+        if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or is_past(chunk.plain)):
             continue
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
@@ -279,7 +281,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
-def _is_past(plain: str) -> bool:
+def is_past(plain: str) -> bool:
     """By its ending an English verb of the past."""
     if plain in _IRREGULAR:
         return True
@@ -297,6 +299,7 @@ def _done_by_others(chunks: list[Chunk]) -> None:
         before = chunks[at - 1].role if at else WordRole.STOP
         called = before in (WordRole.OPENING, WordRole.COMMA, WordRole.ADVERB)  # "hey coach"
         is_name = chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1
+        acts = acts or (behind.role is WordRole.CONTENT and (behind.is_doing or is_past(behind.plain)))
         if is_name and acts and not called:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
         after_done = at and chunks[at - 1].role is WordRole.DONE and behind.role is WordRole.CONTENT

@@ -21,7 +21,8 @@ ENGLISH = LanguageTable(
         "tonight": 0, "tonight's": 0, "tonite": 0, "2nite": 0,
     },
     parts=(
-        "morning; afternoon; evening; night; noon; lunchtime; at lunch; in the morning; in the afternoon; in the "
+        "morning; afternoon; evening; night; arvo; avo; morn; noon; lunchtime; at lunch; in the morning; in the "
+        "afternoon; in the "
         "evening; at night"
     ),
     weekdays={
@@ -60,7 +61,8 @@ ENGLISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "i reckon; i'd say; i would say; and off to bed; and then bed; and then bed time; and to bed; i'd guess; "
+            "i reckon; i think it went; i think it's going; i think i'm; i think im; i'd say; i would say; and off to "
+            "bed; and then bed; and then bed time; and to bed; i'd guess; "
             "can't believe; cant believe; if it helps; if you must know; if anyone "
             "cares; if you're interested; if that counts; if it counts; did not log; didn't log; didnt log; i did "
             "not log; i didn't log; i didnt log; have not logged; haven't logged; i haven't logged; didn't write "
@@ -111,7 +113,8 @@ ENGLISH = LanguageTable(
         "w": "to warm up; as a warm up; for fun; next door",
         "P": "w /; out of; in front of; on top of; next to; at the end of; at the start of",
         "v": (
-            "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
+            "popped in; slotted in; rattled through; ended up; wound up; worked on; sat down with; sat down at; sat "
+            "down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
             "in; put in; snuck in; sneaked in; crammed in; messed around with; messed around on; messed around; "
             "fooled around with; noodled on; wrapped up; sat at; "
@@ -134,7 +137,8 @@ ENGLISH = LanguageTable(
         ),
         "I": "me i",
         "J": (
-            "for the first time; for the day; in months; in weeks; in years; in ages; in days; in forever; for the "
+            "feeling great; feeling good; feeling proud; feels good; feels great; for the first time; for the day; in "
+            "months; in weeks; in years; in ages; in days; in forever; for the "
             "first time in "
             "months; for the "
             "first time in weeks; for the first time in years; for the first time in ages; at last; at least; on my "
@@ -203,7 +207,8 @@ ENGLISH = LanguageTable(
         ),
         "others": "my friend; little one; my team; our team; the team; your team",
         "lasts": (
-            "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video; sat through; "
+            "go out; go home; go kart; pokemon go; let it go; minutes long; hours long; min long; minute long; minute "
+            "drive; minute walk; minute video; sat through; "
             "sat in on; sat outside; sat around; sat next; sat by; sat in front; sat in traffic; sat on the; slept "
             "through; took up; stood in; stood outside; stuck in; stuck at; got stuck; got stuck in traffic; ran out "
             "of; ran into; ran late; running late; ran errands"
@@ -343,7 +348,8 @@ ENGLISH = LanguageTable(
             "fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
-            "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
+            "sleep twitch tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is "
+            "are am be "
             "been being were takes took taking take last lasts lasted starts started begins began ends ended cost "
             "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "

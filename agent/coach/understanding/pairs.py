@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, Clause
+from agent.coach.understanding.contexts import is_past
 from agent.coach.understanding.entries import Candidate, Chunk
 from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.tables import Twist, WordRole
@@ -23,9 +24,16 @@ def pair_amounts(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
         if at and len(clause.amounts) == 1 and _restates(clauses, at):
             return _merge_restatement(clauses, at, entries, clear=clear)
     for number, entry in enumerate(entries):
-        if any(_is_again(clauses, before, entry) for before in entries[:number]):
+        if any(_is_again(clauses, before, entry) for before in entries[:number]) or _is_of_recipe(clauses, entry.first):
             entry.is_sure = False
     return entries, clear
+
+
+def _is_of_recipe(clauses: Sequence[Clause], at: int) -> bool:
+    """As "precalienta el horno 20 min y cocina 40 min": one order after the other."""
+    before = clauses[at - 1].chunks if at else ()
+    orders = [chunk.role for chunk in before[:3]] == [WordRole.CONTENT, WordRole.THE, WordRole.CONTENT]
+    return orders and clauses[at].mark is WordRole.AND and clauses[at].verb is None and bool(clauses[at - 1].amounts)
 
 
 def _of_each(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool] | None:
@@ -49,13 +57,12 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
         amounts, skills = clause.amounts, clause.skills
         listed = clause.block in _OF_LIST and bool(entries) and _label_of(clauses, at) is not None
         if not amounts or (_is_out(clause) and not listed):
+            clear = clear and not _is_added(clause, entries)
             continue
         if clause.is_aside:
             clear = clear and not skills
-        elif len(amounts) == len(skills) or (len(amounts) == 1 and skills and _is_with(clause, skills)):
-            entries += [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, skills, strict=False)]
-        elif len(skills) == 1 and (parts := _parts(clause, at)):
-            entries += parts
+        elif own := _own(clause, at):
+            entries += own
         elif skills or len(amounts) > 1:
             clear = False
         else:
@@ -66,6 +73,18 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
             clear = clear and (found is not None or _is_other_activity(clause, entries, clauses))
     used = taken | {entry.first for entry in entries} | {entry.last for entry in entries}
     return entries, clear and not _is_left_over(clauses, used, entries)
+
+
+def _own(clause: Clause, at: int) -> list[Candidate]:
+    """The entries of a clause that says of each amount what it was of; [] where it does not."""
+    amounts, skills = clause.amounts, clause.skills
+    if len(amounts) == 1 < len(skills) and _is_with(clause, skills):
+        return [Candidate(amounts[0], skills[0], at, at)]
+    said = [chunk for chunk in clause.chunks if chunk.role is WordRole.SKILL]
+    named = skills if len(skills) == len(amounts) else said  # "20 min drums 20 min korean 20 min drums"
+    if len(named) == len(amounts):
+        return [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, named, strict=True)]
+    return _parts(clause, at) if len(skills) == 1 else []
 
 
 def _parts(clause: Clause, at: int) -> list[Candidate]:
@@ -88,6 +107,12 @@ def _is_out(clause: Clause) -> bool:
     )
 
 
+def _is_added(clause: Clause, entries: Sequence[Candidate]) -> bool:
+    """As "1h german + 20m homework": more of what stands before, which may count or may not."""
+    joined = clause.mark is WordRole.AND and clause.verb is None and not clause.skills
+    return bool(entries and clause.amounts) and joined and clause.block is Twist.UNCLEAR
+
+
 def _is_with(clause: Clause, skills: Sequence[Chunk]) -> bool:
     """Whether the further skills only say what it was done with: "coded kotlin for the chess app"."""
     between = [chunk for chunk in clause.chunks if skills[0].end <= chunk.start < skills[1].start]
@@ -107,7 +132,9 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
     if behind is not None and is_named_last(clauses, at):
-        return Candidate(amount, behind.skills[0], at, at + 1)
+        return Candidate(amount, behind.skills[0], at, at + 1, is_sure=clause.verb is not None)
+    if clause.has(WordRole.PRACTICE) and clause.is_bare and not clause.days and _is_of_one(clauses, entries, at):
+        return Candidate(amount, entries[-1].skill, at, at)  # "fencing footwork 20 min, sparring 40 min"
     if clause.is_bare and clause.verb is None and (clause.has(WordRole.SUBJECT) or _makes_up(clauses, at)):
         return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
@@ -131,9 +158,23 @@ def is_named_last(clauses: Sequence[Clause], at: int) -> bool:
     amounts = [chunk for clause in clauses for chunk in clause.amounts]
     skills = [chunk for clause in clauses for chunk in clause.skills]
     plain = all(chunk.role is WordRole.SKILL or chunk.plain.endswith(("ly", "mente")) for chunk in last.chunks)
-    own = clauses[at].verb is not None and clauses[at].block is None
+    own = clauses[at].verb is not None or _may_be_done(clauses[at])
+    own = own and clauses[at].block is None
     near = at == len(clauses) - 2 and last.sentence == clauses[at].sentence and last.mark is WordRole.COMMA
     return near and plain and own and len(amounts) == len(skills) == 1
+
+
+def _may_be_done(clause: Clause) -> bool:
+    """As "shot arrows for an hour", "peloteé contra la pared 25 minutos": the verb of a skill that no table has."""
+    head = clause.chunks[0]
+    return head.role is WordRole.CONTENT and (head.is_first_person or is_past(head.plain))
+
+
+def _is_of_one(clauses: Sequence[Clause], entries: Sequence[Candidate], at: int) -> bool:
+    """Whether the clause before is an entry of the one skill that is named, as terse as this one."""
+    named = {chunk.skill for clause in clauses for chunk in clause.skills}
+    before = clauses[at - 1]
+    return bool(entries) and len(named) == 1 and entries[-1].last == at - 1 and before.has(WordRole.PRACTICE)
 
 
 def _names_one(clause: Clause) -> bool:

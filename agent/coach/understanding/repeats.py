@@ -1,4 +1,4 @@
-"""Reads how often a time was practised, and times that are added up: "x2", "twice, 20 min each", "45 + 45". Pure."""
+"""Reads how often a time was practised, which are added up, and which are none: "x2", "45 + 45", "1500m". Pure."""
 
 import re
 from dataclasses import replace
@@ -71,3 +71,13 @@ def add_up(chunks: list[Chunk]) -> None:
         ends = letters_of(chunks, at + 3, at + 4) in {"", ",", ".", "P", "c"}
         if first.role in _AMOUNTS and last.role in _AMOUNTS and plus.plain in _PLUS and ends:
             chunks[at : at + 3] = [replace(first, end=last.end, minutes=first.minutes + last.minutes)]
+
+
+LEAST_METRES = 400
+
+
+def leave_distances(chunks: list[Chunk]) -> None:
+    """As "swam 1500m": metres, where nobody counts so many minutes."""
+    for at, chunk in enumerate(chunks):
+        if chunk.role is WordRole.AMOUNT_SHORT and chunk.minutes >= LEAST_METRES and chunk.plain.endswith(" m"):
+            chunks[at] = replace(chunk, role=WordRole.ADVERB, minutes=0)

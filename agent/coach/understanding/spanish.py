@@ -16,7 +16,10 @@ SPANISH = LanguageTable(
         "esta noche": 0,
     },
     parts=(
-        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; en "
+        "a la tardecita; a la nochecita; a la mañanita; de mañanita; de nochecita; en la tardecita; en la mañanita; "
+        "en la "
+        "nochecita; por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en "
+        "la tarde; en "
         "la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
         "noche; noche; tarde; tempranito; mismo"
     ),
@@ -56,7 +59,9 @@ SPANISH = LanguageTable(
     ),
     phrases={
         "O": (
-            "y a dormir; y a la cama; y a descansar; y a casa; por cierto; a ver; estoy que me salgo; no mucho; no "
+            "cachai que; cacha que; sabes que; resulta que; te juro que; mira que; que sepas que; viste que; creo que "
+            "salió; creo que me salió; creo que voy; creo que estoy; creo que fue bien; y a dormir; y a la cama; y a "
+            "descansar; y a casa; por cierto; a ver; estoy que me salgo; no mucho; no "
             "fue mucho; nada especial; nada del otro mundo; no gran cosa; no "
             "tanto; diría que; "
             "yo diría "
@@ -191,7 +196,8 @@ SPANISH = LanguageTable(
             "en el libro"
         ),
         "others": "mi amigo; mi amiga; un amigo; una amiga; mi equipo; el equipo; mi causa; mi pana; mi bro",
-        "lasts": "lista de; de largo; de duración; es de; son de; era de",
+        "lasts": "en internet; en la radio; en twitch; en la web; lista de; de largo; de duración; es de; son de; era "
+        "de",
         "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
         "unclear": "más de; menos de; como mucho; como máximo; como mínimo; o más; o menos",
         "command": "por error; sin querer; por accidente; por equivocación",
@@ -208,7 +214,8 @@ SPANISH = LanguageTable(
             "claro che wey güey we parce tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff mira "
             "amigo amiga holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae parce vaya anda neta tipo "
             "órale chale chido ostras hostia joder bueh bue buah puf puff pff pfff meh ñe ajam aja epa ala hala ojo "
-            "estimado estimada querido querida joya re onda adiós chao chau rapidito nota reporte informe saludos aló "
+            "cachai acere asere manito bróder brother estimado estimada querido querida joya re onda adiós chao chau "
+            "rapidito nota reporte informe saludos aló "
             "pucha caramba híjole chuta ufa "
             "jolín guau miércole ándale quihubo"
         ),
@@ -242,7 +249,8 @@ SPANISH = LanguageTable(
         ),
         "F": "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo",
         "p": (
-            "speaking comprensión expresión oral auditiva barra conversación conversaciones intercambio "
+            "táctica tácticas speaking comprensión expresión oral auditiva barra conversación conversaciones "
+            "intercambio "
             "dictado dictados "
             "tarjetas fichas apuntes flashcards partituras "
             "diálogos sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala "

@@ -176,13 +176,16 @@ def _it_was(chunks: list[Chunk]) -> None:
 
 
 def _took_so_long(chunks: list[Chunk]) -> None:
-    """As "did my French homework last night, took 50 minutes", "terminé mi lección, me llevó 25 minutos"."""
+    """As "did my French homework, took 50 minutes", "simulacro de física, me tomó hora y media"."""
     for at, chunk in enumerate(chunks[1:-1], 1):
-        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
-        it = chunks[at - 1].plain in _IT or chunks[at - 1].twist is Twist.SELF
+        mine = chunks[at + 1].twist is Twist.SELF
+        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1 + mine, len(chunks))) is not None
+        own = chunks[at - 1].twist is Twist.SELF
+        it = own or chunks[at - 1].plain in _IT
         before = letters_of(chunks, 0, at - it)
-        if chunk.plain in _TOOK and ends and re.search("[Vvo].*S.*[,.]$", before) and "d" not in before.lower():
-            for place in range(at - it, at + 1):
+        named = re.search(r"(?:[Vvo].*S.*|^(?:[wp]P)?S[pw]*)[,.]$" if own or mine else "[Vvo].*S.*[,.]$", before)
+        if chunk.plain in _TOOK and ends and named and "d" not in before.lower():
+            for place in range(at - it, at + 1 + mine):
                 chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
