@@ -228,3 +228,27 @@ async def test_what_is_still_to_come_is_answered_with_what_it_is(ana: Conversati
     assert "**30 min de guitar**: está por venir" in answer
     assert "Tu plan para mañana: 40 min de" in answer
     assert [] == ana.logged
+
+
+@pytest.mark.parametrize(
+    ("language", "names", "said"),
+    [
+        ("en", ["running", "drawing"], "running a bath 10 min; ran the dishwasher for 2 hours; drawing a blank 20 min"),
+        ("en", ["boxing", "dancing"], "boxed up the kitchen for 2 hours; danced around the topic for 20 min"),
+        (
+            "en",
+            ["polish", "fencing"],
+            "polish my shoes 10 min; my polish mate drank for 6 hours; fencing the garden 2 h",
+        ),
+        (
+            "es",
+            ["batería", "canto"],
+            "batería del celular 2 horas; canto de los pájaros 20 min; canto de los gallos 9 min",
+        ),
+        ("es", ["bajo", "cocina"], "bajo la lluvia 20 minutos; estuve bajo el sol 2 horas; cocina el arroz 12 minutos"),
+        ("es", ["cocina", "surf"], "precalienta el horno 20 min y cocina 40 min; surf en internet 2 horas"),
+    ],
+)
+def test_a_skills_name_in_another_sense_is_not_logged(language: str, names: list[str], said: str) -> None:
+    """What is done to something else, or belongs to it, is no practice; it may be asked about."""
+    assert [] == [text for text in said.split("; ") if understand(text, names, NOW, language).writes]
