@@ -273,7 +273,9 @@ class _ChunkReader:
     def _short_weekday(self, at: int) -> Chunk | None:
         """As "sat: chess 30 min", "sat arvo ...": a day, where that stands behind it and no word before."""
         behind = self._words[at + 1 : at + 2]
-        if not behind or behind[0].plain not in _BEHIND_SHORT or (at and self._words[at - 1].is_name):
+        named = at == 0 and self._skills.find(self._words, 1) is not None  # "sat guitar 30 min"; "sat knitting" sat
+        named = named and not behind[0].plain.endswith("ing")
+        if not behind or not (named or behind[0].plain in _BEHIND_SHORT) or (at and self._words[at - 1].is_name):
             return None
         said = _SHORT_WEEKDAYS[self._words[at].plain]
         found = read_day([replace(self._words[at], text=said, plain=said), *behind], 0, self._today)

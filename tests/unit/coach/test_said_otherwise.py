@@ -252,3 +252,17 @@ async def test_what_is_still_to_come_is_answered_with_what_it_is(ana: Conversati
 def test_a_skills_name_in_another_sense_is_not_logged(language: str, names: list[str], said: str) -> None:
     """What is done to something else, or belongs to it, is no practice; it may be asked about."""
     assert [] == [text for text in said.split("; ") if understand(text, names, NOW, language).writes]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the other night; earlier this week; mid-week; on christmas; all weekend; saturday before last; since monday",
+        "la otra noche; a principios de semana; entre semana; en navidad; el sábado antepasado; desde el lunes",
+    ],
+)
+def test_a_day_that_cannot_be_told_is_not_today(said: str) -> None:
+    """It is asked about."""
+    days = said.split("; ")
+    texts = [f"{day}: guitar 30 min" for day in days] + [f"30 min of guitar {day}" for day in days]
+    assert [] == [text for text in texts if understand(text, ["guitar"], NOW, "en").writes]
