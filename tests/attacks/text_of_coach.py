@@ -187,7 +187,9 @@ def supposed(text: str) -> None:
 
 def imported(text: str) -> None:
     """A file of practice, as either format."""
-    for said in (text, f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"):
+    skill = f'{{"skills": [{{"name": "{text}", "colour": "{text}"}}], "sessions": []}}'
+    lines = f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"
+    for said in (text, skill, *lines):
         practice_file.read_file(said, TODAY)
 
 
