@@ -35,6 +35,7 @@ class Stall:
     seconds: float
     place: str  # `module:function` of ours that was at work, or of whoever was
     stack: tuple[str, ...] = ()  # innermost first, `module:function:line`
+    computed_s: float = 0.0  # by the loop's thread; where it is little, it waited: for a call, or for a busy machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def judge(gap: StallGap, stall_s: float = STALL_S) -> Stall | StoodStill | None:
         return None
     if max(gap.computed_s, gap.watched_s) <= min(stall_s, gap.seconds / 2):
         return StoodStill(gap.seconds)
-    return Stall(gap.seconds, place_of(gap.stack), gap.stack)
+    return Stall(gap.seconds, place_of(gap.stack), gap.stack, gap.computed_s)
 
 
 def place_of(stack: tuple[str, ...]) -> str:
@@ -89,7 +90,8 @@ def tell(found: Stall | StoodStill) -> None:
     if isinstance(found, StoodStill):
         log.info("process_stood_still", seconds=round(found.seconds, 3))
         return
-    log.warning("loop_stalled", seconds=round(found.seconds, 3), place=found.place, frames=list(found.stack))
+    seconds, computed_s = round(found.seconds, 3), round(found.computed_s, 3)
+    log.warning("loop_stalled", seconds=seconds, computed_s=computed_s, place=found.place, frames=list(found.stack))
     series(LOOP_STALLS, found.place).inc()
     LOOP_STALL_SECONDS.observe(found.seconds)
 

@@ -141,7 +141,7 @@ class TestLanes:
             async with asyncio.timeout(30):
                 while not (await rows(rig))[0].attempts:
                     await asyncio.sleep(0.02)
-                await asyncio.sleep(0.5)  # a confirmation may be waited for
+                await asyncio.sleep(0.8)  # a confirmation may be waited for
         await rig.mend()
         async with delivering(rig, timedelta(hours=1)):
             await until_rows(rig, "sent")

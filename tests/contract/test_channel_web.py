@@ -173,7 +173,7 @@ async def test_frames_of_one_page_share_commits():
         for number in range(10):
             await page.say(f"m{number}")
         await rig.sink.arriving.wait()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
         rig.sink.open.set()
         await rig.sink.until(lambda: len(rig.texts()) == 10)
         assert [f"m{number}" for number in range(10)] == rig.texts()

@@ -14,6 +14,7 @@ from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
 from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
+from agent.wellformed import read_object
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
 
 KEY = "sk-test-0123456789abcdef"
@@ -299,6 +300,21 @@ async def test_calls_without_number_or_with_object_arguments_are_read(server, mo
     assert StopReason.TOOLS is response.stop
 
 
+async def test_calls_that_a_server_gives_the_same_number_are_several(server, model):
+    """As Gemini's does; one call whose id changes with every piece, as old vLLM's, stays one."""
+    cut = [("a", "double", '{"n"'), ("b", "", ":"), ("c", "", "2}")]
+    whole = [(id_, "double", '{"n":1}') for id_ in "abc"]
+    for pieces, expected in ((whole, ["a", "b", "c"]), (cut, ["a"])):
+        fragments = [{"index": 0, "id": id_, "function": {"name": name, "arguments": n}} for id_, name, n in pieces]
+        chunks = [{"choices": [{"delta": {"tool_calls": [fragment]}}]} for fragment in fragments]
+        chunks.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+        body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+        server.script(Fault(body=body, content_type="text/event-stream"))
+        response, events = await ask(model)
+        assert expected == [call.id for call in response.tool_calls if read_object(call.arguments)]
+        assert [*range(len(expected))] == [event.index for event in events if isinstance(event, CallStreamed)]
+
+
 async def test_one_connection_serves_call_after_call(server, model):
     """A stream read to its end leaves its connection for the next call."""
     seen = set()
@@ -339,9 +355,9 @@ SIGNS = {
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
-    config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.15)
+    config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
     model = Resilient(OpenAIModel("test", config), config)
-    server.script(Reply("at last", prefill=signs, prefill_s=0.3), Reply("never"))
+    server.script(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
     assert [True, False] == [event.on for event in events if isinstance(event, ModelAtWork)]
@@ -351,7 +367,7 @@ async def test_a_server_that_says_it_works_is_not_cut(server, signs):
 async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(server):
     """F21: silence elsewhere is asked again without streaming; a local server's prompt is not begun anew."""
     for local, requests in ((False, 2), (True, 1)):
-        config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.05)
+        config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.5)
         model = Resilient(OpenAIModel("test", config), config)
         server.forget()
         server.requests.clear()

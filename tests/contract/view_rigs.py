@@ -16,7 +16,7 @@ from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.views import FakePage, FakeTerminal, FakeView
 
-PATIENCE = Patience(arrive_s=0.05, confirm_s=1.0, gone_after_s=60.0)
+PATIENCE = Patience(arrive_s=0.05, confirm_s=0.6, gone_after_s=60.0)
 
 
 class _ViewRig(Rig):

@@ -11,7 +11,7 @@ from tests.journeys.house import House, house
 QUICK = """
 [model]
 first_byte_s = 5.0
-idle_abort_s = 0.3
+idle_abort_s = 1.0
 whole_s = 5.0
 tries = 2
 [agent]

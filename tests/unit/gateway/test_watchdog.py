@@ -65,7 +65,7 @@ def test_a_short_gap_is_nothing() -> None:
 @pytest.mark.parametrize(("computed_s", "watched_s"), [(0.3, 0.0), (0.0, 0.3), (0.21, 0.1)])
 def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -> None:
     """A call that holds the interpreter leaves the watching thread no turn; one that waits computes nothing."""
-    assert Stall(0.3, UNSEEN) == judge(StallGap(0.3, computed_s, watched_s))
+    assert Stall(0.3, UNSEEN, computed_s=computed_s) == judge(StallGap(0.3, computed_s, watched_s))
 
 
 @pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])

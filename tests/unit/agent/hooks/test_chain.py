@@ -88,6 +88,12 @@ async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
     assert [("permission_denied", "not on Sundays.")] == [(given["point"], given["reason"]) for given in told]
 
 
+async def test_what_a_hook_adds_to_a_call_that_it_denies_is_read_too():
+    """Beside the result, as with one that runs."""
+    _, _, events = await put(says(decision="deny", reason="no", context="the budget is used up"))
+    assert ["the budget is used up"] == [event.text for event in events if isinstance(event, Nudged)]
+
+
 async def test_each_hook_sees_what_the_one_before_made_of_the_input():
     """What runs is the last one's; what does not fit the tool does not run."""
 
@@ -137,16 +143,20 @@ def babbles(_given):
 
 
 @pytest.mark.parametrize(
-    ("bad", "words"),
-    [(hangs, "did not answer within 0.01 s"), (raises, "raised RuntimeError"), (babbles, "cannot be read")],
+    ("bad", "timeout_s", "words"),
+    [
+        (hangs, 0.01, "did not answer within 0.01 s"),
+        (raises, 30.0, "raised RuntimeError"),
+        (babbles, 30.0, "cannot be read"),
+    ],
 )
-async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, words):
+async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, timeout_s, words):
     """And nothing where it is not; the others are asked all the same."""
-    returned, paid, _ = await put(hook(bad, timeout_s=0.01), says(decision="allow"))
+    returned, paid, _ = await put(hook(bad, timeout_s=timeout_s), says(decision="allow"))
     assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
     assert f"the hook {bad.__name__} failed: " in returned.content and words in returned.content
     assert "secret" not in returned.content
-    _, paid, _ = await put(hook(bad, timeout_s=0.01, required=False), says(decision="allow"))
+    _, paid, _ = await put(hook(bad, timeout_s=timeout_s, required=False), says(decision="allow"))
     assert [5] == paid
 
 
