@@ -30,7 +30,7 @@ def loaded_by(code: str, **environ: str) -> set[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=15,
+        timeout=50,
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 

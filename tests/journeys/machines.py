@@ -31,7 +31,7 @@ class Machines:
 
     async def ask(self, number: int, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """What an operator does at one of them."""
-        return await call(self.homes[number] / "control.sock", name, dict(arguments or {}), 10.0)
+        return await call(self.homes[number] / "control.sock", name, dict(arguments or {}), 30.0)
 
     async def cluster(self, number: int) -> dict[str, Any]:
         """What its `tenk status` says of all."""
