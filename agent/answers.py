@@ -40,10 +40,12 @@ _FAILURES = {
 _BY_RULES = {FailureKind.AUTH: "answer.by_rules_auth", FailureKind.QUOTA: "answer.by_rules_quota"}
 
 
-def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None) -> str:
+def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None, *, refused: bool = False) -> str:
     """What the harness says of a turn that ends for this reason with this much said; "" only behind an answer."""
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
+    if refused and reason is EndReason.COMPLETED:
+        return texts.text(locale, "answer.note_refused")
     return "" if reason is EndReason.COMPLETED else texts.text(locale, f"answer.note_{reason.value}")
 
 

@@ -48,6 +48,8 @@ async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str,
     finally:
         with suppress(ProcessLookupError, PermissionError):  # the group is gone, or waits to be read off
             os.killpg(process.pid, signal.SIGKILL)  # also what it left in the background
+        await _read(process.stdout)  # a pipe that is full would never be seen to end
+        await _read(process.stderr)
         await process.wait()
 
 

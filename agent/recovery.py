@@ -219,18 +219,18 @@ def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
 def _spell(arguments: str) -> str:
     """JSON in one spelling: the same arguments in another order, or with other blanks, are the same.
 
-    Of times the hour counts: whoever writes down when it is goes in a circle, whoever sets four reminders does not.
+    Of times ten minutes count as one: whoever writes down when it is goes in a circle, four reminders are four things.
     """
     if len(arguments) <= MAX_COMPARED_CHARS:
         with suppress(ValueError, RecursionError):
             arguments = json.dumps(json.loads(arguments), sort_keys=True)
-    return _TIMES.sub(_hour, arguments[:MAX_COMPARED_CHARS])
+    return _TIMES.sub(_coarsely, arguments[:MAX_COMPARED_CHARS])
 
 
-def _hour(time: re.Match[str]) -> str:
-    """Of a date with its time, a time of day, or Unix seconds what stays the same for about an hour."""
+def _coarsely(time: re.Match[str]) -> str:
+    """A time of day to its ten minutes; a bare number as it is: it may be anybody's id."""
     text = time[0]
-    return text[: 13 if "-" in text[:5] else 2 if ":" in text else 7]
+    return text[: 15 if "-" in text[:5] else 4] if ":" in text else text
 
 
 def _timeless(text: str) -> str:

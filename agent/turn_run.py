@@ -41,6 +41,7 @@ from agent.transcript import (
     ModelResponded,
     Nudged,
     NudgeReason,
+    StopReason,
     ToolReturned,
     TurnStarted,
     answer_text,
@@ -199,10 +200,11 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        note = answers.end_note(self._texts, reason, said, self._turn.principal.locale)
+        refused = response is not None and response.stop is StopReason.REFUSED
+        note = answers.end_note(self._texts, reason, said, self._turn.principal.locale, refused=refused)
         if response is not None:
             response = None if response is self.journal.last else _without_calls(response)
-        told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
+        told = bool(said.strip()) or (reason in {EndReason.COMPLETED, EndReason.STOPPED} and not refused)
         note = self._with_open_ends(note if told else self._with_findings(note))
         return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
 

@@ -144,7 +144,10 @@ def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
 
 
 async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
-    return await hook.call(dict(told))
+    said = await hook.call(dict(told))
+    if hook.point is HookPoint.USER_PROMPT and not isinstance(said.replace, str | None):
+        raise HookFailed("it put something in the words' place that is no text")
+    return said
 
 
 def _told_of(use: ToolUse) -> dict[str, JsonValue]:

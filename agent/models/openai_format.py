@@ -167,6 +167,11 @@ class _Slot:
     def call(self) -> ToolCall:
         return ToolCall(self.id, self.name, "".join(self.arguments))
 
+    def is_followed_by(self, fragment: Mapping[str, Any]) -> bool:
+        """Whether this begins another call, though its number is the same: some servers (Gemini's) number each 0."""
+        id_, name = str(fragment.get("id") or "")[:MAX_NAME_CHARS], (fragment.get("function") or {}).get("name")
+        return bool(name) and id_ not in {"", self.id} and read_object("".join(self.arguments)) is not None
+
 
 class CompletionAssembly:
     """One response in the making, from the chunks of a stream or from a whole answer."""
@@ -183,6 +188,7 @@ class CompletionAssembly:
         self._begun = False  # something of the response is there: text, a part of a call, a thought
         self._slots: dict[int, _Slot] = {}
         self._thoughts: dict[str, list[str]] = {}  # by the name the server has for them
+        self._places: dict[int, int] = {}  # by the number a server gives several calls: that of the newest
         self._untold: list[int] = []  # calls that may still grow
         self._usage = Usage()
 
@@ -305,6 +311,9 @@ class CompletionAssembly:
             index = last + 1 if new else last
         if type(index) is not int:
             raise TypeError("a call's place is no number")
+        index = self._places.get(index, index)
+        if index in self._slots and self._slots[index].is_followed_by(fragment):
+            index = self._places[fragment["index"]] = max(self._slots) + 1
         if index not in self._slots:
             self._tell_calls()  # a call begins: those before it are whole
             self._slots[index] = _Slot()

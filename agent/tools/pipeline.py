@@ -84,8 +84,8 @@ class Pipeline:
                 use = self._backfill(use, pending)
                 hooked = await self.hooks.pre_tool(use)
                 use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
-                use = await self._permit(use, hooked, pending)
                 pending.notes = self._notes(pending.step, hooked.context)
+                use = await self._permit(use, hooked, pending)
                 await self._intend(use, pending)
             self._owe_hooks(use, pending)
             ran = use

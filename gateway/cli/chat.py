@@ -43,7 +43,7 @@ NOBODY_LISTENS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
 AGAIN_S = 0.5  # between two looks whether the gateway is back
 
 GREETING = (
-    "Say what you practised, or ask. /help lists what else there is; Return says it, Ctrl-D ends. "
+    "Say something, or ask. /help lists what else there is; Return says it, Ctrl-D ends. "
     "What you type while an answer is written stays below it, and joins it."
 )
 

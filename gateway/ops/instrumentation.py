@@ -42,6 +42,9 @@ MAX_FAILURE_CHARS = 200
 DRIFT = (2 / 3, 3 / 2)
 """A provider may count so much less, or more, than our estimate."""
 
+LEAST_COMPARED_TOKENS = 1000
+"""Of a shorter request what stands around the words is too much of it to say anything of the estimates."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failing:
@@ -65,6 +68,8 @@ class ModelWatch:
         self.failing: dict[str, Failing] = {}
         self.answered: set[str] = set()
         """Those that have answered, and not failed since."""
+        self.drifting: dict[str, tuple[int, float]] = {}
+        """Whose providers count far more than we estimate: how often in a row by now, and how many times as much."""
 
     def note_failure(self, model: str, failure: ModelFailure) -> None:
         """It gave no response; what was too long for its window was the request's own fault."""
@@ -85,6 +90,13 @@ class ModelWatch:
             self.answered.add(model)
             self.failing.pop(model, None)
             MODEL_FAILING.labels(model).set(0)
+
+    def note_estimate(self, model: str, estimated: int, counted: int) -> None:
+        """A request that we held for so many tokens was counted; what is smaller than we thought harms nobody."""
+        if min(estimated, counted) >= LEAST_COMPARED_TOKENS:
+            ratio, times = counted / estimated, self.drifting.pop(model, (0, 0.0))[0]
+            if ratio > DRIFT[1]:
+                self.drifting[model] = times + 1, ratio
 
 
 class MeasuredModel:
@@ -143,6 +155,7 @@ class MeasuredModel:
         if drifts and not self._has_drifted:
             log.warning("token_estimate_drifted", model=self.name, counted=counted, estimated=estimated)
         self._has_drifted = drifts
+        self._watch.note_estimate(self.name, estimated, counted)
 
     async def aclose(self) -> None:
         """Close the model."""

@@ -54,6 +54,14 @@ class ModelStanding:
             if kinds[model] or failing.times >= FEW
         ]
 
+    def drifts(self) -> "list[Trouble]":
+        """The models of whose requests we think too little, time and again."""
+        return [
+            Trouble("estimates", model, f"its provider counts {ratio:.1f} times the tokens that we estimate")
+            for model, (times, ratio) in self.watch.drifting.items()
+            if times >= FEW
+        ]
+
     def states(self) -> Mapping[str, str]:
         """Each model, and how it is; one that fails is never called ready."""
         words = dict(self.board())
@@ -76,7 +84,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | key | model | letters | versions
+    kind: str  # channel | key | model | estimates | letters | versions
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -196,9 +204,10 @@ class GatewayStatus:
         whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
             tenant = whose.get(model, DEFAULT_TENANT)
-            found |= {Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model")}
-        failing = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in self._model.troubles()]
-        found |= {trouble.key: trouble for trouble in failing}
+            found |= {Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model", "estimates")}
+        of_models = (*self._model.troubles(), *self._model.drifts())
+        wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
+        found |= {trouble.key: trouble for trouble in wrong}
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found

@@ -232,7 +232,7 @@ class Session:
             journal.hold(connection, self.fence)
             approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
             if typed is not None:
-                inbox.settle(connection, row.id, Outcome.ANSWERED, now)
+                inbox.settle(connection, row.id, Outcome.ANSWERED, now, f"{approvals.WORD_FOR}{approval.turn_id}")
 
         await self._store.write(commit)
         if (open_turn := self._deps.turns.parking.drop(approval.turn_id)) is not None:

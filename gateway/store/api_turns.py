@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
+from gateway.store.approvals import WORD_FOR
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
 from gateway.store.tables.traffic import REDACTED, chats, inbox, outbox
@@ -34,7 +35,7 @@ class AskedRow:
     message_id: str
     outcome: str | None
     detail: str | None
-    turn_id: str | None
+    turn_id: str | None  # that answers it; of a typed word for a question the one that goes on with it
     admitted_at: datetime
     done_at: datetime | None
     text: str | None  # None: not kept any more
@@ -87,9 +88,9 @@ def _to_asked_row(row: Any) -> AskedRow:
     if row.payload and row.payload != REDACTED:
         event = INBOUND_EVENT.validate_json(row.payload)
         text = event.text if isinstance(event, InboundMessage) else None
-    return AskedRow(
-        row.id, row.message_id or "", row.outcome, row.detail, row.turn_id, row.admitted_at, row.done_at, text
-    )
+    detail = row.detail or ""
+    turn_id = detail.removeprefix(WORD_FOR) if detail.startswith(WORD_FOR) else row.turn_id
+    return AskedRow(row.id, row.message_id or "", row.outcome, row.detail, turn_id, row.admitted_at, row.done_at, text)
 
 
 def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:

@@ -34,6 +34,10 @@ class Approval:
     state: Consent = Consent.PENDING
 
 
+WORD_FOR = "word for "
+"""Begins the detail of a message that answered a question; behind it stands the turn that asked."""
+
+
 def ask(connection: sa.Connection, approval: Approval) -> None:
     """Record a question and let its turn wait. The same one again changes nothing."""
     values = {

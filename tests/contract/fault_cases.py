@@ -184,7 +184,7 @@ def _ends() -> Iterator[Case]:
     yield Case("F29", "in a call", (half,) * 2, asked=3, wire="openai")
     for finish in ("content_filter",):
         yield Case("F30", finish, (Reply("", finish=finish),), "can't answer that", asked=1)
-        yield Case("F30", f"{finish} behind words", (Reply("So far.", finish=finish),), "So far.", asked=1)
+        yield Case("F30", f"{finish} behind words", (Reply("So far.", finish=finish),), "refused to go on", asked=1)
     yield Case("F30", "pause_turn", (Reply("So far.", finish="pause_turn"),), "")
     for finish in ("some_new_reason", "stop_sequence"):
         yield Case("F30", finish, (Reply("So far.", finish=finish),), "So far.", asked=1)

@@ -7,7 +7,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam
 
 from tests.fakes.api import ApiHouse, api_house
-from tests.fakes.model_server import Fault, Reply
+from tests.fakes.model_server import Call, Fault, Reply
 
 
 def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
@@ -28,6 +28,29 @@ async def test_a_completion_is_the_agents_answer(tmp_path: Path) -> None:
     assert answer.usage is not None
     assert (100, 10, "gpt-5-mini") == (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.model)
     assert (["coach"], "coach") == (models, model.id)
+
+
+async def test_a_question_is_answered_by_its_number_and_the_answer_comes_to_that(tmp_path: Path) -> None:
+    """Whoever typed the number waits for what follows, streamed or not; it does not come to the next request."""
+    asks = '[permissions]\nask = ["get_user_skills"]\n'
+    looks = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
+    talk: list[ChatCompletionMessageParam] = []
+    async with api_house(tmp_path, config=asks) as here, client_of(here, await here.key()) as client:
+
+        async def say(words: str) -> str:
+            talk.append({"role": "user", "content": words})
+            answer = await client.chat.completions.create(model="coach", messages=talk)
+            talk.append({"role": "assistant", "content": answer.choices[0].message.content})
+            return str(answer.choices[0].message.content)
+
+        here.model.script(looks, Reply("Nothing yet."), looks, Reply("As you like."))
+        assert "1. Allow once\n2. Deny" in await say("what can I do?")
+        assert "Nothing yet." == await say("1")
+        assert "May I use" in await say("and now?")
+        talk.append({"role": "user", "content": "2"})
+        stream = await client.chat.completions.create(model="coach", messages=talk, stream=True)
+        said = [choice.delta.content or "" async for chunk in stream for choice in chunk.choices]
+        assert "As you like." == "".join(said)
 
 
 async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:

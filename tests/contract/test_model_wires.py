@@ -14,6 +14,7 @@ from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
 from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
+from agent.wellformed import read_object
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
 
 KEY = "sk-test-0123456789abcdef"
@@ -297,6 +298,21 @@ async def test_calls_without_number_or_with_object_arguments_are_read(server, mo
     response, _ = await ask(model)
     assert [ToolCall("a", "double", '{"n": 1}'), ToolCall("b", "x", "")] == list(response.tool_calls)
     assert StopReason.TOOLS is response.stop
+
+
+async def test_calls_that_a_server_gives_the_same_number_are_several(server, model):
+    """As Gemini's does; one call whose id changes with every piece, as old vLLM's, stays one."""
+    cut = [("a", "double", '{"n"'), ("b", "", ":"), ("c", "", "2}")]
+    whole = [(id_, "double", '{"n":1}') for id_ in "abc"]
+    for pieces, expected in ((whole, ["a", "b", "c"]), (cut, ["a"])):
+        fragments = [{"index": 0, "id": id_, "function": {"name": name, "arguments": n}} for id_, name, n in pieces]
+        chunks = [{"choices": [{"delta": {"tool_calls": [fragment]}}]} for fragment in fragments]
+        chunks.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+        body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+        server.script(Fault(body=body, content_type="text/event-stream"))
+        response, events = await ask(model)
+        assert expected == [call.id for call in response.tool_calls if read_object(call.arguments)]
+        assert [*range(len(expected))] == [event.index for event in events if isinstance(event, CallStreamed)]
 
 
 async def test_one_connection_serves_call_after_call(server, model):

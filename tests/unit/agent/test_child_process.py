@@ -56,6 +56,20 @@ async def test_a_program_that_writes_too_much_and_reads_nothing_still_ends():
     assert (0, MAX_OUTPUT_BYTES) == (done.code, len(done.output))
 
 
+async def test_f47_a_program_that_never_stops_writing_leaves_nothing_behind():
+    """Its pipe is full when it is killed, as it is every second time: nobody waits for its end for ever."""
+    flood = "import os\nwhile True: os.write(1, bytes(65536))"
+
+    async def run():
+        with pytest.raises(TimeoutError):
+            await run_bounded(run_program([sys.executable, "-c", flood]), 0.3)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(run())
+    await until(lambda: 1 == len(asyncio.all_tasks()))
+
+
 async def test_a_program_there_is_not_cannot_be_started():
     """Whoever asked for it is told as of any file."""
     with pytest.raises(FileNotFoundError):

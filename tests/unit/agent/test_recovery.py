@@ -113,6 +113,17 @@ async def test_f30_a_refusal_is_an_answer():
     assert "I can't answer that." == port.answer
 
 
+async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_done():
+    """What had streamed is no whole answer; behind a tool without a word, what that came to is told."""
+    partly, after = FakeTurnPort(), FakeTurnPort()
+    refusal = Says("First, ", stop=StopReason.REFUSED)
+    assert EndReason.COMPLETED is await run_turn(a_turn(partly), partly, an_agent(ScriptedModel([refusal])))
+    assert "First,\n\n(My model refused to go on here.)" == partly.answer
+    model = ScriptedModel([calls(("double", '{"n": 4}')), Says("", stop=StopReason.REFUSED)])
+    await run_turn(a_turn(after), after, an_agent(model, a_tool("double", double)))
+    assert "double: 8" in after.answer and after.answer.endswith("I can't answer that.")
+
+
 async def test_f33_calling_without_a_call_is_told_three_times():
     """stop_reason "tools" without a call is malformed: said how, at most three times."""
     port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("", stop=StopReason.TOOLS))

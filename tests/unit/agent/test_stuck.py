@@ -63,14 +63,13 @@ def test_times_of_day_do_not_make_a_difference():
     [
         ([f"2026-01-02T10:00:0{n}Z" for n in range(4)], True),
         ([f"10:0{n}:30" for n in range(4)], True),
-        ([str(1767348000 + n) for n in range(4)], True),
-        ([f"2026-01-02T1{n}:00:00+01:00" for n in range(4)], False),
+        ([f"2026-01-02T10:{15 * n:02}:00+01:00" for n in range(4)], False),
         ([f"2026-01-0{n + 2} 08:30" for n in range(4)], False),
         ([f"1{n}:00:00" for n in range(4)], False),
-        ([str(1767348000 + 3600 * n) for n in range(4)], False),
+        ([str(1767348000 + n) for n in range(4)], False),
     ],
 )
-def test_a_clock_in_the_arguments_makes_no_difference_another_hour_does(times, circles):
+def test_a_clock_in_the_arguments_makes_no_difference_another_time_or_id_does(times, circles):
     """Four reminders, each with the same "done", are four things; the same question with the time of asking is one."""
     events = [event for at in times for event in call("remind", f'{{"at": "{at}"}}', '{"data": "done"}')]
     assert circles is (detect_loop(events) is not None)

@@ -131,7 +131,7 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
         assert reports.FailedLetters(1, 1, 2, "error 1") == reports.failed_letters(connection)
 
 
-@pytest.mark.parametrize("kind", ["channel", "key", "model", "letters", "versions"])
+@pytest.mark.parametrize("kind", ["channel", "estimates", "key", "model", "letters", "versions"])
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     """That it is there and what to do, and that it is over, in each language."""
@@ -164,7 +164,7 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         found = await standing.troubles()
     assert {
         "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
-        "key openai:z": None, "model openai:z": None, "letters": None,
+        "key openai:z": None, "model openai:z": None, "estimates openai:z": None, "letters": None,
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
 
 
@@ -214,7 +214,8 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
         "key openai:bells @bell": "bell", "letters @bell": "bell", "versions": "default",
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}  # fmt: skip
     well = {key for key, trouble in found.items() if trouble is None}
-    assert {"letters", "letters @cole", "key openai:bells-spare @bell", "model openai:bells-spare @bell"} == well
+    of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates")}
+    assert {"letters", "letters @cole", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of(store.of("bell"))
     assert {"channel telegram:bell", "letters"} == set(await bells.troubles())

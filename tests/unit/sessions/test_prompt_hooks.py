@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,9 +69,12 @@ async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
     assert "They are new here." in heard.data
 
 
-async def test_a_message_is_refused_and_its_sender_told(spine: Spine) -> None:
-    """No turn begins."""
-    ANSWERS["user_prompt"] = {"decision": "deny", "reason": "not allowed"}
+@pytest.mark.parametrize(
+    "said", [{"decision": "deny", "reason": "not allowed"}, {"replace": {"text": "hello, [name]"}}]
+)
+async def test_a_message_is_refused_and_its_sender_told(spine: Spine, said: dict[str, Any]) -> None:
+    """No turn begins; nor where a hook that takes something out puts no words in its place."""
+    ANSWERS["user_prompt"] = said
     row = await spine.say("hello")
     await spine.quiet()
     assert ([], "refused") == (spine.model.requests, (await spine.outcomes())[row])

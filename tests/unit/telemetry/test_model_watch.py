@@ -73,6 +73,21 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
 
 
+async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right() -> None:
+    """Three times in a row, of requests that say anything; what is counted lower harms nobody."""
+    watch, told = ModelWatch(), Told()
+    standing = ModelStanding("test:watched", watch=watch)
+    for counted, times in ((9000, 0), (9000, 0), (100, 0), (9000, 1), (9000, 1), (2000, 0), (1000, 0), (9000, 0)):
+        told.next = ModelResponded(0, "hi", usage=Usage(counted, 2))
+        await MeasuredModel(told, watch).respond(replace(REQUEST, estimated_tokens=2000), lambda _: None)
+        assert times == len(standing.drifts())
+    for _ in range(2):
+        await MeasuredModel(told, watch).respond(replace(REQUEST, estimated_tokens=2000), lambda _: None)
+    assert [("estimates test:watched", "its provider counts 4.5 times the tokens that we estimate")] == [
+        (trouble.key, trouble.words) for trouble in standing.drifts()
+    ]
+
+
 async def test_an_operator_reads_how_long_a_busy_provider_asks_to_wait() -> None:
     """People read it, too; of a wait nobody named nothing is said."""
     watch = ModelWatch(lambda: NOON)

@@ -88,6 +88,12 @@ async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
     assert [("permission_denied", "not on Sundays.")] == [(given["point"], given["reason"]) for given in told]
 
 
+async def test_what_a_hook_adds_to_a_call_that_it_denies_is_read_too():
+    """Beside the result, as with one that runs."""
+    _, _, events = await put(says(decision="deny", reason="no", context="the budget is used up"))
+    assert ["the budget is used up"] == [event.text for event in events if isinstance(event, Nudged)]
+
+
 async def test_each_hook_sees_what_the_one_before_made_of_the_input():
     """What runs is the last one's; what does not fit the tool does not run."""
 
