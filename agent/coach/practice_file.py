@@ -6,18 +6,30 @@ A line needs a date, a skill and minutes (or hours). Spreadsheets of many countr
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from agent.coach.practice import PracticeRefused, PracticeSession, Skill, check_entry, clean_name, clean_notes
+from agent.coach.practice import (
+    MAX_GOAL_MINUTES,
+    WEEK_MINUTES,
+    PracticeRefused,
+    PracticeSession,
+    Skill,
+    check_entry,
+    clean_name,
+    clean_notes,
+)
 
 MAX_FILE_CHARS = 2_000_000
 MAX_ROWS = 20_000
 """Lines looked at; the rest is said to be too many."""
 
 MAX_GOOD = 5_000
+MAX_SKILLS = 1_000
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 _NAMES = {
     "date": "date day fecha día dia", "skill": "skill habilidad name nombre", "minutes": "minutes minutos min",
@@ -37,6 +49,18 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FileSkill:
+    """How a skill is kept in a file of ours; what is None, or cannot be, is as of any new skill."""
+
+    name: str
+    emoji: str | None = None
+    colour: str | None = None  # "#rrggbb"
+    archived: bool | None = None
+    goal_minutes: int | None = None
+    weekly_minutes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BadLine:
     """One line that is no entry, and why: the key of a text."""
 
@@ -52,6 +76,7 @@ class PracticeFile:
     rows: tuple[FileRow, ...]
     bad: tuple[BadLine, ...]
     more: bool = False  # it goes on beyond what was looked at
+    skills: tuple[FileSkill, ...] = ()  # of JSON alone
 
 
 def read_file(text: str, today: date) -> PracticeFile:
@@ -95,7 +120,32 @@ def _from_json(text: str, today: date) -> PracticeFile:
     if not isinstance(entries, list):
         return PracticeFile((), (BadLine(1, "import.no_json"),))
     looked = [(at, row if isinstance(row, dict) else {}) for at, row in enumerate(entries[:MAX_ROWS], start=1)]
-    return _read(looked, [], today, more=len(entries) > MAX_ROWS)
+    found = _read(looked, [], today, more=len(entries) > MAX_ROWS)
+    listed = whole.get("skills") if isinstance(whole, dict) else None
+    return replace(found, skills=_skills(listed if isinstance(listed, list) else []))
+
+
+def _skills(listed: Sequence[object]) -> tuple[FileSkill, ...]:
+    found = []
+    for skill in listed[:MAX_SKILLS]:
+        if not isinstance(skill, dict):
+            continue
+        colour = _text(skill.get("colour"))
+        found.append(
+            FileSkill(
+                name=_text(skill.get("name")),
+                emoji=_text(skill.get("emoji")) or None,
+                colour=colour if _COLOUR.fullmatch(colour) else None,
+                archived=skill.get("archived") is True or None,
+                goal_minutes=_within(skill.get("goal_minutes"), MAX_GOAL_MINUTES),
+                weekly_minutes=_within(skill.get("weekly_minutes"), WEEK_MINUTES),
+            )
+        )
+    return tuple(found)
+
+
+def _within(value: object, most: int) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most else None
 
 
 def _read(

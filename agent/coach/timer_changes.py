@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.practice_file import FileRow
+from agent.coach.practice_file import FileRow, FileSkill
 from agent.coach.texts import COACH_TEXTS, say
 from agent.language import escape
 
@@ -39,6 +39,7 @@ class ImportPractice:
     """Add these entries; what is there already, and what no day holds, is left out."""
 
     rows: tuple[FileRow, ...]
+    skills: tuple[FileSkill, ...] = ()  # how those of them are kept that are new
 
 
 class _TimerResult(BaseModel):

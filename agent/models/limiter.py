@@ -26,10 +26,17 @@ class Limited:
     """Requests and tokens a minute around one model. State is this process's: a window is a minute long."""
 
     def __init__(
-        self, model: ChatModel, config: LinkConfig, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self,
+        model: ChatModel,
+        config: LinkConfig,
+        *,
+        waits: bool = True,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
+        """Without `waits` whoever finds no room fails at once: another model answers meanwhile."""
         self.name = model.name
         self._model = model
+        self._waits = waits
         self._requests = config.requests_per_min
         self._tokens = config.tokens_per_min
         self._sleep = sleep
@@ -50,7 +57,7 @@ class Limited:
         tokens = self._sizes.estimate(request)
         waited_s = 0.0
         while (wait_s := self._wait_s(tokens)) > 0:
-            if waited_s + wait_s > request.retry_budget_s:
+            if not self._waits or waited_s + wait_s > request.retry_budget_s:
                 raise ModelFailure(FailureKind.RATE_LIMIT, "our own limit a minute", retry_after_s=wait_s)
             on_event(RetryPause(wait_s))
             await self._sleep(wait_s)

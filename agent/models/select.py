@@ -158,7 +158,7 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:
-        model = Limited(model, config)
+        model = Limited(model, config, waits=FailureKind.RATE_LIMIT not in passes_on)
     model, sources = deps.measure(model), deps.sources(config) if wire in OWN_WIRES else ()
     if not sources:
         return Cooling(model, deps.board, _mark(config))

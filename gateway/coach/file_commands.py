@@ -82,7 +82,7 @@ async def _import(asked: Invocation) -> Reply:
     found = read_file(texts[0], today)
     if not found.rows or not does:
         return Reply(_dry_run(language, found, today))
-    change = ImportPractice(found.rows)
+    change = ImportPractice(found.rows, found.skills)
     words = partial(change_words, asked)
     bad = _bad_text(language, found)
     return Reply(lambda results: "\n\n".join((words(results), *([bad] if bad else []))), changes=(change,))

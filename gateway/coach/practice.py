@@ -142,8 +142,8 @@ def _change_rest(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return practice_changes.start_timer(scope.connection, scope.principal, command, scope.now)
         case StopTimer():
             return _stop_timer(scope, command)
-        case ImportPractice(rows=imported):
-            return practice_changes.import_entries(scope.connection, scope.principal, imported, scope.key, scope.now)
+        case ImportPractice():
+            return practice_changes.import_entries(scope.connection, scope.principal, command, scope.key, scope.now)
         case ForgetPractice():
             return practice_changes.forget_practice(scope.connection, scope.principal, scope.now)
         case PlotChart():

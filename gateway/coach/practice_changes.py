@@ -6,7 +6,6 @@ again: a skill that both have is one, of who joins it is put away, and its sessi
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -34,9 +33,9 @@ from agent.coach.practice import (
     emoji_for,
     name_key,
 )
-from agent.coach.practice_file import FileRow
 from agent.coach.timer_changes import (
     MAX_TIMER_MINUTES,
+    ImportPractice,
     PracticeForgotten,
     PracticeImported,
     StartTimer,
@@ -214,9 +213,9 @@ MAX_THERE = 100_000
 
 
 def import_entries(
-    connection: sa.Connection, principal: Principal, entries: Sequence[FileRow], key: str, now: datetime
+    connection: sa.Connection, principal: Principal, command: ImportPractice, key: str, now: datetime
 ) -> PracticeImported:
-    """Each entry as if it had been logged now, but those that are there already."""
+    """Each entry as if it had been logged now, but those that are there already; new skills as they were kept."""
     known = {skill.id: skill for skill in rows.all_skills(connection, principal, include_archived=True)}
     by_name = {name_key(skill.name): skill for skill in known.values()}
     there = Counter(
@@ -229,7 +228,7 @@ def import_entries(
     values: list[dict[str, object]] = []
     new: list[str] = []
     already = over = 0
-    for entry in entries:
+    for entry in command.rows:
         same = (entry.day, name_key(entry.skill), entry.minutes, entry.notes)
         if there[same]:
             there[same] -= 1
@@ -251,6 +250,12 @@ def import_entries(
             )  # fmt: skip
     if values:
         connection.execute(practice_sessions.insert(), values)
+    added = {name_key(name) for name in new}
+    for kept in (skill for skill in command.skills if name_key(skill.name) in added):
+        edit_skill(connection, principal, EditSkill(
+            by_name[name_key(kept.name)].id, archived=kept.archived, colour=kept.colour, emoji=kept.emoji,
+            goal_minutes=kept.goal_minutes, weekly_minutes=kept.weekly_minutes,
+        ))  # fmt: skip
     return PracticeImported(imported=len(values), already_there=already, over_a_day=over, new_skills=tuple(new))
 
 

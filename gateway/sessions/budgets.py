@@ -101,6 +101,7 @@ class Budgets:
         self._config = config
         self._store = store
         self.now = dates
+        self.wait_s = WAIT_S
         self.news = news or asyncio.Event()
         """Calls were settled since somebody looked."""
         self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
@@ -129,7 +130,7 @@ class Budgets:
             return _NoHold()
         hold = _StoredHold(self._store, id_, caps, partial(self._note_settled, caps))
         try:
-            async with asyncio.timeout(WAIT_S):
+            async with asyncio.timeout(self.wait_s):
                 await self._reserve(id_, caps, most, now)
         except (asyncio.CancelledError, TimeoutError) as ended:
             hold.settle(Spending())  # it is behind the reservation, which nobody takes back

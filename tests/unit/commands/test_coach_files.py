@@ -117,6 +117,28 @@ class TestImport:
         assert "2 entries are added" in await answer(practice, f"/import now\n{GOOD}")
         assert 2 == len(await practice.sessions(ANA))
 
+    async def test_skills_come_back_as_they_were_kept(self, practice: ConnectedPractice):
+        """From our own JSON: their look, goals and that one is put away; one that is there stays as it is."""
+        guitar = {"name": "Guitar", "emoji": "🪕", "colour": "#ABCDEF", "archived": True, "goal_minutes": 600}
+        chess = {"name": "chess", "emoji": "", "colour": "red;", "goal_minutes": -1, "weekly_minutes": 90}
+        day = {"date": "2026-02-01", "minutes": 10}
+        sessions = [{**day, "skill": name} for name in ("guitar", "chess", "piano")]
+        practice.change(LogPractice("Piano", 5, date(2026, 1, 1)))
+        piano = {"name": "Piano", "goal_minutes": 60}
+        whole = json.dumps({"skills": [guitar, chess, piano, None, {"name": "unused"}], "sessions": sessions})
+        assert "New skills: guitar, chess." in await with_file(practice, "/import now", whole)
+        kept = {skill.name: skill for skill in await practice.skills(ANA, include_archived=True)}
+        assert {"guitar", "chess", "Piano"} == set(kept)
+        assert ("🪕", "#abcdef", True, 600) == (
+            kept["guitar"].emoji, kept["guitar"].colour, kept["guitar"].archived, kept["guitar"].goal_minutes,
+        )  # fmt: skip
+        assert (False, 600_000, 90) == (
+            kept["chess"].archived,
+            kept["chess"].goal_minutes,
+            kept["chess"].weekly_minutes,
+        )
+        assert 600_000 == kept["Piano"].goal_minutes
+
     @pytest.mark.parametrize("text", ["/import", "/import now"])
     async def test_without_a_file_it_says_how(self, practice: ConnectedPractice, text: str):
         """With the columns."""

@@ -11,8 +11,9 @@ import pytest
 from agent.budgets import Hold, OverBudget, Spending
 from agent.config import LinkConfig
 from agent.context.compaction import INSTRUCTIONS
+from agent.errors import FailureKind
 from agent.models.budgeted import BudgetedModel
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Principal
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import EndReason, ModelResponded, Usage
 from channels.messages import Address
@@ -173,6 +174,22 @@ async def test_what_calls_under_way_have_set_aside_is_waited_for(spine: Spine) -
     with pytest.raises(OverBudget):
         await caps.reserve(Spending(5, 1))
     assert {} == caps._set_aside  # noqa: SLF001  what is never taken off again would let everybody wait
+
+
+async def test_who_waits_too_long_for_calls_under_way_hears_that_the_model_is_busy(spine: Spine) -> None:
+    """Not that a cap is used up; and nothing is left of what it wanted to set aside."""
+    caps = Budgets(BudgetsConfig(user_usd=Decimal(1)), spine.store, lambda: NOON)
+    ana = Principal("ana", "t")
+    note_spender(TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), ana)
+    under_way = await caps.reserve(Spending(5, 1_000_000))
+    caps.wait_s = 0.0
+    with pytest.raises(ModelFailure) as busy:
+        await caps.reserve(Spending(5, 1))
+    assert (FailureKind.RATE_LIMIT, 61.0) == (busy.value.kind, busy.value.retry_after_s)
+    under_way.settle(Spending())
+    await spine.quiet()
+    own = await caps.own_cap(ana)
+    assert (Spending(), 0) == (own and own.used, await spine.store.write(rows.forget_holds))
 
 
 async def test_notes_over_a_cap_are_left_for_another_time(spine: Spine) -> None:

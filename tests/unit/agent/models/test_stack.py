@@ -90,6 +90,21 @@ def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
     run_virtually(scene)
 
 
+def test_where_another_model_can_answer_nobody_waits_for_room():
+    """A minute's pause of ours beside a model that is free would be for nothing; the last of a chain is waited for."""
+
+    async def scene(loop):
+        limits = LinkConfig(requests_per_min=1)
+        first = Limited(answering("one", "first:m"), limits, waits=False)
+        chain = chain_of(first, Limited(answering("two", "second:m"), limits))
+        texts = [(await ask(chain))[0].text for _ in range(2)]
+        assert (["one", "two"], 0.0) == (texts, loop.time())
+        assert "two" == (await ask(chain))[0].text
+        assert 60.0 == pytest.approx(loop.time())
+
+    run_virtually(scene)
+
+
 # ---------------------------------------------------------------- cache and routes
 
 
