@@ -22,6 +22,7 @@ class Act(StrEnum):
     ASK_AMOUNT = "ask.amount"
     ASK_WHAT = "ask.what"
     CORRECT = "correct"
+    SWAP = "swap"  # two entries, each with the other's time
     ASK_CORRECTION = "ask.correction"
     UNDO = "undo"
     ASK_UNDO = "ask.undo"

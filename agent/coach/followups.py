@@ -11,17 +11,17 @@ from datetime import date, datetime
 from agent.coach.acts import Act, Task
 from agent.coach.log_line import find_day, find_skill
 from agent.coach.practice import name_key
+from agent.coach.request_view import Exchange, says
 from agent.coach.understanding.amounts import find_duration, find_durations
 from agent.coach.understanding.chunks import Circumstances, chunks_of
 from agent.coach.understanding.clauses import SKILLS
 from agent.coach.understanding.entries import Chunk, Practised
-from agent.coach.understanding.lookups import Lookup, Number, Wanted, read_lookup
+from agent.coach.understanding.lookups import Lookup, Wanted
 from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.reading import MOST_COUNTED, Certainty, hear
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
-from agent.coach.understanding.wishes import RemindWish, read_remind_wish
-from agent.coach.understanding.words import plain_of, words_of
+from agent.coach.understanding.words import words_of
 from agent.wellformed import clean
 
 MAX_CHARS = 120
@@ -34,7 +34,9 @@ _MARKED = re.compile(
     r"|it|that|thats|fue|fueron|era|eran|son|only|s[oó]lo|actually|make"
     r"|better|rather|mejor|meant|mean|sorry|perd[oó]na?|wait|espera|para|mentira|no|not|plus|on top|y|and|also"
     r"|maybe|perhaps|quiz[aá]s?|bueno|oops|ups|ay|uy|of course|done|listo|hecho"
-    r"|tambi[eé]n|m[aá]s|otr[oa]s?|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale)\b",
+    r"|tambi[eé]n|m[aá]s|otr[oa]s?|other|another|what about|how about|then|pon\w*|yes|yep|yeah|s[ií]|dale|ok|vale"
+    r"|vice ?versa|swap\w*|switch\w*|flip|reverse\w*|backwards|rev[eé]s|inversa|contrario|(?:inter)?c[aá]mbial[oa]s"
+    r"|invi[eé]rt\w+)\b",
     re.IGNORECASE,
 )
 _SAME = frozenset({"same", "ditto", "likewise", "mismo", "igual", "idem"})
@@ -289,85 +291,81 @@ def log_created(text: str, asked: Task, names: Sequence[str], now: datetime, lan
     return Task(Act.ASK_NEW_SKILL if is_new else Act.ASK_LOG, text, practised=(entry,))
 
 
-# ---------------------------------------------------------------- after something looked up
+# ---------------------------------------------------------------- what was logged lately
 
-_ASKS_ON = re.compile(
-    r"[\W_]*(?:(?:ok|oh|vale|bueno)[\s,]+)?(?:and|y|e|what about|how about|and what about|qu[eé] tal|y qu[eé] tal)\b"
-    r"(?P<rest>[^?\n]{1,60})\??\W*$",
+LOGGED = ("change.logged", "change.edited")
+LATELY = 3
+"""Answers back; what was logged before those is not what a correction means."""
+
+
+_WAS = r"(?:was|were|fue|fueron|eran?|son)\b"
+
+
+def _logging_answer(earlier: Sequence[Exchange]) -> str:
+    """The newest answer of those lately that said something is logged; empty where none did."""
+    return next((each.answer for each in reversed(earlier[-LATELY:]) if says(each.answer, LOGGED)), "")
+
+
+def is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
+    """As "the french was 20", where something else was logged last: another entry may be meant."""
+    answer = _logging_answer(earlier)
+    skill = find_skill(text, names) if answer and find_duration(text) is not None else None
+    if skill is None or name_key(skill) in name_key(answer):
+        return False
+    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
+
+
+def was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
+    """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
+    wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
+    return wanted and name_key(lookup.skill or "") in name_key(_logging_answer(earlier))
+
+
+# ---------------------------------------------------------------- of two the other
+
+_SWAPPED = re.compile(
+    r"[\W_]*(?:(?:no|nope|sorry|wait|oops|perd[oó]n|espera|ay|uy|ups|it was|it['’]?s|that was|actually|i meant|meant"
+    r"|(?:lo )?(?:quise|quer[ií]a) decir|era|fue|es|lo|hice|eso|the|is|bueno|che|en realidad|should be)[\W_]+){0,4}"
+    r"(?:(?:the )?other way (?:a?round|about)|vice ?versa|(?:swap|switch|flip|reverse)(?:ed)?"
+    r"(?: (?:it|them|those|that|the two|the times|both))?(?: (?:around|round|over))?|swapped|backwards"
+    r"|(?:justo |exactamente )?al rev[eé]s|a la inversa|lo contrario|(?:inter)?c[aá]mbial[oa]s|invi[eé]rtel[oa]s)"
+    r"(?:[\W_]+(?:please|porfa|por favor|sorry|perd[oó]n|lol|jaja|i (?:mixed|got) them (?:up|mixed up)"
+    r"|me equivoqu[eé]|me confund[ií])){0,2}[\W_]*",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"\b(?:what about|how about|qu[eé] tal)\b", re.IGNORECASE)
-_HOURS = re.compile(r"(?:para |los |las |to |until |till )*(\d{1,6})(?: ?(?:h|hours?|horas?))?")
-_NAMED_SO = re.compile(
-    r"(?:(?:for|of|in|on|about|with|de|en|del|con|el|la|the|my|mi|so far|what about)\s+)*", re.IGNORECASE
-)
-_PERIODS = (
-    (re.compile(r"\bla (?:pasada|anterior)\b|^\W*(?:the )?(?:last|previous) one\W*$|\bthe week before\b"), "last week"),
-    (re.compile(r"\bel (?:pasado|anterior)\b|\bthe month before\b"), "last month"),
-)
-
-
-def ask_on(text: str, asked: Lookup | None, names: Sequence[str], now: datetime, language: str) -> Task | None:
-    """As "and running?", "and last week?": the same number or entries, of another skill or of other days."""
-    follow = _ASKS_ON.match(text) if len(text) <= MAX_CHARS else None
-    if follow is not None and "?" not in text and _ABOUT.search(text) is None:
-        follow = None
-    if follow is None or asked is None or asked.wanted not in (Wanted.NUMBER, Wanted.ENTRIES):
-        return None
-    rest = plain_of(follow["rest"].strip().casefold())
-    rest = next((period for words, period in _PERIODS if words.search(rest)), rest)
-    rest = rest[_NAMED_SO.match(rest).end() :]  # type: ignore[union-attr]  # it matches nothing, too
-    if asked.number is Number.REACH:
-        hours = _HOURS.fullmatch(rest)
-        return None if hours is None else Task(Act.NUMBER, text, lookup=replace(asked, minutes=60 * int(hours[1])))
-    month = f"in {rest}" if len(rest.split()) == 1 else rest
-    found = read_lookup(f"how much did i do of {rest} {month}", names, now, language)
-    if found is None or (found.skill is None and found.since is None and found.number == asked.number):
-        return None
-    skill = found.skill or asked.skill
-    base = asked if found.skill is not None and found.since is None else found  # of another skill, else of other days
-    wanted = replace(base, skill=skill, unknown="" if skill else asked.unknown, number=base.number or asked.number)
-    return Task(Act.NUMBER if wanted.wanted is Wanted.NUMBER else Act.ENTRIES, text, lookup=wanted)
-
-
-# ---------------------------------------------------------------- after a goal or a reminder
-
-_RATHER = re.compile(
-    r"(?P<before>\b\d{1,2}(?:[:.]\d\d)? ?(?:am|pm|h)?) (?:is better|would be better|suits me better|es mejor|mejor)\b"
-    r"|\b(?:(?:make it|make that|mejor|better|rather|instead|let['’]s say|say|digamos|que sean?|actually|no"
-    r"|pon(?:lo|la|le)?|change it to|c[aá]mbial[oa] a|only|solo)\b[\s,:]*)+(?:(?:at|to|a|las|la|just|only|solo)\s+)*"
-    r"(?P<right>[^.;!?\n]{1,40})",
+_OTHER = re.compile(
+    r"\b(?:the other(?: (?:one|skill))?|(?:la|el) otr[oa](?: habilidad)?)\b"
+    r"(?! (?:day|week|night|way|time|month|d[ií]a|noche|semana|vez|mes|tarde|ma[nñ]ana))",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\W*(?P<number>\d{1,3})\b")
-_DAY_SAID = re.compile(r"\b(?:today|tonight|tomorrow|hoy|ma[nñ]ana)\b", re.IGNORECASE)
 
 
-def change_goal(text: str, asked: Task) -> Task | None:
-    """As "make it 2": the goal that was asked about or set, with another time; it is asked about."""
-    rather = _RATHER.search(text) if len(text) <= MAX_CHARS and "?" not in text else None
-    if rather is None or asked.meant is None or not rather["right"]:
+def swap(text: str, logged: Sequence[Practised], asked: Sequence[Practised]) -> Task | None:
+    """As "the other way round": each of the two that were just logged, or asked about, has the other's time."""
+    entries = logged or asked
+    if len(text) > MAX_CHARS or len({entry.skill for entry in entries}) != 2 or len(entries) != 2:
         return None
-    said, bare = find_duration(rather["right"]), _NUMBER.match(rather["right"])
-    minutes = None if said is None else said.minutes
-    right = Fragment(minutes=minutes, number=bare and int(bare["number"]))
-    minutes = right.minutes_beside(asked.meant_minutes)
-    if minutes is None:
+    first, last = entries
+    if _SWAPPED.fullmatch(text) is None or first.minutes == last.minutes:
         return None
-    meant = replace(asked.meant, minutes=minutes)
-    act = Act.ASK_SKILL_GOAL if meant.skill else Act.ASK_GOAL
-    return replace(asked, act=act, text=text, meant=meant, confirmed=False)
+    swapped = (replace(first, minutes=last.minutes), replace(last, minutes=first.minutes))
+    if not logged:
+        return Task(Act.ASK_LOG, text, practised=swapped)
+    days = (first.day, last.day)
+    return Task(Act.SWAP, text, practised=swapped, lookup=Lookup(Wanted.ENTRIES, since=min(days), until=max(days)))
 
 
-def change_reminder(text: str, asked: RemindWish, now: datetime) -> Task | None:
-    """As "make it half past nine": the reminder that was just set, at another time."""
-    if len(text) > MAX_CHARS or "?" in text:
-        return None
-    for rather in _RATHER.finditer(text):
-        wish = read_remind_wish(f"remind me at {rather['right'] or rather['before']}", now)
-        if wish is None or wish.about:
-            continue
-        if not wish.weekdays and _DAY_SAID.search(text) is None:
-            wish = replace(wish, weekdays=asked.weekdays, day=asked.day)
-        return Task(Act.MOVE_REMINDER, text, reminder=replace(wish, about=asked.about), moved=asked)
-    return None
+def name_other(text: str, last: Task | None, names: Sequence[str]) -> str:
+    """The text with the name of the skill that "the other one" means: of a person's two not the one just spoken of."""
+    if last is None or len(names) != 2 or len(text) > MAX_CHARS:
+        return text
+    spoken = {entry.skill for entry in last.practised}
+    if last.lookup is not None and last.lookup.skill is not None:
+        spoken.add(last.lookup.skill)
+    others = [name for name in names if name not in spoken]
+    return _OTHER.sub(lambda _: others[0], text) if len(others) == 1 else text
+
+
+def says_other(text: str) -> bool:
+    """Whether "the other one" is spoken of."""
+    return _OTHER.search(text[:MAX_CHARS]) is not None

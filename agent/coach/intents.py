@@ -7,6 +7,7 @@ What changes data is an intent only where the whole message asks for just that; 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from agent.coach.understanding.amounts import find_duration
 from agent.coach.understanding.words import NOT_ASKED, plain_of
@@ -118,6 +119,10 @@ _MOODS = (
     r"d[ií]a (?:de mierda|horrible|fatal|terrible|feo|espantoso|p[eé]simo|de perros|malo)|hartazgo",
     r"(?:no|nada) me sale(?: nada)?(?: bien)?|never (?:gonna|going to) (?:get|be|learn|improve)",
     r"me da ganas de dejar\w*|ganas de tirar\w*|no doy (?:una|m[aá]s)",
+    r"(?:so|totally|absolutely|i['’]?m) (?:knackered|shattered|wiped(?: out)?|done in)|reventad[oa]|molid[oa]",
+    r"can['’]?t (?:be|b) (?:bothered|arsed)|d[ií]a de (?:porquer[ií]a|caca|locos)|me estresa|baj[oa] de [aá]nimos?",
+    r"no me da la cabeza|no energ(?:y|ies) (?:left|for)|don['’]?t have the energy|not sure i have the energy",
+    r"i (?:failed|flunked|bombed) (?:my|the)|reprob[eé]|suspend[ií] (?:el|la|mi)|jal[eé] (?:el|la|mi)",
     r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
     r"me siento (?:\w{1,12} ){0,3}(?:sol[oa]|mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
 )
@@ -127,6 +132,7 @@ _JOKES = (
 )
 _TALK = (
     r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather",
+    r"how['’]?s (?:it going|things|life)|how (?:is|are) (?:it going|things)|c[oó]mo (?:andas|andamos|te va|va todo)",
     r"are you (?:a )?(?:human|real|bot|robot|there|ok)|i love you",
     r"(?:is )?any(?:one|body) there|hay alguien(?: ah[ií])?",
     r"^\W*(?:lol|ha(?:ha)+|ja(?:ja)+|good|cool|nice|bien|o[kh] (?:cool|vale))\W*$",
@@ -174,7 +180,7 @@ _PLAN = _whole(
 )  # fmt: skip
 _CREATE = _pattern(
     r"[\W_]{0,9}(?:(?:please|quiero|i\s+want\s+to|can\s+you|could\s+you|puedes|por\s+favor|me)\s+){0,2}"
-    r"(?:(?:add|create|new|start|register|make)\s+(?:me\s+)?(?:an?\s+|the\s+)?(?:new\s+)?skill"
+    r"(?:(?:add|create|new|start|register|make|set\s+up|open)\s+(?:me\s+)?(?:an?\s+|the\s+)?(?:new\s+)?skill"
     r"|(?:a[nñ]ad\w{1,4}|crear?|agreg\w{1,4}|registr\w{1,3}|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad(?:\s+nueva)?)\b\s*+"
     r"(?:called|named|llamada|for|de)?[\s:,]*+(?P<name>[^\n?]{1,200})\??$"
 )
@@ -202,7 +208,7 @@ _WORDS = (
                                  r"|\b(?:anot|apunt|registr|puse|met)\w*\s+(?:\w+\s+)?dos\s+veces\b|\b(?:est[aá]\s+)?duplicad[oa]\b"
                                  r"|\b(?:that|it)[\'’]?s\s+(?:a\s+)?duplicate\b|\bcancela\s+lo\s+[uú]ltimo\b"
                                  r"|\b(?:b[oó]rr|qu[ií]t)[ae]l[oa]\b|\b(?:borra|quita|elimina|saca)\s+(?:es[oae]|est[oae])\b"
-                                 r"|\b(?:delete|remove|erase|scrap)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
+                                 r"|\b(?:delete|remove|erase|scrap|cancel|drop)\s+(?:the\s+|my\s+|that\s+)?(?:last|latest)\b"
                                  r"|\b(?:cancel|borr|quit|elimin|anul|sac|revi?ert)\w{1,3}\s+(?:lo|la|el|es[ae]|est[ae]|mi|es[ae]\s+\w+)\s+[uú]ltim"
                                  r"|\bdeshac\w*|\bdeshag\w*|\bdeshaz\w*|\b(?:vuelve|volv[eé]|volver|go)\s+(?:atr[aá]s|back\s+one)\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el|eso|esa"
                                  r"|mi)\s+[uú]ltim")),
@@ -333,7 +339,7 @@ _WORDS = (
     (Intent.FAREWELL, _FAREWELL),
     (Intent.SMALL_TALK, _SMALL_TALK),
     (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+(?:ya)?|hello+|hey+a?|quiubo|muy\s+buen[oa]s|buen\s+d[ií]a"
-                               r"|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
+                               r"|yo(?=\W{0,9}$|[,!])|hola+|holi+s?|holu|buen[oa]s|g['’]?day|namaste"
                                r"|qu[eé]\s+tal(?=\W{0,9}$)|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|sup"
                                r"|(?:morning|evening|afternoon)(?=\W{0,9}(?:coach)?\W{0,9}$)|good\s+(?:morning"
                                r"|evening|day|afternoon))\b")),
@@ -345,6 +351,7 @@ _ASKS = _pattern(r"[\s¿]*(?:is|why|do(?:es)?|did|will|how|what|when|es|por\s*qu
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 
 
+@lru_cache(maxsize=4)  # one message is read for several things
 def read_request(text: str) -> RequestedIntent:
     """The intent of one message."""
     if find_duration(text[:MAX_CHARS]) is not None:
@@ -357,6 +364,7 @@ def asks_for_plan(text: str) -> bool:
     return read_request(text).intent is Intent.PLAN
 
 
+@lru_cache(maxsize=4)  # one message is read for several things
 def untimed_request(text: str) -> RequestedIntent:
     """The intent of a message, whatever durations it names."""
     text = text[:MAX_CHARS].strip()

@@ -12,23 +12,26 @@ from itertools import chain
 from agent.coach.acts import CONFIRMED, LACKED, LACKING, Act, Task, task_of_heard
 from agent.coach.amendments import amend
 from agent.coach.answers import answer_question, is_granted
+from agent.coach.followed_wishes import ask_on, change_goal, change_reminder
 from agent.coach.followups import (
-    ask_on,
-    change_goal,
-    change_reminder,
+    LOGGED,
     correct_log,
     first_clause,
+    is_of_another,
     log_created,
     log_meant,
     log_more,
     may_follow,
+    name_other,
     read_fragment,
     repeat_log,
+    says_other,
     says_wrong,
+    swap,
+    was_logged_last,
 )
 from agent.coach.intents import Intent, RequestedIntent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, find_day, find_skill, read_correction
-from agent.coach.practice import name_key
 from agent.coach.request_view import Exchange, asked_last, says
 from agent.coach.sentences import Reading, read_sentence, spell_correction
 from agent.coach.understanding.amounts import find_duration
@@ -72,6 +75,8 @@ class Listener:
 
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
+        if earlier and says_other(text):
+            text = name_other(text, self._last(earlier), self._names)
         request = read_request(text)
         task = (
             self._answer(text, earlier, says_yes=request.intent is Intent.YES)
@@ -80,7 +85,7 @@ class Listener:
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
-        if task.act is Act.CORRECT and _is_of_another(task.text, earlier, self._names):
+        if task.act is Act.CORRECT and is_of_another(task.text, earlier, self._names):
             return replace(task, act=Act.ASK_CORRECTION)
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
             return replace(task, act=Act.DECLINED)
@@ -94,7 +99,7 @@ class Listener:
         logs = heard.certainty is Certainty.LOG
         lookup = self._lookup(text, now, logs=logs) if request.intent in _LOOKED_UP else None
         corrects = Reading.OTHER if _GOAL.search(text) else read_sentence(text, self._names)
-        if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
+        if lookup is not None and not (corrects is Reading.CORRECTION and was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
         timed = request.intent is Intent.TIMED and not logs
         intent = untimed_request(text).intent if timed else request.intent
@@ -245,10 +250,11 @@ class Listener:
 
     def _more_or_right(self, text: str, last: Task, earlier: Sequence[Exchange], now: datetime) -> Task | None:
         """What comes to what was just logged or meant, or is right instead."""
-        said = read_fragment(text, self._names, now, self._language)
-        if said is None:
-            return None
         logged = self._find_logged(earlier)
+        swapped = swap(text, logged, last.practised if last.act is Act.ASK_LOG else ())
+        said = read_fragment(text, self._names, now, self._language) if swapped is None else None
+        if said is None:
+            return swapped
         if not logged and last.act in _OPEN:
             return log_meant(said, text, earlier[-1].said, self._named_last(earlier), now.date())
         return (
@@ -272,7 +278,7 @@ class Listener:
             return ()
         if last.act is Intent.YES:  # to a question about a skill that is theirs since
             last = self._last(earlier[:-1]) or last
-        if last.act is Act.LOG:
+        if last.act in (Act.LOG, Act.SWAP):
             return last.practised
         if last.act is not Act.CORRECT or not (logged := self._find_logged(earlier[:-1])):
             return ()
@@ -350,7 +356,6 @@ _PRACTISED_ONLY = re.compile(
 )
 """Practice and nothing more: neither what it was nor how long."""
 
-_WAS = r"(?:was|were|fue|fueron|eran?|son)\b"
 _BEFORE_WISH = re.compile(r"^[^.!?,\d]{1,30}[.!?,]\s+")
 """As "nice. " before what is wished."""
 
@@ -369,29 +374,5 @@ _A_WEEK = re.compile(
 """Of a goal: it is that of the week."""
 
 MAX_SHORT_CHARS = 120
-LOGGED = ("change.logged", "change.edited")
 FOLLOWED = 20
 """Answers back; a question that goes on from more questions than that is read as the first."""
-
-LATELY = 3
-"""Answers back; what was logged before those is not what a correction means."""
-
-
-def _logging_answer(earlier: Sequence[Exchange]) -> str:
-    """The newest answer of those lately that said something is logged; empty where none did."""
-    return next((each.answer for each in reversed(earlier[-LATELY:]) if says(each.answer, LOGGED)), "")
-
-
-def _is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
-    """As "the french was 20", where something else was logged last: another entry may be meant."""
-    answer = _logging_answer(earlier)
-    skill = find_skill(text, names) if answer and find_duration(text) is not None else None
-    if skill is None or name_key(skill) in name_key(answer):
-        return False
-    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
-
-
-def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
-    """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
-    wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
-    return wanted and name_key(lookup.skill or "") in name_key(_logging_answer(earlier))

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from agent.coach.acts import Act, Task
 from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
+from agent.coach.followups import LATELY
 from agent.coach.intents import Intent
 from agent.coach.kept_plan import day_plan_text, is_after_week, kept_plan_text
-from agent.coach.listener import LATELY
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -35,6 +35,7 @@ from agent.coach.offline_wishes import (
     move_reminder,
     set_goal,
     set_reminder,
+    swap_entries,
 )
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work, lookup_of
 from agent.coach.plan_answer import plan_block
@@ -358,6 +359,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.MERGE: merge_skills,
     Act.TWISTED: _say_instead,
     Act.CORRECT: _correct,
+    Act.SWAP: swap_entries,
     Act.ASK_CORRECTION: _ask_correction,
     Act.UNDO: lambda work, _: work.change_and_tell("undo_last_log"),
     Act.ASK_UNDO: _words("ask.undo"),

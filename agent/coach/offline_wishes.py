@@ -1,4 +1,4 @@
-"""What the offline coach does about wishes: to be reminded, to reach so much a week, to have a skill changed."""
+"""What the offline coach does about wishes: reminders, goals, skills that change, two entries that are swapped."""
 
 import re
 from datetime import date, time
@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agent.coach.acts import Act, Task
 from agent.coach.durations import spell_minutes
-from agent.coach.offline_work import Work
+from agent.coach.offline_work import CannotTell, Work
 from agent.coach.reminder_changes import reminders_text
 from agent.coach.reminders import MAX_ABOUT_CHARS, Reminder
 from agent.coach.reports import RemindersReport
@@ -113,3 +113,15 @@ def merge_skills(work: Work, task: Task) -> str:
     """Two made one."""
     wished = _skill_wish(task)
     return work.change_skill(wished, "merge_skills", into=wished.value)
+
+
+def swap_entries(work: Work, task: Task) -> str:
+    """Two entries, each with the other's time; where one of them is gone, neither is touched."""
+    rows = work.entries_of(task, old=True).entries
+    changes: list[dict[str, JsonValue]] = []
+    for entry, other in zip(task.practised, reversed(task.practised), strict=True):
+        found = [row for row in rows if (row.skill, row.minutes, row.date) == (entry.skill, other.minutes, entry.day)]
+        if not found:
+            raise CannotTell(say(work.language, "offline.failed"))
+        changes.append({"session_id": found[0].id, "minutes": entry.minutes})
+    return work.tell_each("edit_session", changes)

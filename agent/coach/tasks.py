@@ -8,9 +8,9 @@ from dataclasses import astuple, replace
 
 from agent.coach.acts import CONFIRMED, LACKED, OF_CERTAINTY, Act, Task
 from agent.coach.changes import PracticeLogged, read_change
-from agent.coach.followups import may_follow
+from agent.coach.followups import LATELY, LOGGED, may_follow
 from agent.coach.intents import Intent, read_request
-from agent.coach.listener import FOLLOWED, LATELY, LOGGED, Listener
+from agent.coach.listener import FOLLOWED, Listener
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import RequestView, Returned, asked_last, says
 from agent.coach.understanding.lookups import ANY_SKILL, read_lookup

@@ -15,6 +15,11 @@ from gateway.store.tenancy import raise_wall
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 
+SQLITE = Path(__file__).parent / "schema.sql"
+"""The tables as SQLite makes them, written by `python -m gateway.store.schema`: to have SQLAlchemy spell them again at
+a first start would take 1 MiB for as long as the process lives."""
+
+STATEMENT_END = ";\n\n"
 
 TELL = """CREATE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
@@ -151,9 +156,13 @@ def refuse_moved(connection: Connection) -> None:
 
 def create(connection: Connection) -> None:
     """Everything at once; a house test shows that the migrations lead to the same."""
-    whole.create_all(connection)
-    raise_wall(connection, whole.sorted_tables)
-    version.create(connection)
+    if connection.dialect.name == "sqlite":
+        for statement in SQLITE.read_text("utf-8").split(STATEMENT_END):
+            connection.exec_driver_sql(statement)
+    else:
+        whole.create_all(connection)
+        raise_wall(connection, whole.sorted_tables)
+        version.create(connection)
     connection.execute(version.insert().values(version_num=HEAD))
     connection.execute(turns.shards.insert(), [{"shard": n, "epoch": 0} for n in range(turns.SHARDS)])
     if connection.dialect.name == "postgresql":
@@ -165,6 +174,17 @@ def create(connection: Connection) -> None:
             )
 
 
+def spell() -> str:
+    """What makes the tables in an empty SQLite database: what `SQLITE` is to be."""
+    dialect = sa.create_mock_engine("sqlite://", print).dialect
+    made: list[sa.schema.ExecutableDDLElement] = []
+    for table in (*whole.sorted_tables, version):
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        made += [sa.schema.CreateTable(table), *map(sa.schema.CreateIndex, indexes)]
+    spelled = (str(statement.compile(dialect=dialect)).strip().replace(", \n", ",\n") for statement in made)
+    return STATEMENT_END.join(spelled) + ";\n"
+
+
 def probe(connection: Connection) -> None:
     """A write that changes nothing: whether the store takes writes."""
     connection.execute(version.update().values(version_num=version.c.version_num))
@@ -174,3 +194,7 @@ def _migrate(connection: Connection, found: str) -> None:
     from gateway.store.migrate import upgrade  # noqa: PLC0415  alembic takes 0.7 s to import, and is needed only here
 
     upgrade(connection, found)
+
+
+if __name__ == "__main__":
+    SQLITE.write_text(spell(), "utf-8")

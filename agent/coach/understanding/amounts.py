@@ -7,6 +7,7 @@ so that the work grows with the text alone. What is no clear number of minutes (
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from agent.coach.understanding.amount_words import ENGLISH_AMOUNTS, SPANISH_AMOUNTS
 from agent.coach.understanding.words import Word, plain_of, words_of
@@ -358,12 +359,20 @@ class Duration:
 
 def find_duration(text: str) -> Duration | None:
     """The first duration in the text, the longest reading of it; None where there is none."""
-    return next(find_durations(text), None)
+    return next(iter(find_durations(text)), None)
 
 
-def find_durations(text: str) -> Iterator[Duration]:
+def find_durations(text: str) -> Sequence[Duration]:
     """The durations in the text one behind the other, each in its longest reading; in one walk through the text."""
-    words = words_of(text)
+    return _all_durations(text)
+
+
+@lru_cache(maxsize=4)  # one message is read for several things
+def _all_durations(text: str) -> tuple[Duration, ...]:
+    return tuple(_walk(words_of(text)))
+
+
+def _walk(words: Sequence[Word]) -> Iterator[Duration]:
     at = 0
     while at < len(words):
         begins = not words[at].is_name or words[at].plain in BEGINS_AMOUNT

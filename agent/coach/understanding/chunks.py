@@ -14,11 +14,12 @@ from agent.coach.understanding.contexts import in_context
 from agent.coach.understanding.days import BEGINS_DAY, read_day
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.repeats import add_up, leave_distances, read_times
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
 from agent.coach.understanding.slips import mend_words
 from agent.coach.understanding.spanish import SPANISH
 from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
-from agent.coach.understanding.timings import cut_amounts, read_times
+from agent.coach.understanding.timings import cut_amounts
 from agent.coach.understanding.words import Phrases, Word, phrase_end, phrases_by_first_word, plain_of
 
 _MARKS = {
@@ -112,6 +113,7 @@ _TIME_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.times}; {SPANISH.
 
 
 _SHORT_WEEKDAYS = {"sat": "saturday", "sun": "sunday"}
+_BEHIND_SHORT = frozenset({":", "arvo", "avo", "morning", "morn", "afternoon", "evening", "night"})
 _BEGINS = (
     _SHORT_WEEKDAYS.keys()
     | BEGINS_AMOUNT
@@ -162,6 +164,8 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         at = chunk.end
         found.append(chunk)
     read_times(found)
+    leave_distances(found)
+    add_up(found)
     cut_amounts(found)
     return in_context(found)
 
@@ -267,16 +271,15 @@ class _ChunkReader:
         return None if found is None else Chunk(found.role, at, found.end, day=found)
 
     def _short_weekday(self, at: int) -> Chunk | None:
-        """As "sat: chess 30 min": a day, where a colon stands behind it and no word before."""
-        if (
-            self._words[at + 1 : at + 2]
-            and self._words[at + 1].text == ":"
-            and not (at and self._words[at - 1].is_name)
-        ):
-            said = _SHORT_WEEKDAYS[self._words[at].plain]
-            found = read_day([replace(self._words[at], text=said, plain=said)], 0, self._today)
-            return None if found is None else Chunk(found.role, at, at + 1, day=found)
-        return None
+        """As "sat: chess 30 min", "sat arvo ...": a day, where that stands behind it and no word before."""
+        behind = self._words[at + 1 : at + 2]
+        named = at == 0 and self._skills.find(self._words, 1) is not None  # "sat guitar 30 min"; "sat knitting" sat
+        named = named and not behind[0].plain.endswith("ing")
+        if not behind or not (named or behind[0].plain in _BEHIND_SHORT) or (at and self._words[at - 1].is_name):
+            return None
+        said = _SHORT_WEEKDAYS[self._words[at].plain]
+        found = read_day([replace(self._words[at], text=said, plain=said), *behind], 0, self._today)
+        return None if found is None else Chunk(found.role, at, at + found.end, day=found)
 
     def _skill(self, at: int) -> Chunk | None:
         found = self._skills.find(self._words, at)

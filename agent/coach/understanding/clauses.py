@@ -42,7 +42,7 @@ _TOOK = frozenset({"took", "llevo", "llevaron", "tomo"})
 _INSTEAD = frozenset({"instead"})
 _USUAL = frozenset({"daily", "diario", "diaria", "diarios", "diarias", "weekly", "semanal"})
 _IN_FRONT = frozenset({"in front of", "frente a", "frente al", "delante de", "enfrente de"})
-_WITH = frozenset({"with", "w", "con", "from", "using", "via"})
+_WITH = frozenset({"with", "w", "w /", "con", "from", "using", "via"})
 _WHERE = frozenset(["on", "at", "in", "during", "en", "durante"])
 _WAS_THERE = frozenset([
     "i was", "i was out", "i was busy", "i was at home", "went", "estuve", "yo estuve", "he estado", "fui a",

@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 
 from agent.coach.understanding.entries import Chunk
+from agent.coach.understanding.lessons import had_lesson, in_company
+from agent.coach.understanding.repeats import twice_each
 from agent.coach.understanding.retractions import long_ago, to_come
 from agent.coach.understanding.skills import is_acting, new_skill_of
 from agent.coach.understanding.tables import PAUSES, READ_AGAIN, Twist, WordRole
@@ -15,7 +17,9 @@ _WAKING = frozenset({"woke", "desperte", "me"})
 _LEFT_BEHIND = frozenset({"work", "home", "school", "office", "uni", "class", "early", "late", "practice"})
 _IRREGULAR = frozenset([
     "spun", "rode", "threw", "built", "shot", "fought", "held", "swung", "flew", "wove", "knit", "cut", "blew", "beat",
-    "bent", "taught", "kept"
+    "bent", "taught", "kept", "drank", "ate", "broke", "fell", "rang", "tore", "froze", "chose", "grew", "knew", "went",
+    "came", "lost", "won", "sold", "bought", "brought", "told", "gave", "shut", "hurt", "burst", "crept", "slid",
+    "swore",
 ])  # fmt: skip
 _NEARLY = frozenset({"nearly", "almost", "casi"})
 _ACHIEVED = frozenset({"logre", "consegui", "pude", "alcance a", "acabo de", "logre hacer", "conseguí"})
@@ -34,9 +38,6 @@ _ADDRESSED = frozenset([
 ])  # fmt: skip
 _HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
-_HAD = frozenset({"had", "did", "took", "finished", "completed", "tuve", "hice", "tome", "termine", "acabe"})
-_CLASSES = frozenset({"class", "lesson", "clase", "leccion", "homework", "deberes", "tarea", "tareas"})
-_HOMEWORK = frozenset({"homework", "deberes", "tarea", "tareas"})
 _YOU_LOG = frozenset(["registras", "apuntas", "anotas", "agregas", "anades", "sumas", "pones", "guardas"])
 _LONG = frozenset(["days", "weeks", "months", "years", "semanas", "meses", "anos", "mes", "ano"])
 _SINCE = frozenset({"after", "tras", "despues", "luego"})
@@ -269,7 +270,7 @@ def _when(chunks: list[Chunk]) -> None:
 def _unknown_pasts(chunks: list[Chunk]) -> None:
     """As "I grinded python", "clavé 90 min de crossfit": a verb of no table, with time or a bare skill behind it."""
     for at, chunk in enumerate(chunks):
-        if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or _is_past(chunk.plain)):
+        if chunk.role is not WordRole.CONTENT or not (chunk.is_first_person or is_past(chunk.plain)):
             continue
         own = chunk.is_first_person or at == 0 or chunks[at - 1].role.value in _OWN_BEFORE
         own = own and not (at and chunks[at - 1].plain in _SO)  # "too tired for"
@@ -280,7 +281,7 @@ def _unknown_pasts(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.DID, is_new=True)
 
 
-def _is_past(plain: str) -> bool:
+def is_past(plain: str) -> bool:
     """By its ending an English verb of the past."""
     if plain in _IRREGULAR:
         return True
@@ -298,6 +299,7 @@ def _done_by_others(chunks: list[Chunk]) -> None:
         before = chunks[at - 1].role if at else WordRole.STOP
         called = before in (WordRole.OPENING, WordRole.COMMA, WordRole.ADVERB)  # "hey coach"
         is_name = chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1
+        acts = acts or (behind.role is WordRole.CONTENT and (behind.is_doing or is_past(behind.plain)))
         if is_name and acts and not called:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
         after_done = at and chunks[at - 1].role is WordRole.DONE and behind.role is WordRole.CONTENT
@@ -306,21 +308,6 @@ def _done_by_others(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.UNCLEAR)
         if chunk.plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
-
-
-def _had_lesson(chunks: list[Chunk]) -> None:
-    """As "had german class on saturday", "tuve clase de danza": one's own practice, where one says so."""
-    for at, chunk in enumerate(chunks):
-        place = next((to for to in range(at + 1, min(at + 6, len(chunks))) if chunks[to].plain in _CLASSES), None)
-        done = chunk.plain in _HOMEWORK and any(each.role is WordRole.DONE for each in chunks[at:])
-        if done and WordRole.SKILL in (chunk.role for chunk in (*chunks[at - 1 : at], *chunks[at + 1 : at + 3])):
-            chunks[at] = replace(chunk, role=WordRole.PRACTICE, twist=None)  # "russian homework 45 min done"
-        if chunk.plain not in _HAD or place is None:
-            continue
-        before, behind = letters_of(chunks, at + 1, place), letters_of(chunks, place + 1, place + 4)
-        if re.fullmatch("T*[Dd]?T*S", before) or (re.fullmatch("T*", before) and re.match("PT?S", behind)):
-            chunks[at] = replace(chunk, role=WordRole.DID, twist=None)
-            chunks[place] = replace(chunks[place], role=WordRole.PRACTICE, twist=None)
 
 
 def _forgot_to_log(chunks: list[Chunk]) -> None:
@@ -368,10 +355,12 @@ _READINGS = (
     _ought_to,
     _time_off,
     _forgot_to_log,
-    _had_lesson,
+    had_lesson,
+    in_company,
     _asides,
     _read_a_while,
     _all_but,
+    twice_each,
     *NUMBERS_FIRST,
     _doing_a_skill,
     _instead,

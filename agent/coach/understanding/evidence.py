@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, VERBS, Clause
-from agent.coach.understanding.entries import Candidate, Practised
+from agent.coach.understanding.entries import Candidate, Chunk, Practised
 from agent.coach.understanding.entry_days import give_days
 from agent.coach.understanding.pairs import pair_amounts
 from agent.coach.understanding.reaches import find_reach
@@ -89,6 +89,8 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     """Whether nothing stands between that may make something else of it."""
     at = {chunk.start: number for number, chunk in enumerate(clause.chunks)}
     core = sorted(at[chunk.start] for chunk in (entry.amount, entry.skill) if chunk.start in at)
+    if core and entry.skill.start in at and _is_other_sense(clause, at[entry.skill.start]):
+        return False
     if not core or entry.skill.role is WordRole.ACT:
         return True
     if clause.verb is not None and entry.amount.end <= entry.skill.start and entry.skill.start not in at:
@@ -99,6 +101,14 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
         )  # "hit the driving range for an hour, golf"
     if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
+    if entry.skill.start in at and entry.skill.start < entry.amount.start and _is_of_doing(clause, entry.amount):
+        return False
+    return _is_plainly_of(clause, entry, core)
+
+
+def _is_plainly_of(clause: Clause, entry: Candidate, core: Sequence[int]) -> bool:
+    """Whether the words before and between its amount and its skill are of practice, or of nothing else at least."""
+    at = {chunk.start: number for number, chunk in enumerate(clause.chunks)}
     if entry.first < entry.last and entry.skill.start in at:
         return _is_taken_up(clause, at[entry.skill.start])
     if clause.verb is not None and clause.verb <= core[-1]:
@@ -160,7 +170,8 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
     said = [
         chunk.role for chunk in clause.chunks if chunk.role not in (WordRole.THE, WordRole.ADVERB, WordRole.OPENING)
     ]
-    if WordRole.INFINITIVE in said[: core[0] + 1] or said[:2] == [WordRole.PRACTICE, WordRole.SKILL]:
+    practise = said[:2] == [WordRole.PRACTICE, WordRole.SKILL] and not clause.has(WordRole.DONE)
+    if WordRole.INFINITIVE in said[: core[0] + 1] or practise:
         return True
     more = any(not _MORE.isdisjoint(chunk.plain.split()) for chunk in clause.chunks[: core[-1] + 1])
     first = clause.mark not in (WordRole.AND, WordRole.COMMA)
@@ -168,6 +179,42 @@ def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
         return True
     doing = doing and entry.amount.role is not WordRole.AMOUNT_CLOCK
     return doing or (clause.mark is WordRole.THEN and entry.first == 0)
+
+
+_PARTICLES = frozenset({"up", "around", "off", "over", "away", "into", "back", "down"})
+_MOVING = frozenset(["ran", "run", "swam", "biked", "cycled", "climbed", "hiked", "walked", "rode", "rowed", "jogged"])
+_WITHOUT_OBJECT = frozenset(["ran", "boxed", "surfed", "swam", "jogged", "fenced", "danced", "corri", "nade", "surfee"])
+_ARTICLES = frozenset(["the", "my", "your", "a", "an", "el", "la", "los", "las", "mi", "mis", "tu", "su", "un", "una"])
+
+
+def _is_other_sense(clause: Clause, skill: int) -> bool:
+    """As "cocina el arroz", "running a bath", "batería del celular", "boxed up the kitchen": another sense of it."""
+    chunks = clause.chunks
+    name, behind = chunks[skill], chunks[skill + 1 : skill + 4]
+    roles = "".join(chunk.role for chunk in behind)
+    object_behind = roles.startswith("Tw") and behind[0].plain in _ARTICLES
+    if name.role is WordRole.ACT:
+        phrasal = behind[:1] != () and behind[0].plain in _PARTICLES and name.plain not in _MOVING
+        return phrasal or (object_behind and (name.plain in _WITHOUT_OBJECT or behind[1].plain in _THINGS))
+    if clause.verb is not None:
+        return name.plain == "bajo" and object_behind  # "estuve bajo el sol"
+    owned = re.match("PT?w", roles) is not None and behind[0].plain in _POSSESSIVE
+    return owned or (object_behind and (skill == 0 or name.plain == "bajo"))
+
+
+_POSSESSIVE = frozenset({"de", "del"})
+_THINGS = frozenset([
+    "nails", "fence", "wall", "walls", "bedroom", "room", "kitchen", "bathroom", "house", "door", "ceiling", "garage",
+    "blank", "bath", "dishwasher", "pared", "paredes", "cuarto", "casa", "cerca", "reja", "puerta", "techo", "cocina",
+    "habitacion", "sala", "bano", "cortina", "voz",
+])  # fmt: skip
+"""What is painted or drawn and is no picture."""
+
+
+def _is_of_doing(clause: Clause, amount: Chunk) -> bool:
+    """As "rust on my bike 3 hours of scrubbing": the time is of something else."""
+    behind = [chunk for chunk in clause.chunks if chunk.start >= amount.end][:2]
+    return len(behind) > 1 and behind[0].role is WordRole.OF and behind[1].is_doing and behind[0].plain in {"of", "de"}
 
 
 def _is_counted(clause: Clause, entry: Candidate) -> bool:

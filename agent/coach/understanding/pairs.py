@@ -3,9 +3,11 @@
 Whether a pair is surely one's own past practice is `evidence`'s.
 """
 
+import re
 from collections.abc import Sequence
 
 from agent.coach.understanding.clauses import AMOUNTS, SOFT, Clause
+from agent.coach.understanding.contexts import is_past
 from agent.coach.understanding.entries import Candidate, Chunk
 from agent.coach.understanding.reaches import LEAST
 from agent.coach.understanding.tables import Twist, WordRole
@@ -22,9 +24,16 @@ def pair_amounts(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
         if at and len(clause.amounts) == 1 and _restates(clauses, at):
             return _merge_restatement(clauses, at, entries, clear=clear)
     for number, entry in enumerate(entries):
-        if any(_is_again(clauses, before, entry) for before in entries[:number]):
+        if any(_is_again(clauses, before, entry) for before in entries[:number]) or _is_of_recipe(clauses, entry.first):
             entry.is_sure = False
     return entries, clear
+
+
+def _is_of_recipe(clauses: Sequence[Clause], at: int) -> bool:
+    """As "precalienta el horno 20 min y cocina 40 min": one order after the other."""
+    before = clauses[at - 1].chunks if at else ()
+    orders = [chunk.role for chunk in before[:3]] == [WordRole.CONTENT, WordRole.THE, WordRole.CONTENT]
+    return orders and clauses[at].mark is WordRole.AND and clauses[at].verb is None and bool(clauses[at - 1].amounts)
 
 
 def _of_each(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool] | None:
@@ -48,11 +57,12 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
         amounts, skills = clause.amounts, clause.skills
         listed = clause.block in _OF_LIST and bool(entries) and _label_of(clauses, at) is not None
         if not amounts or (_is_out(clause) and not listed):
+            clear = clear and not _is_added(clause, entries)
             continue
         if clause.is_aside:
             clear = clear and not skills
-        elif len(amounts) == len(skills) or (len(amounts) == 1 and skills and _is_with(clause, skills)):
-            entries += [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, skills, strict=False)]
+        elif own := _own(clause, at):
+            entries += own
         elif skills or len(amounts) > 1:
             clear = False
         else:
@@ -65,6 +75,29 @@ def _pair(clauses: Sequence[Clause]) -> tuple[list[Candidate], bool]:
     return entries, clear and not _is_left_over(clauses, used, entries)
 
 
+def _own(clause: Clause, at: int) -> list[Candidate]:
+    """The entries of a clause that says of each amount what it was of; [] where it does not."""
+    amounts, skills = clause.amounts, clause.skills
+    if len(amounts) == 1 < len(skills) and _is_with(clause, skills):
+        return [Candidate(amounts[0], skills[0], at, at)]
+    said = [chunk for chunk in clause.chunks if chunk.role is WordRole.SKILL]
+    named = skills if len(skills) == len(amounts) else said  # "20 min drums 20 min korean 20 min drums"
+    if len(named) == len(amounts):
+        return [Candidate(amount, skill, at, at) for amount, skill in zip(amounts, named, strict=True)]
+    return _parts(clause, at) if len(skills) == 1 else []
+
+
+def _parts(clause: Clause, at: int) -> list[Candidate]:
+    """As "violin 15m scales 20m concerto": what the times of the one skill went into; asked about unless it is sure."""
+    said = [chunk for chunk in clause.chunks if chunk.role is not WordRole.ADVERB]
+    roles = "".join(chunk.role for chunk in said)
+    if re.fullmatch("Y?S(?:[dD]P?[wp]){2,5}Y?", roles) is None or any(chunk.is_doing for chunk in said):
+        return []
+    sure = WordRole.CONTENT not in roles[2:]
+    skill = clause.skills[0]
+    return [Candidate(amount, skill, at, at, is_sure=sure) for amount in clause.amounts]
+
+
 def _is_out(clause: Clause) -> bool:
     """Whether nothing in a clause is an entry; where it only may not be one, it is asked about."""
     if any(chunk.minutes == 0 for chunk in clause.amounts):
@@ -72,6 +105,12 @@ def _is_out(clause: Clause) -> bool:
     return clause.block is not None and not (
         clause.block in SOFT and (clause.block is Twist.DOUBT or clause.verb is not None)
     )
+
+
+def _is_added(clause: Clause, entries: Sequence[Candidate]) -> bool:
+    """As "1h german + 20m homework": more of what stands before, which may count or may not."""
+    joined = clause.mark is WordRole.AND and clause.verb is None and not clause.skills
+    return bool(entries and clause.amounts) and joined and clause.block is Twist.UNCLEAR
 
 
 def _is_with(clause: Clause, skills: Sequence[Chunk]) -> bool:
@@ -93,8 +132,10 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
         return Candidate(amount, clauses[before].skills[0], before, at)
     behind = clauses[at + 1] if at + 1 < len(clauses) else None
     if behind is not None and is_named_last(clauses, at):
-        return Candidate(amount, behind.skills[0], at, at + 1)
-    if clause.has(WordRole.SUBJECT) and clause.is_bare and clause.verb is None:
+        return Candidate(amount, behind.skills[0], at, at + 1, is_sure=clause.verb is not None)
+    if clause.has(WordRole.PRACTICE) and clause.is_bare and not clause.days and _is_of_one(clauses, entries, at):
+        return Candidate(amount, entries[-1].skill, at, at)  # "fencing footwork 20 min, sparring 40 min"
+    if clause.is_bare and clause.verb is None and (clause.has(WordRole.SUBJECT) or _makes_up(clauses, at)):
         return _inherit(clauses, at)  # "my mate boxed for an hour, I only 20 minutes"
     done = clause.is_bare or (clause.has(WordRole.PRACTISED) and not says_more)
     near = behind is not None and (behind.sentence == clause.sentence or _is_called(clauses, at))
@@ -117,9 +158,23 @@ def is_named_last(clauses: Sequence[Clause], at: int) -> bool:
     amounts = [chunk for clause in clauses for chunk in clause.amounts]
     skills = [chunk for clause in clauses for chunk in clause.skills]
     plain = all(chunk.role is WordRole.SKILL or chunk.plain.endswith(("ly", "mente")) for chunk in last.chunks)
-    own = clauses[at].verb is not None and clauses[at].block is None
+    own = clauses[at].verb is not None or _may_be_done(clauses[at])
+    own = own and clauses[at].block is None
     near = at == len(clauses) - 2 and last.sentence == clauses[at].sentence and last.mark is WordRole.COMMA
     return near and plain and own and len(amounts) == len(skills) == 1
+
+
+def _may_be_done(clause: Clause) -> bool:
+    """As "shot arrows for an hour", "peloteé contra la pared 25 minutos": the verb of a skill that no table has."""
+    head = clause.chunks[0]
+    return head.role is WordRole.CONTENT and (head.is_first_person or is_past(head.plain))
+
+
+def _is_of_one(clauses: Sequence[Clause], entries: Sequence[Candidate], at: int) -> bool:
+    """Whether the clause before is an entry of the one skill that is named, as terse as this one."""
+    named = {chunk.skill for clause in clauses for chunk in clause.skills}
+    before = clauses[at - 1]
+    return bool(entries) and len(named) == 1 and entries[-1].last == at - 1 and before.has(WordRole.PRACTICE)
 
 
 def _names_one(clause: Clause) -> bool:
@@ -197,6 +252,14 @@ def _inherit(clauses: Sequence[Clause], at: int) -> Candidate | None:
     return Candidate(clause.amounts[0], before[-1], at, at, is_sure=wished or spoken)
 
 
+def _makes_up(clauses: Sequence[Clause], at: int) -> bool:
+    """As "no bass yesterday but 25 minutes today": another day than the one on which nothing was done."""
+    clause, before = clauses[at], clauses[at - 1]
+    days = [{chunk.day.day for chunk in each.days if chunk.day is not None} for each in (before, clause)]
+    apart = at > 0 and all(days) and days[0].isdisjoint(days[1])
+    return apart and clause.mark is WordRole.BUT and before.block is Twist.NEGATED and not before.amounts
+
+
 def _is_other_activity(clause: Clause, entries: Sequence[Candidate], clauses: Sequence[Clause]) -> bool:
     """Whether an amount is of something else: "two hours at the doctor's, then ..."."""
     if (clause.is_bare and not clause.has(WordRole.CONTENT)) or clause.verb is not None:
@@ -240,7 +303,15 @@ def _restates(clauses: Sequence[Clause], at: int) -> bool:
     said = " ".join(chunk.plain for chunk in clause.chunks)
     told = not words.isdisjoint(IN_ALL) or any(each in said for each in _ALL_IN_ALL)
     fits = clause.amounts[0].minutes in (sum(before), *before[-1:]) and words.isdisjoint(_AGAIN)
-    return bool(before) and (told or (fits and clause.mark is WordRole.BUT and bool(clause.skills)))
+    says_when = fits and clause.mark is WordRole.COMMA and _says_when(clauses, at)
+    return bool(before) and (told or says_when or (fits and clause.mark is WordRole.BUT and bool(clause.skills)))
+
+
+def _says_when(clauses: Sequence[Clause], at: int) -> bool:
+    """As "1h de batería, desde las 18 hasta las 19": the same stretch, once by its length and once by the clock."""
+    amounts = [chunk for clause in clauses[at - 1 : at + 1] for chunk in clause.amounts]
+    by_clock = [chunk.role is WordRole.AMOUNT_CLOCK for chunk in amounts]
+    return len(clauses[at].chunks) == 1 and by_clock in ([True, False], [False, True])
 
 
 def _merge_restatement(

@@ -145,6 +145,8 @@ def _reach_forward(before: _Before) -> Twist | None:
             return found
         if Twist.DOUBT in clause.twists and (before.is_same or clause.is_fragment):
             return Twist.DOUBT
+    if before.is_next and before.is_same and _is_of_unread_day(before.clauses, before.at):
+        return Twist.DOUBT
     if entry.has_subject:
         return _reach_labelled(before)
     if entry.is_said and (found := _reach_labelled(before)) is not None:
@@ -152,6 +154,14 @@ def _reach_forward(before: _Before) -> Twist | None:
     if entry.is_said and not (before.is_same and clause.is_fragment and before.own.is_listed):
         return None if clause.amounts and before.is_freed else _reach_elided(before)
     return None if before.is_freed else _reach_terse(before)
+
+
+def _is_of_unread_day(clauses: Sequence[Clause], at: int) -> bool:
+    """As "10/11: guitar 30 min", "mon-wed: ...": of a day that cannot be told, or of more than one."""
+    clause, first = clauses[at], clauses[at - 1] if at else clauses[at]
+    days = clause.days + (first.days if clause.mark is WordRole.AND and first.is_fragment else [])
+    dates = clause.has(WordRole.DAY_UNREAD) or clause.chunks[0].role is WordRole.NUMBER or len(days) > 1
+    return dates and clause.is_fragment and clause.verb is None
 
 
 def _reach_labelled(before: _Before) -> Twist | None:

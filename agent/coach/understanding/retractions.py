@@ -52,18 +52,21 @@ def take_back(said: str, twists: set[Twist]) -> Twist | None:
 
 _SINCE = frozenset({"hace", "ago"})
 _AGES = frozenset([
-    "anos", "ano", "meses", "mes", "siglos", "decadas", "mucho", "years", "year", "ages", "long", "months"
+    "anos", "ano", "meses", "mes", "siglos", "decadas", "mucho", "years", "year", "ages", "long", "months",
+    "wks", "wk", "weeks", "week", "fortnight", "sem", "semanas", "semana"
 ])  # fmt: skip
 _AGED = frozenset({"a", "con", "at", "los"})
 _THAT = frozenset({"que", "q"})
 
 
 def long_ago(chunks: list[Chunk]) -> None:
-    """As "hace diez años", "a long time ago", "a los 12 años"; not "hace mucho que no tocaba"."""
+    """As "hace diez años", "a long time ago", "a los 12 años", "earlier this week"; not "hace mucho que no tocaba"."""
     for at, chunk in enumerate(chunks):
         plains = {word for each in chunks[max(0, at - 3) : at + 4] for word in each.plain.split()}
         if chunk.plain in _SINCE and plains & _AGES and not plains & _THAT:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.HABIT)
+        if chunk.day is not None and _is_of_week(chunks, at):
+            chunks[at] = replace(chunk, role=WordRole.DAY_UNREAD, day=replace(chunk.day, day=None))
         before = chunks[at - 1].plain.split()[-1:] if at else []
         behind = [each.plain for each in chunks[at + 1 : at + 2]]
         if chunk.role is WordRole.NUMBER and behind == ["anos"] and before and before[0] in _AGED:
@@ -79,6 +82,14 @@ _YET_TO_BE = frozenset([
 
 _AFTERWARDS = frozenset({"luego", "despues", "entonces"})
 _ENDS = ",."
+
+
+def _is_of_week(chunks: Sequence[Chunk], at: int) -> bool:
+    """As "earlier this week", "earlier in the week", "saturday week": no day that can be told."""
+    behind = " ".join(chunk.plain for chunk in chunks[at + 1 : at + 4])
+    if chunks[at].plain == "earlier":
+        return behind.startswith(("this week", "this month", "in the week"))
+    return behind == "week" or behind.startswith("week ")
 
 
 def to_come(chunks: list[Chunk]) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agent.coach.practice import name_key
 from agent.coach.understanding.english import ENGLISH
@@ -149,11 +150,16 @@ class KnownSkills:
 
 def know(skills: Sequence[str]) -> KnownSkills:
     """The skills of these names."""
+    return _know(tuple(skills[:MAX_SKILLS]))
+
+
+@lru_cache(maxsize=4)  # one message is read for several things
+def _know(skills: tuple[str, ...]) -> KnownSkills:
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     acts: dict[str, str] = {}
     acting: dict[str, str] = {}
     names = []
-    for skill in sorted(skills[:MAX_SKILLS], key=len, reverse=True):
+    for skill in sorted(skills, key=len, reverse=True):
         words = tuple(word.plain for word in words_of(name_key(skill)))
         if not words:
             continue

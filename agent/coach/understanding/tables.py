@@ -106,6 +106,11 @@ READ_AGAIN = {
     "hablado": _again("", "S", WordRole.DID),
     "lei": _again("L", "P?S", WordRole.DID),  # "anota que leí latín": else it may be no practice
     "read": _again("L", "S", WordRole.DID),
+    "vos": _again("[dDYK]$", _ENDS, WordRole.ADVERB),  # "marimba 1 hora vos"
+    **{
+        word: _again("[dD][FPT]*S$|S[FPT]*[dD]$", "P?T?[wx]", WordRole.WHILE)  # "50 min de ganchillo viendo la tele"
+        for word in ("viendo", "mirando", "oyendo")
+    },
     "dado": _again("H$", "PT?S", WordRole.DID),  # "le he dado a la batería"
     "happened": _again("S$", "", WordRole.ADVERB),
     "gave": _again("", "F?[Dd]PT?S", WordRole.DID),  # "gave 55 minutes to the mandolin"

@@ -16,16 +16,13 @@ LEAST_SPOKEN = 10
 LEAST_BESIDE_HOURS = 15
 """Of a number without a unit: in pairs with skills, and where only hours are said besides."""
 
+MOST_DAYS = 31
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
-MOST_TIMES = 12
 LEAST_PAST = 5
 _SIGNS = frozenset({"x", "×"})
-_OF = frozenset({"of", "de"})
-_EACH = frozenset({"each", "cada", "apiece"})
 _MORNING = re.compile("morning|manana")
 _PARTS = re.compile("morning|afternoon|evening|night|manana|tarde|noche")
 _MINUTES = frozenset({"minutes", "minutos", "mins"})
-_TWICE = frozenset({"twice", "two times", "dos veces"})
 _HALF = frozenset({"half", "media"})
 _ALL_TOLD = frozenset({"total", "overall", "altogether", "max", "tops", "exactly", "sharp", "easy", "flat", "together"})
 _STARTED = frozenset(["started", "began", "opened", "empece", "comence", "arranque", "start"])
@@ -70,50 +67,6 @@ MAX_BETWEEN = 4
 def letters_of(chunks: Sequence[Chunk], first: int, last: int) -> str:
     """The roles of these chunks, a letter each."""
     return "".join(chunk.role for chunk in chunks[first:last])
-
-
-def read_times(chunks: list[Chunk]) -> None:
-    """As "two 25 minute pomodoros", "6 rondas de 3 min", "10 min meditation x2": so often that long."""
-    for at, chunk in enumerate(chunks):
-        if chunk.role is not WordRole.NUMBER or not 2 <= chunk.minutes <= MOST_TIMES:
-            continue
-        behind = letters_of(chunks, at + 1, at + 5)
-        amount = (
-            at + 3
-            if re.match("[wp]P[Dd]", behind) and chunks[at + 2].plain in _OF
-            else at + 1
-            if re.match("[Dd][wp]", behind)
-            and not (at and chunks[at - 1].role is WordRole.CONTENT)  # "chapter 3 25 min"
-            else None
-        )
-        amounts = [place for place, each in enumerate(chunks) if each.role.value in "dD"]
-        things = chunks[at + 1 : at + 2]
-        counted = bool(things) and things[0].role.value in "wp" and things[0].plain.endswith("s")
-        said_each = [place for place, each in enumerate(chunks) if each.plain in EACH]
-        if counted and said_each and len(amounts) == 1 and amount is None:  # "two sessions today, 20 minutes each"
-            amount = amounts[0]
-            chunks[said_each[0]] = replace(chunks[said_each[0]], role=WordRole.ADVERB, twist=None)
-        if at and chunks[at - 1].plain in _SIGNS and letters_of(chunks, at + 1, at + 2) in ("", ",", "."):
-            amount = amounts[0] if len(amounts) == 1 else None
-            each = any(chunk.plain.split()[0] in _EACH for chunk in chunks)
-            doubt = None if each else Twist.DOUBT  # "30 min x 3" is asked about
-            chunks[at - 1] = replace(chunks[at - 1], role=WordRole.ADVERB, twist=doubt)
-        if amount is not None and (amount != at + 1 or chunks[amount + 1].plain.endswith("s")):
-            chunks[amount] = replace(chunks[amount], minutes=chunk.minutes * chunks[amount].minutes)
-            chunks[at : at + 1] = [replace(chunk, role=WordRole.ADVERB)]
-            if amount == at + 3:
-                chunks[at + 1 : at + 3] = [replace(each, role=WordRole.ADVERB) for each in chunks[at + 1 : at + 3]]
-
-
-def _twice_each(chunks: list[Chunk]) -> None:
-    """As "did yoga twice today, 20 min each": so often that long."""
-    twice = next((at for at, chunk in enumerate(chunks) if chunk.plain in _TWICE), None)
-    timed = [at for at, chunk in enumerate(chunks) if chunk.role in _AMOUNTS]
-    each = next((at for at, chunk in enumerate(chunks) if chunk.plain in EACH), None)
-    if twice is not None and each is not None and len(timed) == 1:  # "did yoga twice today, 20 min each"
-        chunks[timed[0]] = replace(chunks[timed[0]], minutes=2 * chunks[timed[0]].minutes)
-        for place in (twice, each):
-            chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
 def _hours_between(chunks: list[Chunk]) -> None:
@@ -164,9 +117,11 @@ def _paired_numbers(chunks: list[Chunk]) -> None:
     if not amounts and (len(numbers) < 2 or min(chunks[at].minutes for at in numbers) < LEAST_SPOKEN):
         return
     least = LEAST_BARE if any(chunk.unit == 1 for chunk in amounts) or not amounts else LEAST_BESIDE_HOURS
+    no_dates = any(chunks[at].minutes > MOST_DAYS for at in numbers)  # "monday 30, tuesday 45"
     for at in numbers:
         if least <= chunks[at].minutes <= _MOST_BARE[1]:
-            dated = not amounts and letters_of(chunks, at - 1, at) == WordRole.DAY_EITHER  # "mon 30": or the 30th
+            behind_day = letters_of(chunks, at - 1, at) == WordRole.DAY_EITHER
+            dated = behind_day and not (amounts or no_dates)  # "mon 30": or the 30th
             chunks[at] = replace(chunks[at], role=WordRole.AMOUNT, twist=Twist.DOUBT if dated else None)
 
 
@@ -221,13 +176,16 @@ def _it_was(chunks: list[Chunk]) -> None:
 
 
 def _took_so_long(chunks: list[Chunk]) -> None:
-    """As "did my French homework last night, took 50 minutes", "terminé mi lección, me llevó 25 minutos"."""
+    """As "did my French homework, took 50 minutes", "simulacro de física, me tomó hora y media"."""
     for at, chunk in enumerate(chunks[1:-1], 1):
-        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1, len(chunks))) is not None
-        it = chunks[at - 1].plain in _IT or chunks[at - 1].twist is Twist.SELF
+        mine = chunks[at + 1].twist is Twist.SELF
+        ends = re.fullmatch("F?[Dd][.O]*", letters_of(chunks, at + 1 + mine, len(chunks))) is not None
+        own = chunks[at - 1].twist is Twist.SELF
+        it = own or chunks[at - 1].plain in _IT
         before = letters_of(chunks, 0, at - it)
-        if chunk.plain in _TOOK and ends and re.search("[Vvo].*S.*[,.]$", before) and "d" not in before.lower():
-            for place in range(at - it, at + 1):
+        named = re.search(r"(?:[Vvo].*S.*|^(?:[wp]P)?S[pw]*)[,.]$" if own or mine else "[Vvo].*S.*[,.]$", before)
+        if chunk.plain in _TOOK and ends and named and "d" not in before.lower():
+            for place in range(at - it, at + 1 + mine):
                 chunks[place] = replace(chunks[place], role=WordRole.ADVERB, twist=None)
 
 
@@ -385,7 +343,7 @@ def _an_hour_long(chunks: list[Chunk]) -> None:
 
 
 NUMBERS_FIRST = (
-    _twice_each, _an_hour_long, _it_was,
+    _an_hour_long, _it_was,
     _after_it, _hours_between, _numbers_behind_amounts, _paired_numbers, _each_day, _from_start_to_stop
 )  # fmt: skip
 AMOUNTS_THEN = (_for_a_day, _took_so_long, _amounts_told_more, _time_that_is_there, _was_so_long)

@@ -38,6 +38,8 @@ _INTENTS = {
     Act.ENTRIES: "stats",
     Act.ASK_DELETE: "delete",
     Act.ASK_EDIT: "edit",
+    Act.EDIT_SKILL: "edit",
+    Act.ASK_MERGE: "edit",
     Intent.HISTORY: "stats",
     Intent.CHART: "stats",
     Intent.STATS: "stats",

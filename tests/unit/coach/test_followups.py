@@ -332,3 +332,41 @@ class TestGoalsAndReminders:
         assert Act.MOVE_REMINDER is task.act
         assert task.moved is not None
         assert replace(task.moved, at=at) == task.reminder
+
+
+class TestTheOther:
+    @pytest.mark.parametrize(
+        "said", ["the other way round", "no, the other way around", "perdón, al revés", "swap them", "vice versa"]
+    )
+    async def test_two_that_were_just_logged_are_swapped(self, player: Conversation, said: str):
+        """Each has the other's time, on its own entry."""
+        await _talk(player, "30 min guitar and 20 min piano", said)
+        assert {("guitar", 20), ("piano", 30)} == set(player.logged)
+
+    async def test_swapped_twice_they_are_as_they_were(self, player: Conversation):
+        """What was corrected is what the next correction goes by."""
+        await _talk(player, "30 min guitar and 20 min piano", "al revés", "no, al revés")
+        assert {("guitar", 30), ("piano", 20)} == set(player.logged)
+
+    @pytest.mark.parametrize("said", ["the other way round", "al revés"])
+    async def test_of_one_nothing_is_swapped(self, player: Conversation, said: str):
+        """There is no other."""
+        await _talk(player, "30 min guitar", said)
+        assert [("guitar", 30)] == player.logged
+
+    @pytest.mark.parametrize("said", ["sorry, the other one", "no, era la otra"])
+    async def test_of_two_skills_the_other_is_meant(self, ana: Conversation, said: str):
+        """Whoever has two means the one that was not named."""
+        ana.practice.change(CreateSkill("piano", None, None, 600_000))
+        await _talk(ana, "30 min guitar", said)
+        assert [("piano", 30)] == ana.logged
+
+    async def test_of_three_it_is_not_guessed(self, player: Conversation):
+        """Either of two could be meant."""
+        await _talk(player, "30 min guitar", "sorry, the other one")
+        assert [("guitar", 30)] == player.logged
+
+    async def test_the_other_is_asked_about(self, ana: Conversation):
+        """The same number, of the other skill."""
+        ana.practice.change(CreateSkill("piano", None, None, 600_000))
+        assert "piano" in await _talk(ana, "30 min guitar", "how much guitar this week?", "and the other one?")

@@ -228,3 +228,41 @@ async def test_what_is_still_to_come_is_answered_with_what_it_is(ana: Conversati
     assert "**30 min de guitar**: está por venir" in answer
     assert "Tu plan para mañana: 40 min de" in answer
     assert [] == ana.logged
+
+
+@pytest.mark.parametrize(
+    ("language", "names", "said"),
+    [
+        ("en", ["running", "drawing"], "running a bath 10 min; ran the dishwasher for 2 hours; drawing a blank 20 min"),
+        ("en", ["boxing", "dancing"], "boxed up the kitchen for 2 hours; danced around the topic for 20 min"),
+        (
+            "en",
+            ["polish", "fencing"],
+            "polish my shoes 10 min; my polish mate drank for 6 hours; fencing the garden 2 h",
+        ),
+        (
+            "es",
+            ["batería", "canto"],
+            "batería del celular 2 horas; canto de los pájaros 20 min; canto de los gallos 9 min",
+        ),
+        ("es", ["bajo", "cocina"], "bajo la lluvia 20 minutos; estuve bajo el sol 2 horas; cocina el arroz 12 minutos"),
+        ("es", ["cocina", "surf"], "precalienta el horno 20 min y cocina 40 min; surf en internet 2 horas"),
+    ],
+)
+def test_a_skills_name_in_another_sense_is_not_logged(language: str, names: list[str], said: str) -> None:
+    """What is done to something else, or belongs to it, is no practice; it may be asked about."""
+    assert [] == [text for text in said.split("; ") if understand(text, names, NOW, language).writes]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the other night; earlier this week; mid-week; on christmas; all weekend; saturday before last; since monday",
+        "la otra noche; a principios de semana; entre semana; en navidad; el sábado antepasado; desde el lunes",
+    ],
+)
+def test_a_day_that_cannot_be_told_is_not_today(said: str) -> None:
+    """It is asked about."""
+    days = said.split("; ")
+    texts = [f"{day}: guitar 30 min" for day in days] + [f"30 min of guitar {day}" for day in days]
+    assert [] == [text for text in texts if understand(text, ["guitar"], NOW, "en").writes]

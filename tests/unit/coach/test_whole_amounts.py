@@ -164,8 +164,8 @@ class TestSaidOfDays:
         [
             ("en", "flute", "half an hour of flute on sunday and the same on monday"),
             ("es", "flauta", "media hora de flauta el domingo y lo mismo el lunes"),
-            ("en", "flute", "flute: mon 30, tue 45"),
-            ("es", "flauta", "flauta: lun 30, mar 45"),
+            ("en", "flute", "flute: mon 30, tue 25"),
+            ("es", "flauta", "flauta: lun 30, jue 25"),
             ("en", "flute", "flute podcast on my walk, 30 min"),
             ("es", "flauta", "leí flauta una hora"),
             ("en", "flute", "45 min of flute today, and I'll do another 30 tonight"),
