@@ -87,8 +87,9 @@ class QueueHead(Generic[T]):
         return taken
 
     def put_back(self, rows: Iterable[T]) -> None:
-        """What was taken waits again, in its place."""
-        self._rows = deque(sorted([*rows, *self._rows], key=lambda row: row.id))
+        """What was taken waits again, in its place and once."""
+        waiting = {row.id: row for row in (*self._rows, *rows)}
+        self._rows = deque(sorted(waiting.values(), key=lambda row: row.id))
 
     def update(self, current: Callable[[T], T]) -> None:
         """Put what `current` gives for each row in its place."""

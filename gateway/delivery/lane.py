@@ -5,6 +5,7 @@ decision. Nothing here waits, stores or sends.
 
     on_row → LoadChannel → on_channel → [FindTarget → on_target →] TakeTurn → on_turn → [Sleep → on_awake →]
     [MarkSending → on_marked →] Call → on_sent → RecordSent → on_recorded → Done
+    MarkSending → on_ended → Done
                          Call → on_failed → SaveOutcome → on_saved → (once more | MoveChat → on_moved_away | Done)
 """
 
@@ -298,6 +299,11 @@ class LaneState:
         """The attempt is persisted."""
         self.row = replace(self._row, attempts=self._row.attempts + 1)
         return Call(self.row)
+
+    def on_ended(self) -> Done:
+        """The store has its end already: what is at hand was read before that."""
+        self.row = replace(self._row, state=PartState.SENT)
+        return Done(self.row, None)
 
     def on_sent(self, platform_id: str) -> NextStep:
         """The platform took it."""

@@ -209,8 +209,11 @@ class LaneWorker:
         match step:
             case MarkSending(row_id, action):
                 failpoint("send_pre")
-                await self._write(partial(sends.mark_sending, id_=row_id, action=action))
-                return self.lane.on_marked()
+                if await self._write(partial(sends.mark_sending, id_=row_id, action=action)):
+                    return self.lane.on_marked()
+                log.warning("part_had_ended", lane=self.lane.name, outbox_id=row_id)
+                self.queue.head.rewind()  # what is at hand behind it is as old
+                return self.lane.on_ended()
             case Call(row):
                 if self.lease is not None:
                     self._deps.ownership.check(self.lease)  # who was paused does not send what another has taken up

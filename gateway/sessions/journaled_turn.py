@@ -172,6 +172,7 @@ class JournaledTurn:
             mailbox.put_back(rows)
             raise
         failpoint("steer_post")
+        mailbox.note_begun(row for row, _ in claimed)
         taken = tuple(item for _, item in claimed)
         if taken:
             self._note_journaled((*overtaken, Steered(step, taken)))

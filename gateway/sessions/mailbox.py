@@ -7,6 +7,7 @@ from functools import partial
 
 import structlog
 
+from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.sessions.inbox_rules import CHAT, joins, own_route_id
@@ -19,6 +20,9 @@ from gateway.supervision import care_of
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
+
+BEGUN_AT_MOST = 1_000
+"""A look into the store is never so slow that more are claimed meanwhile."""
 
 KindOf = Callable[[InboxRow], str | None]
 """The kind of turn that a row starts; None for what never starts one (a command)."""
@@ -44,9 +48,15 @@ class Mailbox(SerialWorker[InboxRow]):
         self._kind_of = kind_of
         self._is_marked = is_marked
         self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
+        self._begun: BoundedDict[int, None] = BoundedDict(BEGUN_AT_MOST)  # rows that turns have claimed, those last
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
-        rows = await load_filtered(self._load_offered, lambda row: self._kind_of(row) is not None, after_id, limit)
+        rows = await load_filtered(
+            self._load_offered,
+            lambda row: self._kind_of(row) is not None and row.id not in self._begun,  # they were read before that
+            after_id,
+            limit,
+        )
         return [self.current(row) for row in rows]  # an edit may have come while they were read
 
     async def _load_offered(self, after_id: int, limit: int) -> list[InboxRow]:
@@ -96,8 +106,15 @@ class Mailbox(SerialWorker[InboxRow]):
         return self.head.take(lambda row: row in rows)
 
     def put_back(self, rows: Iterable[InboxRow]) -> None:
-        """What was taken waits again, in its place."""
-        super().put_back([self.current(row) for row in rows])
+        """What was taken, or comes late, waits in its place; once, and not where a turn has claimed it already."""
+        super().put_back([self.current(row) for row in rows if row.id not in self._begun])
+
+    def note_begun(self, rows: Iterable[InboxRow]) -> None:
+        """A turn has claimed these: whoever still has them at hand, of an earlier look, hands them in for nothing."""
+        ids = [row.id for row in rows]
+        for id_ in ids:
+            self._begun[id_] = None
+        self.drop(ids)
 
     def current(self, row: InboxRow) -> InboxRow:
         """A row that was taken or read a moment ago, as it reads now."""

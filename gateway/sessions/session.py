@@ -298,6 +298,7 @@ class Session:
             failpoint("claim_pre")
             still_open = await self._store.write(claim)
             if len(still_open) == len(rows):
+                self.mailbox.note_begun(rows)
                 return claimed
             # a part was taken back: the rest is claimed anew, as it reads by now
             self._turn.rows = [self.mailbox.current(row) for row in rows if row.id in still_open]

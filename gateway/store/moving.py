@@ -6,6 +6,7 @@ gateway, and so is what was left behind. Only when all rows were read back does 
 home's lock, and what an operator reads, do not live here.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from gateway.store.backup import file_of
 from gateway.store.glance import HEAD
 from gateway.store.inspection import refuse_replica
 from gateway.store.leases import STORE_NOW
-from gateway.store.looking import unavailable
+from gateway.store.looking import code_of, unavailable
 from gateway.store.postgres import make_engine
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
@@ -71,6 +72,9 @@ async def move(source_url: str, target_url: str, tables_of: TablesOf, now: datet
             work = _Move(source, target, (_where(source_url), _where(target_url)), now, say)
             return await _in_greenlet(partial(work.run, tables_of))
         except (OSError, SQLAlchemyError) as error:
+            if code_of(error) == sqlite3.SQLITE_BUSY:
+                files = " or ".join(_where(url) for url in (source_url, target_url) if file_of(url) is not None)
+                raise GatewayError(f"somebody writes to {files}; stop them first") from error
             raise unavailable(error) from error
 
 

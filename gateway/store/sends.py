@@ -20,14 +20,21 @@ _sent = HotStatement(
 )
 _mark = HotStatement(
     sa.update(outbox)
-    .where(outbox.c.id == sa.bindparam("b_id"))
+    .where(outbox.c.id == sa.bindparam("b_id"), IS_OPEN)
     .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
+    .returning(outbox.c.id),
+    key=["b_id"],
 )
 
 
-def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
-    """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
-    _mark.later(connection, {"b_id": id_, "b_action": action})
+def mark_sending(connection: sa.Connection, id_: int, action: Action) -> list[int]:
+    """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not.
+
+    The result holds the row's id by the end of the transaction; nothing where it has its end already.
+    """
+    marked: list[int] = []
+    _mark.later(connection, {"b_id": id_, "b_action": action}, lambda rows: marked.extend(row[0] for row in rows))
+    return marked
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:

@@ -91,7 +91,7 @@ def mark_errors(engine: Engine) -> None:
     """
 
     def spoil(context: ExceptionContext) -> None:
-        if context.connection is not None:
+        if context.connection is not None and context.connection.in_transaction():  # else it is being made
             context.connection.info[SPOILED] = True
 
     def begin(connection: Connection) -> None:

@@ -26,7 +26,7 @@ from gateway.store.engine import Store, reading
 from gateway.store.moving import Moved, move
 from gateway.store.people import Newcomer, enrol
 from gateway.store.tables import people, traffic, turns
-from tests.contract.stores import note, subjects
+from tests.contract.stores import SqliteCase, note, subjects
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.settled_rows import fill
@@ -258,6 +258,17 @@ async def test_on_postgres_a_server_that_somebody_writes_to_is_not_left(to_serve
     await connection.close()
     await to_server.carry(to_server.other, to_server.home)
     assert [to_server.home] == await to_server.alive()
+
+
+@pytest.mark.gate
+async def test_a_file_that_somebody_writes_to_is_not_left(tmp_path: Path) -> None:
+    """Another program that holds it: it is named, and nothing was changed."""
+    home, other = await fill_home(tmp_path), f"sqlite:///{tmp_path}/other/tenk.db"
+    ends = Ends(home, other, ODD, [])
+    with SqliteCase(tmp_path / "home" / "tenk.db").outage(), pytest.raises(GatewayError) as refused:
+        await ends.carry(home, other)
+    assert f"somebody writes to {tmp_path}/home/tenk.db" in str(refused.value)
+    await ends.carry(home, other)
 
 
 @pytest.mark.gate

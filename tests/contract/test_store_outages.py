@@ -175,8 +175,9 @@ async def test_a_read_that_is_given_up_at_the_end_leaves_no_error(
     assert [] == [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_a_connection_that_is_lost_while_it_begins_to_listen_is_an_outage(postgres: PostgresServer) -> None:
-    """Not a fault of who renews leases: that part would rest, and what is owned here run out."""
+@pytest.mark.parametrize("words", [b"LISTEN", b"standard_conforming_strings"])
+async def test_a_connection_that_is_lost_while_it_is_made_is_an_outage(postgres: PostgresServer, words: bytes) -> None:
+    """As it begins to listen, or SQLAlchemy asks a server what it is: no fault of who renews leases, or who starts."""
     url = await postgres.create_migrated()
     listened: list[bytes] = []
 
@@ -188,7 +189,7 @@ async def test_a_connection_that_is_lost_while_it_begins_to_listen_is_an_outage(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         back, to = await asyncio.open_connection("127.0.0.1", postgres.port)
         async with asyncio.TaskGroup() as ways:
-            ways.create_task(pass_on(reader, to, None if listened else b"LISTEN"))
+            ways.create_task(pass_on(reader, to, None if listened else words))
             ways.create_task(pass_on(back, writer, None))
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:

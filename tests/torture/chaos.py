@@ -54,10 +54,12 @@ class Waits:
         self._known = 0  # of all that was said
         self.answered_s: list[tuple[float, int]] = []  # how long each answer took, and to which message
 
-    def begin(self, owed: Sequence[Said]) -> None:
-        """Their owner is dead."""
-        now_s = time.monotonic()
-        self._open += [(said, self._world.platform.calls(said.chat), now_s) for said in owed]
+    def begin(self, owed: Sequence[Said], *, dead: bool = True) -> None:
+        """Their owner is dead; one that only stands still is counted for those alone whose earlier owner had died."""
+        now_s, known = time.monotonic(), {said for said, *_ in self._open}
+        self._open = [each for each in self._open if each[0] not in owed]
+        again = owed if dead else [said for said in owed if said in known]
+        self._open += [(said, self._world.platform.calls(said.chat), now_s) for said in again]
 
     def note_back(self) -> None:
         """The database is there again: until then nothing could go on."""
@@ -189,6 +191,7 @@ class Chaos:
         """One stands still, perhaps for longer than its leases last, and goes on."""
         victim = self.world.machines[await self.machine()]
         self.world.note_death()
+        self.waits.begin(self.world.owed_by(victim), dead=False)
         victim.signal(signal.SIGSTOP)
         try:
             async with asyncio.TaskGroup() as watching:
@@ -211,6 +214,7 @@ class Chaos:
     async def stop(self) -> None:
         """One is told to end, and drains."""
         victim = self.world.machines[await self.machine()]
+        self.waits.begin(self.world.owed_by(victim), dead=False)
         victim.signal(signal.SIGTERM)
         if await victim.ended(15.0) is None:
             raise AssertionError(f"it did not end: {victim.tail()}")
@@ -218,12 +222,16 @@ class Chaos:
     async def cut(self) -> None:
         """The way of one to the database breaks."""
         self.world.note_death()
-        self.world.cuts[await self.machine()].cut()
+        number = await self.machine()
+        self.waits.begin(self.world.owed_by(self.world.machines[number]), dead=False)
+        self.world.cuts[number].cut()
 
     async def silence(self) -> None:
         """The way of one to the database is silent for a while."""
-        cut = self.world.cuts[await self.machine()]
+        number = await self.machine()
+        cut = self.world.cuts[number]
         self.world.note_death()
+        self.waits.begin(self.world.owed_by(self.world.machines[number]), dead=False)
         cut.silent.clear()
         await asyncio.sleep(self.chance.uniform(*self._pause_s))
         cut.silent.set()

@@ -72,6 +72,17 @@ async def test_parts_arrive_in_order_and_once(spine: Spine) -> None:
     assert ["a0", "a1", "a2", "b0"] == names(spine)
 
 
+async def test_what_has_its_end_is_not_said_again_by_who_read_it_before(spine: Spine) -> None:
+    """Rows as they were at hand before they were sent: a read that took long, beside who sent them."""
+    rows = await tell(spine, words("a", 3))
+    await spine.quiet()
+    spine.delivery.publish(rows)
+    await tell(spine, words("b", 1), "t2")
+    await spine.quiet()
+    assert ["a0", "a1", "a2", "b0"] == names(spine)
+    assert {"sent"} == {*await states(spine)}
+
+
 async def test_a_crash_resumes_at_the_part_that_is_missing(spine: Spine) -> None:
     """D3: what was sent stays sent; the part in flight goes once more, marked."""
     spine.channel.fates.extend([None, None, hang := Hang()])

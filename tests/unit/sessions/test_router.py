@@ -9,9 +9,10 @@ import pytest
 from agent.tools.base import Effect
 from agent.transcript import ModelResponded, ToolCall, UserItem
 from gateway.sessions.config import SessionsConfig
+from gateway.store import inbox
 from tests.fakes.agents import a_tool, double
 from tests.fakes.outages import FickleEngine
-from tests.fakes.spine import QuickStore, Spine
+from tests.fakes.spine import KEY, QuickStore, Spine
 
 
 @pytest.fixture
@@ -170,3 +171,23 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
             spine.check()
             if spine.model.asked is not None:
                 spine.model.give("answer")
+
+
+async def test_what_joined_a_turn_does_not_join_it_again(spine: Spine) -> None:
+    """Rows of another machine come late, and may be at hand already: a look of before that hands them in once more."""
+    await spine.say("hello")
+    await spine.asked()
+    await spine.say("and this")
+    late = await spine.store.read(lambda connection: inbox.waiting(connection, 0, 10, KEY))
+    assert ["and this"] == [getattr(row.event, "text", "") for row in late]
+    mailbox = spine.router.session("default", KEY).mailbox
+    mailbox.put_back(late)
+    await spine.quiet()
+    spine.model.give("one")
+    await spine.asked()
+    mailbox.put_back(late)
+    spine.model.give("two")
+    await spine.quiet()
+    said = [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
+    assert ["hello", "and this"] == said
+    assert ["one\n\ntwo"] == spine.channel.shown()
