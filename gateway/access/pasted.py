@@ -1,5 +1,7 @@
 """What somebody gives to /connect is sealed before anything of it is stored, whoever said it and wherever. Pure.
 
+A key in any other words is blanked there and then: no row, prompt or log ever has it.
+
 A typing error in the command is no way around it: what is meant as /connect is stored, and run, as it.
 Only the command's handler opens it (`gateway.commands.connect`): rows, memory, prompts and logs have ciphertext alone.
 """
@@ -12,6 +14,7 @@ from unicodedata import normalize
 
 from channels.messages import CommandInvoked, InboundEvent, InboundMessage, Quoted, Rejected
 from gateway.access.codes import BULLETS
+from gateway.safety.redaction import redact_keys
 from gateway.safety.vault import SecretOf, Vault
 
 CONNECT = "connect"
@@ -41,7 +44,7 @@ def hide_secrets(rejected: Rejected) -> Rejected:
             parts.append(BULLETS)
             rest = _RAW_REST.match(raw, at)
             at = at if rest is None else rest.end()
-    return replace(rejected, raw="".join((*parts, raw[at:])))
+    return replace(rejected, raw=redact_keys("".join((*parts, raw[at:]))))
 
 
 def is_near(name: str, known: Collection[str] = ()) -> bool:
@@ -53,7 +56,10 @@ def is_near(name: str, known: Collection[str] = ()) -> bool:
 
 
 def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) -> InboundEvent:
-    """The event as it may be kept: all behind the command is one sealed word. Commands of a `known` name are others."""
+    """The event as it may be kept: all behind the command is one sealed word, and any other key is gone.
+
+    Commands of a `known` name are others.
+    """
     whose = secret_of(event.tenant, event.sender_key)
     match event:
         case InboundMessage():
@@ -73,7 +79,7 @@ def secret_of(tenant: str, sender_key: str) -> SecretOf:
 
 def _seal(text: str, vault: Vault, whose: SecretOf, known: Collection[str]) -> str:
     given = _find(text, known)
-    return text if given is None else f"{given[0]} {vault.seal(given[1], whose)}"
+    return redact_keys(text) if given is None else f"{given[0]} {vault.seal(given[1], whose)}"
 
 
 def _find(text: str, known: Collection[str]) -> tuple[str, str] | None:
@@ -110,4 +116,4 @@ def _ends_in_key(rest: str) -> bool:
 def _without_secret(quoted: Quoted, known: Collection[str]) -> Quoted:
     """A quotation of such a message, which a platform shows as it was."""
     given = _find(quoted.text, known)
-    return quoted if given is None else replace(quoted, text=f"{given[0]} {BULLETS}")
+    return replace(quoted, text=redact_keys(quoted.text) if given is None else f"{given[0]} {BULLETS}")

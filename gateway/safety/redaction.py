@@ -1,7 +1,7 @@
 """Takes secrets and control characters out of text. Pure; where it is applied (logs, answers) is decided elsewhere."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 REDACTED = "[REDACTED]"
@@ -40,7 +40,9 @@ what it looks like. Each is a walk of its own, so that no single call holds the 
 _TOKEN_TAILS = {":": r"(?::|%3[Aa])[A-Za-z0-9_-]{35}", ".": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}"}
 """How what is in every text goes on where it is a token's: looked for first, in a tenth of the time."""
 
-_KEYS = tuple(
+_Shape = tuple[tuple[str, ...], re.Pattern[str], re.Pattern[str], str]
+
+_KEYS: tuple[_Shape, ...] = tuple(
     (
         words,
         re.compile(_TOKEN_TAILS.get(words[0], "")),
@@ -76,15 +78,24 @@ class Redactor:
             if form in text:
                 text = self._live.sub(REDACTED, text)
                 break
-        if len(text) < SHORTEST_KEY_CHARS and "://" not in text:
-            return text
-        for words, tail, shape, instead in _KEYS:
-            for word in words:  # not any(): a log line asks this a hundred times
-                if word in text:
-                    if tail.search(text):
-                        text = shape.sub(instead, text)
-                    break
+        return _redact_shapes(text, _KEYS)
+
+
+def redact_keys(text: str) -> str:
+    """What somebody said, without what is a key by its own shape: a word behind "bearer" may be any word there."""
+    return _redact_shapes(text, _KEYS[1:])
+
+
+def _redact_shapes(text: str, keys: Sequence[_Shape]) -> str:
+    if len(text) < SHORTEST_KEY_CHARS and "://" not in text:
         return text
+    for words, tail, shape, instead in keys:
+        for word in words:  # not any(): a log line asks this a hundred times
+            if word in text:
+                if tail.search(text):
+                    text = shape.sub(instead, text)
+                break
+    return text
 
 
 def escape_controls(text: str) -> str:

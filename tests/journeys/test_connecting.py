@@ -21,6 +21,7 @@ allow_groups = ["telegram:{GROUP}"]
 """
 SECRETS = [f"canary{number:02}-not-a-key-shape-{number * 7919}" for number in range(12)]
 """None looks like a key: nothing but the command says that it is one."""
+SHAPED = "sk-canary-shape-0123456789"
 
 
 def keys_used(here: House) -> list[str]:
@@ -83,6 +84,7 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
             here.sim.say(GROUP, f"/connect openai {SECRETS[10]}", person=2)
             await here.told(GROUP, "direct message only")
             here.sim.say(1, "what did I say there?", reply_to=said[3])
+            here.sim.say(1, f"and my other key is {SHAPED}, is it good?")
             here.sim.edit(1, here.sim.say(1, "hm"), f"/connect openai {SECRETS[11]}")
             await here.told(1, "A short answer.")
             await here.settled()
@@ -95,9 +97,9 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
     places = {"log": repr(logged), "prompts": prompts, "rows": rows, "answers": repr(shown)}
     everywhere = {name: text.encode() for name, text in places.items()} | live | left
     assert {"tenk.db", "tenk.db-wal"} <= live.keys()
-    assert here.model.requests
+    assert "my other key is [REDACTED], is it good?" in prompts
     for name, content in everywhere.items():
-        assert [] == [secret for secret in SECRETS if secret.encode() in content], name
+        assert [] == [secret for secret in (*SECRETS, SHAPED) if secret.encode() in content], name
 
 
 @pytest.mark.parametrize("side", [DiscordPersonSide, SlackPersonSide])

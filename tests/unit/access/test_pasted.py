@@ -98,13 +98,33 @@ def test_a_quotation_of_it_holds_bullets() -> None:
 
 
 @pytest.mark.parametrize(
+    "key",
+    [
+        SECRET, "xoxb-1234567890-abcdefghij", "ghp_" + "a1" * 18, "AKIAABCDEFGHIJKLMNOP", "tenk-abcdefgh-" + "0f" * 16,
+        "123456789:" + "aB3-_" * 7, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    ],
+)  # fmt: skip
+def test_a_key_in_a_sentence_is_gone(key: str) -> None:
+    """Said, quoted, as the words of a command, and in what could not be understood; the rest of it stays."""
+    quoted = (Quoted(QuoteKind.REPLY, f"{key} is it", "Ana"),)
+    kept = seal_pasted(message(f"my key is {key}, does it work?", quoted=quoted), VAULT)
+    assert isinstance(kept, InboundMessage)
+    assert "my key is [REDACTED], does it work?" == kept.text
+    assert "[REDACTED] is it" == kept.quoted[0].text
+    said = CommandInvoked(**ABOUT, name="coach", arguments=f"use {key}", kind=ChatKind.GROUP)  # type: ignore[arg-type]  as above
+    assert key not in repr(seal_pasted(said, VAULT))
+    assert key not in hide_secrets(Rejected("1", f'{{"text":"it is {key}"}}', "no")).raw
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "/connect", "/connect ", "/connect@the_bot", "connect acme", "how do I /connect acme?", "", "/log 5m",
         "/contact Bob now",
         "/collect it", "/start guitar", "connect me with the others in 2026, please", "/connections of mine",
         "/conectar",
-        "conecta con Ana", "@the_bot hello there",
+        "conecta con Ana", "@the_bot hello there", "I was the ring bearer yesterdaymorning, 45m guitar: ok",
+        "see https://example.org/sk-short?a=1:2", "sk-2 vs sk-3, 12:30 to 14:45, 3.5 hours",
     ],
 )  # fmt: skip
 def test_everything_else_stays_as_it_is(text: str) -> None:

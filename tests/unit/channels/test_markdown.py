@@ -234,7 +234,7 @@ class TestBounds:
         """All of it is there, soon."""
         began = time.process_time()
         blocks = parse(text)
-        assert time.process_time() - began < 1, "measured: under 0.2 s; the rest is for a busy machine"
+        assert time.process_time() - began < 4, "measured: under 0.2 s; the rest is for a busy machine"
         assert text.split() == plain_text(blocks).split()
 
 

@@ -258,7 +258,7 @@ class TestTooMuch:
         text = ("A line of the endless answer.\n" * (size // 30 + 1))[:size]
         began = time.process_time()
         parts = split(text, TELEGRAM, LIMITS)
-        assert time.process_time() - began < 2
+        assert time.process_time() - began < 5
         assert MAX_PARTS == len(parts)
         assert all(TextUnit.UTF16.measure(text) <= 4096 for text in texts(parts))
         notice = re.search(r"\[… ([\d,]+) more characters were left out\]$", texts(parts)[-1])
@@ -323,7 +323,7 @@ class TestNastyInputs:
         """Bounded work, valid parts, at least one."""
         began = time.process_time()
         parts = split(NASTY[name], TELEGRAM, LIMITS)
-        assert time.process_time() - began < 2, "measured: under 0.2 s; the rest is for a busy machine"
+        assert time.process_time() - began < 5, "measured: under 0.2 s; the rest is for a busy machine"
         assert parts
         assert [] == [fault for part in parts for fault in faults(part.rendered)]
 
