@@ -89,6 +89,7 @@ class Delivery:
             lasting=True,
         )
         self.parked.replace(parked)
+        self._forget_others()
         for address, (parts, newest_id) in open_lanes.items():
             worker = self._workers.get(address.lane)
             if self._deps.channels.is_configured(address) and (worker is None or not worker.knows(parts, newest_id)):
@@ -96,6 +97,17 @@ class Delivery:
         self._looked = held
         while self._unread:  # committed behind that look, and published before it was over
             self.reread(self._unread.popitem()[1])
+
+    def _forget_others(self) -> None:
+        """What lanes have at hand from before the lease that they have now: another process sent there meanwhile."""
+        for worker in self._workers.values():
+            if worker.queue.running and self._sends(Address(*worker.lane.name.split(":", 2))) is None:
+                self._disclaim(worker.queue.head)
+                worker.reread()
+
+    def _disclaim(self, rows: Iterable[OutboxRow]) -> None:
+        """Whether they were sent, the store knows, and who is to find out goes by that."""
+        self._shared.claimed.difference_update(row.id for row in rows)
 
     def _sends(self, address: Address) -> Lease | None:
         """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
@@ -202,7 +214,7 @@ class Delivery:
 
     async def _deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
         """Work a row until it has an end, its lane is parked or has moved, or another process sends there."""
-        worker.lease = self.ownership.sends(row.part.address)
+        worker.lease = self._sends(row.part.address)  # nothing is at hand from before that: see `recover`
         if worker.lease is None:
             self._let_lane_go(worker, row)
             return
@@ -233,8 +245,7 @@ class Delivery:
 
     def _let_lane_go(self, worker: LaneWorker, row: OutboxRow) -> None:
         """Another process sends there: what is in memory is the store's."""
-        for left in (row, *worker.queue.head.take(lambda _row: True)):
-            self._shared.claimed.discard(left.id)
+        self._disclaim([row, *worker.queue.head.take(lambda _row: True)])
         self._drop_if_idle(worker)
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:
