@@ -306,13 +306,19 @@ def _logging_answer(earlier: Sequence[Exchange]) -> str:
     return next((each.answer for each in reversed(earlier[-LATELY:]) if says(each.answer, LOGGED)), "")
 
 
-def is_of_another(text: str, earlier: Sequence[Exchange], names: Sequence[str]) -> bool:
-    """As "the french was 20", where something else was logged last: another entry may be meant."""
-    answer = _logging_answer(earlier)
-    skill = find_skill(text, names) if answer and find_duration(text) is not None else None
-    if skill is None or name_key(skill) in name_key(answer):
-        return False
-    return re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(text)) is not None
+def correct_another(task: Task, earlier: Sequence[Exchange], names: Sequence[str], now: datetime) -> Task | None:
+    """As "the french was 20", where something else was logged last: an entry before it, or another may be meant."""
+    answer = _logging_answer(earlier) if task.act in (Act.CORRECT, Act.ASK_CORRECTION) else ""
+    said = find_duration(task.text) if answer else None
+    skill = None if said is None else find_skill(task.text, names)
+    if said is None or skill is None or name_key(skill) in name_key(answer):
+        return None
+    if re.search(rf"{re.escape(name_key(skill))}\W+{_WAS}", name_key(task.text)) is None:
+        return None
+    if not any(name_key(skill) in name_key(each.answer) for each in earlier if says(each.answer, LOGGED)):
+        return replace(task, act=Act.ASK_CORRECTION)
+    day = find_day(task.text, now.date()) or now.date()
+    return Task(Act.ASK_EDIT, task.text, lookup=Lookup(Wanted.EDIT, skill, since=day, until=day, minutes=said.minutes))
 
 
 def was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:

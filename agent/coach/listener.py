@@ -15,9 +15,9 @@ from agent.coach.answers import answer_question, is_granted
 from agent.coach.followed_wishes import ask_on, change_goal, change_reminder
 from agent.coach.followups import (
     LOGGED,
+    correct_another,
     correct_log,
     first_clause,
-    is_of_another,
     log_created,
     log_meant,
     log_more,
@@ -85,11 +85,9 @@ class Listener:
             or self._more(text, earlier, now)
             or self._statement(text, request, earlier, now, after_log=after_log)
         )
-        if task.act is Act.CORRECT and is_of_another(task.text, earlier, self._names):
-            return replace(task, act=Act.ASK_CORRECTION)
         if task.act in _NOTHING and _SAYS_NO.match(text) and asked_last(earlier, CONFIRMED):
             return replace(task, act=Act.DECLINED)
-        return task
+        return correct_another(task, earlier, self._names, now) or task
 
     def _statement(
         self, text: str, request: RequestedIntent, earlier: Sequence[Exchange], now: datetime, *, after_log: bool

@@ -231,7 +231,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.answers:_Answer._complete_loosely": "reads times and one name in 120 characters at most",
     "agent.coach.understanding.pairs:_parts": "matches the roles of one clause, which runs of one letter never double",
     "agent.coach.followups:log_more": "looks for one of a few words in a message of 120 characters at most",
-    "agent.coach.followups:is_of_another": "looks once for one name in a message that was read as a correction",
+    "agent.coach.followups:correct_another": "looks once for one name in a message that was read as a correction",
     "agent.coach.followups:join_log": "loops over the few entries of one message",
     "agent.coach.followups:repeat_log": "loops over the few entries of one message",
     "agent.coach.followups:correct_log": "loops over the few entries of one message",

@@ -81,6 +81,14 @@ class TestCorrections:
         assert "?" in await player.say("the piano was 20")
         assert [("guitar", 30)] == player.logged
 
+    @pytest.mark.parametrize(("said", "yes"), [("no, the guitar was 40", "yes"), ("no, guitar fueron 40", "sí")])
+    async def test_an_entry_before_the_last_is_the_one_that_is_changed(self, player: Conversation, said: str, yes: str):
+        """What is asked names it as it stands; the last one stays."""
+        await _talk(player, "30 min guitar", "20 min piano")
+        assert "30 min" in await player.say(said)
+        await player.say(yes)
+        assert [("guitar", 40), ("piano", 20)] == sorted(player.logged)
+
     @pytest.mark.parametrize("said", ["maybe 40", "bueno 40"])
     async def test_a_second_thought_is_asked_about(self, player: Conversation, said: str):
         """It changes what was logged after a yes."""
