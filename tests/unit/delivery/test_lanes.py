@@ -3,26 +3,18 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import pytest
 import sqlalchemy as sa
 
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
-from gateway.cluster.ownership import SharedOwnership
-from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import LaneReader
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
-from gateway.store import chats, outbox, sends
-from gateway.store.engine import Store
-from gateway.store.leases import Round
+from gateway.store import chats, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
-from gateway.store.tables.turns import leases
 from tests.fakes.chat import FakeChannel, Hang, Lost
 from tests.fakes.spine import Spine
 
@@ -336,92 +328,3 @@ async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> Non
     spoil = sa.update(outbox_table).where(outbox_table.c.id == said[1][0].id).values(action="shout")
     await spine.store.write(lambda connection: connection.execute(spoil).rowcount)
     assert [said[0], said[2]] == await ask()
-
-
-async def hold(spine: Spine, ownership: SharedOwnership, epoch: int) -> None:
-    """This process sends from now on, in its own eyes and the store's."""
-    ownership.update(Round({}, {"out sim:main": epoch}), 60.0)
-    lease = {"name": "out sim:main", "owner": "me", "epoch": epoch, "until": None}
-    await spine.store.write(
-        lambda connection: (
-            connection.execute(sa.delete(leases)),
-            connection.execute(sa.insert(leases), lease),
-        )
-    )
-
-
-@pytest.mark.parametrize("looks_first", [True, False])
-async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Spine, looks_first: bool) -> None:
-    """The lease lost and regained while a call hangs; the other sent one part, and died in the middle of the next."""
-    ownership = SharedOwnership("all", lambda: 0.0, lambda *_: None)
-    await hold(spine, ownership, 1)
-    spine.channel.fates.extend([None, hang := Hang()])
-    async with asyncio.TaskGroup() as tasks:
-        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
-        delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
-        await delivery.recover()
-        parts = to_parts(spine.channel, OutboundMessage(CHAT, "t1", words("a", 3)))
-        put = partial(outbox.put_last, tenant="default", parts=parts, now=spine.now)
-        rows = await spine.store.write(put, delivery.publish)
-        async with asyncio.timeout(30):
-            while len(spine.channel.parts) < 2:
-                await asyncio.sleep(0)
-        await hold(spine, ownership, 3)
-        await spine.store.write(lambda connection: sends.record_sent(connection, rows[1].id, "9", spine.now))
-        await spine.store.write(lambda connection: sends.mark_sending(connection, rows[2].id, rows[2].part.action))
-        if looks_first:
-            await delivery.recover()
-        hang.release.set()
-        async with asyncio.timeout(30):
-            while not looks_first and delivery.works_before(spine.now):
-                await asyncio.sleep(0)
-            await delivery.recover()
-            while {"sent"} != {*await states(spine)}:
-                pass
-    assert ["a0", "a1", "a2"] == names(spine)
-    marked = sa.select(outbox_table.c.marked).order_by(outbox_table.c.id)
-    assert [0, 0, 1, 0] == await spine.store.read(lambda connection: list(connection.execute(marked).scalars()))
-
-
-class SlowStore:
-    """A store in which something happens between what a read found and its end."""
-
-    def __init__(self, store: Store, meanwhile: Callable[[], Awaitable[object]]) -> None:
-        self.write = store.write
-        self._store = store
-        self._meanwhile = meanwhile
-
-    async def read(self, query: Callable[[sa.Connection], T], *, lasting: bool = False) -> T:
-        """As of the other."""
-        found = await self._store.read(query, lasting=lasting)
-        await self._meanwhile()
-        return found
-
-
-async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_committed_behind(spine: Spine) -> None:
-    """It has the account's lease, and does not know yet what waits there: it may not know of this part, either."""
-    ownership = SharedOwnership("all", lambda: 0.0, lambda *_: None)
-    await hold(spine, ownership, 1)
-
-    async def say(text: str) -> None:
-        parts, now = to_parts(spine.channel, OutboundMessage(CHAT, text, text)), spine.now
-        claimed = delivery.reserve(CHAT.lane)
-        put = partial(outbox.put_last, tenant="default", parts=parts, now=now, first_claimed=claimed)
-        await spine.store.write(put, delivery.publish)
-
-    said = iter(["first"])
-
-    async def meanwhile() -> None:
-        for text in said:
-            await say(text)
-
-    async with asyncio.TaskGroup() as tasks:
-        slow = cast(Store, SlowStore(spine.store, meanwhile))
-        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
-        delivery = Delivery(slow, spine.channels, *own, tasks, spine.vault, ownership)
-        await delivery.recover()
-        await say("second")
-        async with asyncio.timeout(30):
-            while ["sent", "sent"] != await states(spine):
-                pass
-    assert ["first", "second"] == names(spine)
