@@ -76,6 +76,13 @@ def _is_told(record: logging.LogRecord) -> bool:
 logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_told)  # noqa: TID251  it is SQLAlchemy's
 
 
+def _errors() -> tuple[type[Exception], ...]:
+    """What is raised where the server is away: by asyncpg itself, while SQLAlchemy prepares a new connection."""
+    import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415  it has no types; 30 ms, for those who open one only
+
+    return (OSError, sa.exc.SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError)
+
+
 def _refused_write(error: Exception) -> bool:
     return getattr(getattr(error, "orig", None), "sqlstate", None) == READ_ONLY
 
@@ -147,7 +154,7 @@ class PostgresEngine:
                 found = await connection.run_sync(schema.ensure, _tell_wait)
                 migrating = False
             self._connection = await self._engine.connect()  # whoever looks for a gateway here finds it
-        except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
+        except _errors() as error:  # also a wrong password, or no such database
             if is_outage(error):  # also where two waited for each other: this one was undone, and is tried again
                 raise ServerAway(*unavailable(error).args) from error
             if migrating:
@@ -161,7 +168,7 @@ class PostgresEngine:
         self._engine = make_engine(self._url)
         try:
             await self._read(schema.check)
-        except (OSError, sa.exc.SQLAlchemyError) as error:
+        except _errors() as error:
             raise unavailable(error) from error
 
     async def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
@@ -169,7 +176,7 @@ class PostgresEngine:
         try:
             if self._connection is None:
                 self._connection = await self._engine.connect()
-        except (OSError, sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        except _errors() as error:
             return [(None, unavailable(error)) for _ in jobs]
         outcomes = await self._connection.run_sync(partial(commit_group, jobs=jobs, is_outage=is_outage))
         if isinstance(outcomes[-1][1], StoreUnavailable):
@@ -181,7 +188,7 @@ class PostgresEngine:
             connected: list[AsyncConnection] = []
             try:
                 return await self._read_once(query, connected)
-            except (OSError, sa.exc.SQLAlchemyError) as error:
+            except _errors() as error:
                 if _refused_write(error) or not (is_outage(error) or isinstance(error, sa.exc.TimeoutError)):
                     raise
                 if not left or not connected:
@@ -207,7 +214,7 @@ class PostgresEngine:
             connected.append(connection)
             try:
                 return await connection.run_sync(query)
-            except (OSError, sa.exc.SQLAlchemyError) as error:
+            except _errors() as error:
                 if is_outage(error):
                     await connection.invalidate()  # or the next reader had it
                 raise
@@ -275,7 +282,7 @@ class PostgresLink:
                         await self._connect()
                     assert self._connection is not None, "connected above"
                     return await does(self._connection)
-            except (TimeoutError, OSError, sa.exc.SQLAlchemyError) as error:
+            except _errors() as error:  # among them TimeoutError, an OSError
                 await self._drop()
                 raise unavailable(error) from error
             except BaseException:
@@ -367,7 +374,7 @@ def make_engine(
 
 async def _connect_whole(**given: Any) -> Any:
     """A connection that is made to its end though nobody waits any more: cut short asyncpg leaves an error untold."""
-    import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415  it has no types; as above
+    import asyncpg  # noqa: PLC0415  as above
 
     making = asyncio.ensure_future(asyncpg.connect(**given))  # noqa: TID251  it has an end of its own, by its timeout
     try:

@@ -201,6 +201,27 @@ async def test_a_connection_that_is_lost_while_it_is_made_is_an_outage(postgres:
         await link.aclose()
 
 
+async def test_a_connection_that_ends_as_soon_as_it_is_made_is_an_outage(postgres: PostgresServer) -> None:
+    """Behind the server's first "ready": what SQLAlchemy then asks of asyncpg fails in the words of asyncpg."""
+    url = await postgres.create_migrated()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, to = await asyncio.open_connection("127.0.0.1", postgres.port)
+        said = b""
+        while b"Z\0\0\0\5I" not in said:
+            to.write(await reader.read(65536))
+            writer.write(said := await back.read(65536))
+        writer.close()
+        to.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        link = link_to(url.replace(f":{postgres.port}/", f":{port}/"), lambda _words: None, lambda: None)
+        with pytest.raises(StoreUnavailable):
+            await link.transact(lambda _connection: None, 30.0)
+        await link.aclose()
+
+
 async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untold() -> None:
     """Given up at any step of its making, by a server that takes it and says nothing."""
     untold: list[str] = []
