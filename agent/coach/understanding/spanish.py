@@ -68,9 +68,9 @@ SPANISH = LanguageTable(
     phrases={
         "O": (
             "cachai que; cacha que; sabes que; resulta que; te juro que; mira que; que sepas que; viste que; creo que "
-            "salió; creo que me salió; creo que voy; creo que estoy; creo que fue bien; y a dormir; y a la cama; y a "
-            "descansar; y a casa; por cierto; a ver; estoy que me salgo; no mucho; no fue mucho; nada especial; nada "
-            "del otro mundo; no gran cosa; no tanto; diría que; yo diría que; por si sirve; por si te sirve; por si "
+            "salió; creo que me salió; creo que voy; creo que estoy; creo que fue bien; por cierto; a ver; "
+            "estoy que me salgo; no mucho; no fue mucho; nada especial; nada del otro mundo; no gran cosa; "
+            "no tanto; diría que; yo diría que; por si sirve; por si te sirve; por si "
             "te interesa; por si cuenta; si te sirve; no apunté; no anoté; no registré; no lo apunté; no lo anoté; no "
             "lo registré; no he apuntado; no he anotado; se me olvidó apuntar; se me olvidó anotar; se me olvidó "
             "apuntarlo; se me olvidó anotarlo; me olvidé de apuntar; me olvidé de anotar; se me pasó apuntar; se me "
