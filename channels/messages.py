@@ -30,6 +30,11 @@ class Address:
         """The key of the ordered queue that carries everything said to this chat."""
         return f"{self.channel}:{self.account}:{self.chat}"
 
+    @classmethod
+    def of_lane(cls, lane: str) -> "Address":
+        """The chat whose queue has this key."""
+        return cls(*lane.split(":", 2))
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:

@@ -70,17 +70,17 @@ _WEEKDAYS = {
     "lunes": 0, "martes": 1, "miércoles": 2, "miercoles": 2, "jueves": 3, "viernes": 4, "sábado": 5, "sabado": 5,
     "domingo": 6,
 }  # fmt: skip
+_WEEKDAY = rf"(?:{'|'.join(_WEEKDAYS)})"
 _DAY = (
     r"(?:(?:on|el)\s+(?:last\s+)?)?"
     r"(?:(?P<iso>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2})|(?P<other>[0-9]{1,2}[/.][0-9]{1,2}(?:[/.][0-9]{2,4})?)"
     r"|(?P<ago>[0-9]{1,3})\s+days?\s+ago|hace\s+(?P<hace>[0-9]{1,3})\s+d[ií]as?"
     rf"|(?P<word>{'|'.join(sorted(_DAY_WORDS, key=lambda word: -len(word)))})"
-    rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))"
+    rf"|(?P<weekday>{_WEEKDAY}))"
 )
 _DAY_FIRST = re.compile(rf"\s*{_DAY}(?![\w-])[\s,:.]*", re.IGNORECASE)
 _DAY_INSIDE = re.compile(rf"(?<![\w-])(?=\w){_DAY}(?![\w-])", re.IGNORECASE)
 _DAY_LAST = re.compile(rf"(?:^|[\s,])(?=\w){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
-_WEEKDAY = rf"(?:{'|'.join(_WEEKDAYS)})"
 _AHEAD = (
     rf"(?:tomorrow|(?:the )?day after tomorrow|next (?:week|month|{_WEEKDAY})|(?:pasado )?ma[ñn]ana"
     rf"|(?:el )?(?:pr[oó]ximo {_WEEKDAY}|{_WEEKDAY} (?:que viene|pr[oó]ximo))"

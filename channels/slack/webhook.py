@@ -121,7 +121,7 @@ class Webhook:
         taking.cancel()  # whoever used a command is told that it failed, and may use it again
         await asyncio.wait([taking])
         answer = None if taking.cancelled() else taking.result()
-        if answer is None or answer.status == 503:
+        if answer is None:
             return _later()
         kind = answer.headers.get("content-type", ["text/plain"])[0].partition(";")[0]
         return web.Response(status=answer.status, text=answer.body or "", content_type=kind)

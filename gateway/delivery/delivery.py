@@ -101,7 +101,7 @@ class Delivery:
     def _forget_others(self) -> None:
         """What lanes have at hand from before the lease that they have now: another process sent there meanwhile."""
         for worker in self._workers.values():
-            if worker.queue.running and self._sends(Address(*worker.lane.name.split(":", 2))) is None:
+            if worker.queue.running and self._sends(Address.of_lane(worker.lane.name)) is None:
                 self._disclaim(worker.queue.head)
                 worker.reread()
 
@@ -137,7 +137,7 @@ class Delivery:
     def reserve(self, lane: str) -> bool:
         """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
         worker = self._workers.get(lane)
-        if self.ownership.is_shared and self._sends(Address(*lane.split(":", 2))) is None:
+        if self.ownership.is_shared and self._sends(Address.of_lane(lane)) is None:
             return False
         if lane in self.parked or (worker is not None and worker.queue.running):
             return False
@@ -181,7 +181,7 @@ class Delivery:
     def unpark(self, lane: str) -> None:
         """Let a lane go on; the store has it unparked already."""
         self.parked.resume(lane, self._deps.clock())
-        self.reread(Address(*lane.split(":", 2)))
+        self.reread(Address.of_lane(lane))
 
     def move(self, old: Address, new_chat: str) -> None:
         """A chat goes on under another id; the store has moved what waits, and what is being sent.

@@ -365,10 +365,10 @@ def _driver_of(connection: sa.Connection) -> _Sqlite | _Asyncpg | None:
 
 def _find_driver(connection: sa.Connection) -> _Sqlite | _Asyncpg:
     driver: Any = connection.connection.dbapi_connection
-    return _Sqlite(driver) if connection.dialect.name == "sqlite" else _Asyncpg(driver, asyncpg_errors(connection))
+    return _Sqlite(driver) if connection.dialect.name == "sqlite" else _Asyncpg(driver, _asyncpg_errors(connection))
 
 
-def asyncpg_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
+def _asyncpg_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
     """What asyncpg raises of itself."""
     driver: Any = connection.dialect.loaded_dbapi
     return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, event
 
 from gateway.errors import ServerAway, StoreUnavailable
 from gateway.store import schema
-from gateway.store.dialect import asyncpg_errors, let_see
+from gateway.store.dialect import let_see
 from gateway.store.inspection import RISKS, refuse_replica, risks_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
@@ -325,13 +325,8 @@ class PostgresLink:
 
 
 async def _ask_driver(connection: "AsyncConnection", ask: Callable[[Any], Awaitable[object]]) -> None:
-    """What SQLAlchemy has no words for; an error of asyncpg's own is one of the connection."""
-    driver = (await connection.get_raw_connection()).driver_connection
-    assert connection.sync_connection is not None, "it is connected"
-    try:
-        await ask(driver)
-    except asyncpg_errors(connection.sync_connection) as error:
-        raise ConnectionError(str(error)) from error
+    """What SQLAlchemy has no words for; its errors are asyncpg's own."""
+    await ask((await connection.get_raw_connection()).driver_connection)
 
 
 def _transact(connection: Connection, job: Job[T]) -> T:
