@@ -41,7 +41,17 @@ def command(config_path: Path | None, role: str | None) -> None:
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
         click.echo(hint)
-    asyncio.run(_serve(settings, config_path))
+    with asyncio.Runner(loop_factory=_make_loop) as runner:
+        runner.run(_serve(settings, config_path))
+
+
+def _make_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's, where it is there for this system and this Python; else asyncio's own."""
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415  2 MiB, for a gateway alone
+    except ImportError:
+        return asyncio.new_event_loop()
+    return new_event_loop()
 
 
 class Rereading:

@@ -7,6 +7,7 @@ reads an answer has to take some of it now and then. Who may connect at all is d
 import asyncio
 from collections.abc import Callable
 from enum import StrEnum
+from typing import cast
 
 IDLE_S = 80.0
 """A pause between two requests; a little more than the server's own keep-alive, which ends it politely."""
@@ -95,7 +96,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """As asyncio's."""
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast("asyncio.Transport", transport)  # uvloop's is one by what it does, not by its class
         if self.over:  # cut before it began
             transport.abort()
             return
