@@ -97,7 +97,7 @@ class HttpWire:
         try:
             posting = self._open().post(
                 self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
-                skip_auto_headers=access.unset,
+                skip_auto_headers=access.unset or None,
             )  # fmt: skip
             async with posting as answer:
                 return await self._read(answer, assembly, access)

@@ -64,7 +64,8 @@ def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) 
     match event:
         case InboundMessage():
             quoted = tuple(_without_secret(each, known) for each in event.quoted)
-            return replace(event, text=_seal(event.text, vault, whose, known), quoted=quoted)
+            text = _seal(event.text, vault, whose, known)
+            return event if (text, quoted) == (event.text, event.quoted) else replace(event, text=text, quoted=quoted)
         case CommandInvoked(name=name, arguments=arguments) if name.lower() == CONNECT and arguments.strip():
             return replace(event, arguments=vault.seal(arguments.strip(), whose))
         case CommandInvoked():
