@@ -63,9 +63,10 @@ def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) 
     whose = secret_of(event.tenant, event.sender_key)
     match event:
         case InboundMessage():
-            quoted = tuple(_without_secret(each, known) for each in event.quoted)
             text = _seal(event.text, vault, whose, known)
-            return event if (text, quoted) == (event.text, event.quoted) else replace(event, text=text, quoted=quoted)
+            if text == event.text and not event.quoted:
+                return event
+            return replace(event, text=text, quoted=tuple(_without_secret(each, known) for each in event.quoted))
         case CommandInvoked(name=name, arguments=arguments) if name.lower() == CONNECT and arguments.strip():
             return replace(event, arguments=vault.seal(arguments.strip(), whose))
         case CommandInvoked():
