@@ -50,11 +50,11 @@ def span(name: str, attributes: Attributes, *, client: bool = False) -> "Abstrac
 
     An error that leaves it is noted by its type alone: its words may be anybody's.
     """
-    return _recorded(name, attributes, client=client) if _tracers else nullcontext()
+    return _record_span(name, attributes, client=client) if _tracers else nullcontext()
 
 
 @contextmanager
-def _recorded(name: str, attributes: Attributes, *, client: bool) -> "Iterator[Span]":
+def _record_span(name: str, attributes: Attributes, *, client: bool) -> "Iterator[Span]":
     from opentelemetry.trace import SpanKind, StatusCode  # noqa: PLC0415  as above
 
     kind = SpanKind.CLIENT if client else SpanKind.INTERNAL
