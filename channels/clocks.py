@@ -72,14 +72,16 @@ class SteadyClock:
     def __call__(self) -> datetime:
         """Now."""
         with self._lock:
-            read_s, wall = self._passed_s(), self._wall() + self._off
-            passed_s = max(0.0, read_s - self._read_s)
+            read_s, wall = self._passed_s(), self._wall()
+            if self._off:
+                wall += self._off
+            passed_s = read_s - self._read_s
             self._read_s = read_s
-            gap_s = (wall - self._now).total_seconds() - passed_s
-            if abs(gap_s) <= FOLLOWS * passed_s:  # asked a dozen times a message: nobody has set anything
+            gap_s, may_s = (wall - self._now).total_seconds() - passed_s, FOLLOWS * passed_s
+            if -may_s <= gap_s <= may_s:  # asked a dozen times a message: nobody has set anything
                 self._now = wall
             else:
-                self._now = self._follow(wall, timedelta(seconds=passed_s))
+                self._now = self._follow(wall, timedelta(seconds=max(0.0, passed_s)))
             return self._now
 
     def _follow(self, wall: datetime, passed: timedelta) -> datetime:

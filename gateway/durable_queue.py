@@ -81,6 +81,8 @@ class QueueHead(Generic[T]):
 
     def take(self, wanted: Callable[[T], bool]) -> list[T]:
         """Take the rows in memory that are wanted, out of turn."""
+        if not self._rows:
+            return []
         taken = [row for row in self._rows if wanted(row)]
         if taken:
             self._rows = deque(row for row in self._rows if not wanted(row))

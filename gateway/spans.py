@@ -6,7 +6,7 @@ The API alone is imported, and only then. Where spans go is the matter of an SDK
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
@@ -45,15 +45,16 @@ def stop_recording() -> None:
     _tracers.clear()
 
 
-@contextmanager
-def span(name: str, attributes: Attributes, *, client: bool = False) -> "Iterator[Span | None]":
+def span(name: str, attributes: Attributes, *, client: bool = False) -> "AbstractContextManager[Span | None]":
     """What happens within is a span of its own, child of the one around it; None where none are recorded.
 
     An error that leaves it is noted by its type alone: its words may be anybody's.
     """
-    if not _tracers:
-        yield None
-        return
+    return _record_span(name, attributes, client=client) if _tracers else nullcontext()
+
+
+@contextmanager
+def _record_span(name: str, attributes: Attributes, *, client: bool) -> "Iterator[Span]":
     from opentelemetry.trace import SpanKind, StatusCode  # noqa: PLC0415  as above
 
     kind = SpanKind.CLIENT if client else SpanKind.INTERNAL

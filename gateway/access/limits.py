@@ -97,7 +97,9 @@ class PersonLimits:
         self._takes += 1
         if self._takes % SWEEP_EVERY == 0:
             self._sweep(now_s)
-        bucket = self._buckets.setdefault(user_id, _PersonBucket(self._most, now_s))
+        bucket = self._buckets.get(user_id)
+        if bucket is None:
+            bucket = self._buckets[user_id] = _PersonBucket(self._most, now_s)
         bucket.fill(now_s, self._most, self._per_s)
         return bucket
 

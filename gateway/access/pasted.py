@@ -63,8 +63,10 @@ def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) 
     whose = secret_of(event.tenant, event.sender_key)
     match event:
         case InboundMessage():
-            quoted = tuple(_without_secret(each, known) for each in event.quoted)
-            return replace(event, text=_seal(event.text, vault, whose, known), quoted=quoted)
+            text = _seal(event.text, vault, whose, known)
+            if text == event.text and not event.quoted:
+                return event
+            return replace(event, text=text, quoted=tuple(_without_secret(each, known) for each in event.quoted))
         case CommandInvoked(name=name, arguments=arguments) if name.lower() == CONNECT and arguments.strip():
             return replace(event, arguments=vault.seal(arguments.strip(), whose))
         case CommandInvoked():

@@ -146,8 +146,9 @@ class AccessSnapshot:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
         channel, _, name = account.partition(":")
         rules = self.rules.get(person.tenant, _NOTHING_SET).rules_of(channel, name)
-        listed = any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
-        return listed or Policy.OPEN in (rules.direct, rules.groups)
+        if rules.direct is Policy.OPEN or rules.groups is Policy.OPEN:
+            return True
+        return any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
 
     def put_group(self, group: Group) -> None:
         """Know this group as it is set now."""
@@ -155,6 +156,8 @@ class AccessSnapshot:
 
     def group(self, tenant: str, where: Address) -> Group | None:
         """The group of a chat as it was set from there, also where the chat has moved since; None: it never was."""
+        if not self._groups:
+            return None
         first = self.first_id(f"{where.channel}:{where.chat}").partition(":")[2]
         found = (self._groups.get((tenant, where.channel, where.account, chat)) for chat in (where.chat, first))
         return next((group for group in found if group is not None), None)

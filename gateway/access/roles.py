@@ -13,5 +13,7 @@ class Role(StrEnum):
 
     def allows(self, least: "Role") -> bool:
         """Whether this role is at least `least`."""
-        order = tuple(Role)
-        return order.index(self) >= order.index(least)
+        return _PLACES[self] >= _PLACES[least]
+
+
+_PLACES = {role: place for place, role in enumerate(Role)}

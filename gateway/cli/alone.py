@@ -39,8 +39,9 @@ from gateway.ops.status import recorded_calls
 from gateway.product import load_product
 from gateway.safety.private_files import DATABASE, replace_file
 from gateway.store import outbox, pairing
+from gateway.store.addresses import file_of
 from gateway.store.agent_tables import bring_up
-from gateway.store.backup import copies_of_older, file_of
+from gateway.store.backup import copies_of_older
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
 from gateway.store.glance import HEAD

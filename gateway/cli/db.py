@@ -18,8 +18,9 @@ from gateway.ops.home_check import check_database, check_secrets
 from gateway.ops.lock import HomeLock
 from gateway.product import load_product
 from gateway.safety.private_files import DATABASE, KEY, SECRETS_KEY
+from gateway.store.addresses import file_of
 from gateway.store.agent_tables import AgentTables
-from gateway.store.backup import back_up, file_of
+from gateway.store.backup import back_up
 from gateway.store.backup import restore as put_back
 from gateway.store.backup import vacuum as rewrite
 from gateway.store.engine import engine_for

@@ -143,7 +143,8 @@ class ChannelManager:
 
     async def when_loaded(self, address: Address) -> Channel:
         """The channel of an address, as soon as it is loaded."""
-        return await asyncio.shield(self._held[address.channel, address.account].ready)
+        ready = self._held[address.channel, address.account].ready
+        return ready.result() if ready.done() else await asyncio.shield(ready)
 
     def now_loaded(self, address: Address) -> Channel | None:
         """The channel of an address if it is loaded now."""

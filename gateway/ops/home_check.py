@@ -24,7 +24,8 @@ from gateway.ops.control_client import short_name
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, SECRETS_KEY, WRITABLE_BY_OTHERS
 from gateway.safety.vault import id_of, read_keys
-from gateway.store.backup import copies_of_older, file_of
+from gateway.store.addresses import file_of
+from gateway.store.backup import copies_of_older
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
 from gateway.store.glance import HEAD

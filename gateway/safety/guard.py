@@ -7,6 +7,7 @@ looked at as a model may read it: compatibility forms, look-alike letters, invis
 import base64
 import binascii
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -98,6 +99,22 @@ _SOURCES = {
 PATTERNS = {name: re.compile(source, re.IGNORECASE | re.VERBOSE | re.MULTILINE) for name, source in _SOURCES.items()}
 """The six patterns, in the order in which they are reported. None takes more than linear time."""
 
+_WORDS = {
+    "ignore_instructions": (
+        "ignor", "disregard", "forget", "override", "bypass", "skip", "follow", "olvid", "omite",
+    ),
+    "role_override": (
+        "you", "pretend", "imagine", "unrestricted", "unfiltered", "uncensored", "evil", "mode", "ahora", "finge",
+    ),
+    "system_tags": ("<", "[", "human", "assistant", "system"),
+    "instruction_injection": (
+        "instruction", "prompt", "directive", "override", "command", "instrucciones", "sistema",
+    ),
+    "null_bytes": ("\x00", "\\", "%00", "&#"),
+    "delimiter_escape": ("end", "close", "-", "=", "#", "*", "</", '"""', "'''", "```"),
+}  # fmt: skip
+"""Words in lower case of which one is in whatever a pattern fits: looked for first, in a tenth of the time."""
+
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,4096}={0,2}")
@@ -126,6 +143,8 @@ class InputGuard:
 
 def find_all(text: str) -> tuple[str, ...]:
     """As `find`, over the first 80,000 characters, piece by piece: an attached file is longer than a message."""
+    if len(text) <= MAX_LOOKED_AT_CHARS:
+        return find(text)
     step = MAX_LOOKED_AT_CHARS - OVERLAP_CHARS
     starts = range(0, max(1, len(text) - OVERLAP_CHARS), step)[:MAX_PIECES]
     found = {name for start in starts for name in find(text[start : start + MAX_LOOKED_AT_CHARS])}
@@ -139,7 +158,18 @@ def find(text: str) -> tuple[str, ...]:
     if not text.isascii():
         readings.append(_plain(text))
     readings += [decoded for reading in tuple(readings) for decoded in _decode(reading)]
-    return tuple(name for name, pattern in PATTERNS.items() if any(pattern.search(reading) for reading in readings))
+    found = {name for reading in readings for name in _find(reading)}
+    return tuple(name for name in PATTERNS if name in found) if found else ()
+
+
+def _find(reading: str) -> Iterator[str]:
+    small = reading.replace("\u017f", "s").replace("\u0130", "i").replace("\u0131", "i").lower()  # as patterns see them
+    for name, words in _WORDS.items():
+        for word in words:  # not any(): a message asks this forty times
+            if word in small:
+                if PATTERNS[name].search(reading):
+                    yield name
+                break
 
 
 def _note(findings: tuple[str, ...]) -> str:

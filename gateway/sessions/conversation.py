@@ -33,6 +33,7 @@ class Conversation:
         self._reading = asyncio.Lock()
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self._past: tuple[PastTurn, ...] = ()
+        self._past_events = 0  # of all of these
         self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
         self._recalled: tuple[object, Remembered] | None = None  # what was recalled last, and of what
         self.prefix = Prefix()
@@ -64,7 +65,8 @@ class Conversation:
         if self._state is not None and self._state.generation > state.generation:
             return self._state  # `/new` went through meanwhile
         self.use(state)
-        self._past, self._summaries = state.past, kept
+        self._summaries = kept
+        self._keep(state.past)
         return state
 
     def _open(self, connection: Connection, generation: int) -> SessionState:
@@ -73,7 +75,8 @@ class Conversation:
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""
         if self._state is not None and state.id != self._state.id:
-            self._past, self._summaries = (), {}
+            self._summaries = {}
+            self._keep(())
             self.prefix.release()
             self.pieces = EncodedPieces()
         self.number_from(state.id, state.next_seq)
@@ -98,7 +101,7 @@ class Conversation:
         if self.is_living(session_id):
             self._summaries[user_id] = replace(summary, kept_at=self._clock())
             self.prefix.release()
-            self._past = _drop_condensed(self._past, self._summaries)
+            self._keep(_drop_condensed(self._past, self._summaries))
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
@@ -122,12 +125,15 @@ class Conversation:
         """Add a person's ended turn to the history, unless the conversation has gone on to another generation."""
         if self._state is None or self._state.id != session_id:
             return
-        past = (*self._past, PastTurn(user_id, tuple(events), turn_id, self._clock()))
-        room = self._config.history_events - len(past[-1].events)
-        start = len(past) - 1
-        while start > 0 and (room := room - len(past[start - 1].events)) > 0:
-            start -= 1
-        self._past = past[start:]
+        ended = PastTurn(user_id, tuple(events), turn_id, self._clock())
+        past, count, start = self._past, self._past_events + len(ended.events), 0
+        while start < len(past) and count >= self._config.history_events:
+            count -= len(past[start].events)
+            start += 1
+        self._past, self._past_events = (*past[start:], ended), count
+
+    def _keep(self, past: tuple[PastTurn, ...]) -> None:
+        self._past, self._past_events = past, sum(len(turn.events) for turn in past)
 
 
 def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> tuple[PastTurn, ...]:

@@ -90,16 +90,16 @@ def words_of(event: InboundEvent, talk: str) -> str:
     Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction. The
     mark of an interruption is no word.
     """
-    said = _as_typed(event, talk)
-    return strip_mark(said) or said
+    return _words_of(_read_typed(event), talk)
 
 
 def command_words(event: InboundEvent, table: CommandTable) -> str:
     """As `words_of`; but what is typed behind /`talk` as a command would be is one, for platforms that keep a name for
     themselves or know it not ("/coach stop").
     """
-    said = words_of(event, table.talk)
-    behind = "" if said.startswith("/") else _behind(_read_typed(event), table.talk) or ""
+    typed = _read_typed(event)
+    said = _words_of(typed, table.talk)
+    behind = "" if said.startswith("/") else _behind(typed, table.talk) or ""
     pressed = event.event_id.startswith(PRESSED)  # an answer suggested these words: they are none of a person's
     return f"/{behind}" if behind and not pressed and table.calls(behind) else said
 
@@ -111,11 +111,15 @@ def to_typed(event: InboundEvent) -> InboundEvent:
 
 def is_marked(event: InboundEvent, talk: str) -> bool:
     """Whether it was said so as to interrupt."""
-    return strip_mark(_as_typed(event, talk)) is not None
+    return strip_mark(_as_typed(_read_typed(event), talk)) is not None
 
 
-def _as_typed(event: InboundEvent, talk: str) -> str:
-    said = _read_typed(event)
+def _words_of(typed: str, talk: str) -> str:
+    said = _as_typed(typed, talk)
+    return strip_mark(said) or said
+
+
+def _as_typed(said: str, talk: str) -> str:
     behind = _behind(said, talk)
     if behind is None:
         return said
@@ -133,7 +137,8 @@ def _read_typed(event: InboundEvent) -> str:
 
 def _behind(said: str, talk: str) -> str | None:
     """What stands behind /`talk`; None where it is not said so."""
-    named = _NAMED.match(said.strip())
+    said = said.strip()
+    named = _NAMED.match(said) if said.startswith("/") else None
     return (named[2] or "").strip() if named is not None and named[1].lower() == talk else None
 
 
@@ -148,7 +153,7 @@ def _deciding_words(row: InboxRow, table: CommandTable) -> str:
 
 def is_missed(waited: timedelta, config: SessionsConfig) -> bool:
     """Whether what waited so long is not answered any more."""
-    return waited > timedelta(seconds=config.missed_after_s)
+    return waited.total_seconds() > config.missed_after_s
 
 
 def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:

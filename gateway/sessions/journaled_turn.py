@@ -67,6 +67,7 @@ class _Said:
 
     buttons: tuple[Button, ...]
     files: tuple[MediaRef, ...]
+    nothing_left: str  # stands where there are none
 
 
 STOPPED_SIGN = "⏹"
@@ -239,10 +240,12 @@ class JournaledTurn:
             return False
         settled = await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
-        said = _Said(self._deps.replies.buttons(self._channel, self._turn, ended), await self._made_files(reason))
+        nothing_left = self._deps.texts.text(self._principal.locale, "answer.nothing_left")
+        buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
+        said = _Said(buttons, await self._made_files(reason), nothing_left)
         look = partial(self._last_look, reason, text, settled, said)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
-        note = text if text == self._nothing_left() else self._deps.clean(note).strip()
+        note = text if text == nothing_left else self._deps.clean(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
@@ -294,7 +297,7 @@ class JournaledTurn:
     ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
-        nothing_left = self._nothing_left()  # nobody waits for silence
+        nothing_left = beside.nothing_left  # nobody waits for silence
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
@@ -320,27 +323,16 @@ class JournaledTurn:
         )
         return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
 
-    def _nothing_left(self) -> str:
-        return self._deps.texts.text(self._principal.locale, "answer.nothing_left")
-
     async def _end(self, ended: TurnEnded, response: ModelResponded | None, parts: Sequence[OutboxPart]) -> None:
         self._session.turn.finish()
         reason = ended.reason
         events = (ended,) if response is None else (response, ended)
         delivery, lane = self._deps.delivery, self._turn.address.lane
-        end = partial(
-            commits.end,
-            place=self._reserve(len(events)),
-            events=events,
-            reason=reason,
-            first_id=self._claimed.first_id,
-            parts=parts,
-            clock=self._deps.clock,
-            first_by=delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(lane) else None,
-        )
+        place, first_id, clock = self._reserve(len(events)), self._claimed.first_id, self._deps.clock
+        first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(lane) else None
 
         def commit_end(connection: Connection) -> list[OutboxRow]:
-            rows = end(connection)
+            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)
             failpoint("final_pre")
             return rows
 

@@ -75,6 +75,8 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
         """What may join the running turn; another member's message waits for a turn of its own."""
+        if not self.head:
+            return []
         return rows_to_steer(
             self.head, joins=lambda row: joins(row, turn) and self._kind_of(row) == CHAT, is_marked=self._is_marked
         )
@@ -85,6 +87,8 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:
         """What waits, if anything does, that ends this turn: its person's own."""
+        if not self.head:
+            return None
         mine = (row for row in self.head if row.user_id == turn.user_id and row.event.address == turn.address)
         return next((row for row in mine if self.interrupts(row, mode)), None)
 

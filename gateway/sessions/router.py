@@ -145,8 +145,11 @@ class Router:
 
     def session(self, tenant: str, key: str) -> Session:
         """The session of a key."""
+        return self._session(tenant, key, self._deps.turns.clock())
+
+    def _session(self, tenant: str, key: str, now: datetime) -> Session:
         where = (tenant, key)
-        self._used_at[where] = self._deps.turns.clock()
+        self._used_at[where] = now
         held = self._sessions.get(where)
         if held is not None and self._deps.ownership.is_shared and held.fence != self._deps.ownership.fence_of(key):
             held.abandon()  # it is of a time before this one
@@ -200,11 +203,12 @@ class Router:
             log.warning("row_of_no_tenant", inbox_id=row.id, tenant=row.tenant)
             return
         event = row.event
-        session = self.session(row.tenant, row.session_key)
         deps, commands = self._part(row.tenant)
+        now = deps.turns.clock()
+        session = self._session(row.tenant, row.session_key, now)
         if isinstance(event, MessageDeleted):
             await self._take_back(row)
-        elif is_missed(deps.turns.clock() - row.admitted_at, deps.config):
+        elif is_missed(now - row.admitted_at, deps.config):
             commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row)

@@ -66,11 +66,12 @@ def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
         "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
     }  # fmt: skip
     ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
-    with (
-        span(f"invoke_agent {agent}", attributes) as current,
-        structlog.contextvars.bound_contextvars(**ids, **trace_id_of(current)),
-    ):
-        yield
+    with span(f"invoke_agent {agent}", attributes) as current:
+        before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
+        try:
+            yield
+        finally:
+            structlog.contextvars.reset_contextvars(**before)
 
 
 class Session:

@@ -8,7 +8,7 @@ is given up, and its person is told. Nobody waits for ever: others wait until a 
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import Enum
 from functools import partial
 
@@ -66,6 +66,13 @@ def worst(records: Iterable[Record]) -> Record:
     return max(records, key=lambda record: (record.alone, record.deaths), default=NOTHING)
 
 
+@asynccontextmanager
+async def _both(own: asyncio.Semaphore, everybody: asyncio.Semaphore) -> AsyncIterator[None]:
+    """The tenant's own first: what waits for that keeps nobody else waiting."""
+    async with own, everybody:
+        yield
+
+
 class Trials:
     """The one gate of a gateway that every turn and command passes; open but while a suspect is tried."""
 
@@ -93,11 +100,9 @@ class Trials:
         """No more turns of this tenant at once than so many, within those of all."""
         self._slots_of[tenant] = asyncio.Semaphore(most_turns)
 
-    @asynccontextmanager
-    async def _slot(self, tenant: str) -> AsyncIterator[None]:
-        """The tenant's own first: what waits for that keeps nobody else waiting."""
-        async with self._slots_of.get(tenant) or nullcontext(), self._slots:
-            yield
+    def _slot(self, tenant: str) -> AbstractAsyncContextManager[None]:
+        own = self._slots_of.get(tenant)
+        return self._slots if own is None else _both(own, self._slots)
 
     async def look_back(self) -> None:
         """Learn what earlier processes died with; before anything is begun."""
@@ -108,19 +113,18 @@ class Trials:
         """This turn has got on, as the next start would see: it is no suspect any more."""
         self._records.pop(turn_work(turn_id), None)
 
-    @asynccontextmanager
-    async def turn(self, turn: TurnRow) -> AsyncIterator[Admitted]:
+    def turn(self, turn: TurnRow) -> AbstractAsyncContextManager[Admitted]:
         """Take up a turn of an earlier process within this."""
-        async with self._enter([turn_work(turn.id)], turn.tenant) as admitted, self._slot(turn.tenant):
-            await self._mark([turn_work(turn.id)], turn.tenant, admitted)
-            yield admitted
+        return self._at_work([turn_work(turn.id)], turn.tenant)
+
+    def rows(self, rows: Sequence[InboxRow]) -> AbstractAsyncContextManager[Admitted]:
+        """Begin a turn within this."""
+        return self._at_work(self._old(rows), rows[0].tenant)
 
     @asynccontextmanager
-    async def rows(self, rows: Sequence[InboxRow]) -> AsyncIterator[Admitted]:
-        """Begin a turn within this."""
-        works = self._old(rows)
-        async with self._enter(works, rows[0].tenant) as admitted, self._slot(rows[0].tenant):
-            await self._mark(works, rows[0].tenant, admitted)
+    async def _at_work(self, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
+        async with self._enter(works, tenant) as admitted, self._slot(tenant):
+            await self._mark(works, tenant, admitted)
             yield admitted
 
     @asynccontextmanager
@@ -145,28 +149,30 @@ class Trials:
 
     # ------------------------------------------------------------ the gate
 
-    @asynccontextmanager
-    async def _enter(self, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
+    def _enter(self, works: Sequence[str], tenant: str) -> AbstractAsyncContextManager[Admitted]:
         record = worst(self._records[work] for work in works if work in self._records)
-        if record.deaths < SUSPECT_AFTER or record.alone >= GIVEN_UP_AFTER:
-            async with self._beside():
-                yield Admitted.GIVEN_UP if record.alone >= GIVEN_UP_AFTER else Admitted.BESIDE
-            return
+        if record.alone >= GIVEN_UP_AFTER:
+            return self._beside(Admitted.GIVEN_UP)
+        return self._beside() if record.deaths < SUSPECT_AFTER else self._try(record, works, tenant)
+
+    @asynccontextmanager
+    async def _try(self, record: Record, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
+        """A suspect waits for its turn, and for all others to be at rest."""
         await self._sleep(self._begun_s + pause_s(record.deaths) - asyncio.get_running_loop().time())
         async with self._suspects:
             alone = await self._close_when_quiet()
             log.warning("suspect_tried", work=works[0], deaths=record.deaths, alone=alone)
-            async with self._beside() if not alone else self._solitude(works, tenant, alone_s(record.deaths)):
-                yield Admitted.ALONE if alone else Admitted.BESIDE
+            async with self._solitude(works, tenant, alone_s(record.deaths)) if alone else self._beside() as admitted:
+                yield admitted
 
     @asynccontextmanager
-    async def _beside(self) -> AsyncIterator[None]:
+    async def _beside(self, admitted: Admitted = Admitted.BESIDE) -> AsyncIterator[Admitted]:
         while not self._open.is_set():
             await self._open.wait()
         self._working += 1
         self._quiet.clear()
         try:
-            yield
+            yield admitted
         finally:
             self._working -= 1
             if not self._working:
@@ -190,11 +196,11 @@ class Trials:
         return False
 
     @asynccontextmanager
-    async def _solitude(self, works: Sequence[str], tenant: str, seconds: float) -> AsyncIterator[None]:
+    async def _solitude(self, works: Sequence[str], tenant: str, seconds: float) -> AsyncIterator[Admitted]:
         """The gate is closed, for so long at most."""
         ending = self._tasks.create_task(self._let_in(works, tenant, seconds))
         try:
-            yield
+            yield Admitted.ALONE
         finally:
             ending.cancel()
             self._open.set()

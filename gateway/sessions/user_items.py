@@ -107,7 +107,8 @@ class UserItemBuilder:
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        pictures = await self._pictures.fetch(channel, event.attachments, _whose(event))
+        attached = event.attachments
+        pictures = await self._pictures.fetch(channel, attached, _whose(event)) if attached else ()
         return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
 
     def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:

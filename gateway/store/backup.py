@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import structlog
-from sqlalchemy import make_url
 
 from channels.clocks import wall_now
 from gateway.errors import GatewayError
@@ -24,13 +23,6 @@ BEFORE = "before-"
 """How the name of a backup begins that a migration made."""
 
 log = structlog.get_logger()
-
-
-def file_of(url: str) -> Path | None:
-    """The file of an SQLite store URL; None for a server's."""
-    parsed = make_url(url)
-    is_file = parsed.get_backend_name() == "sqlite" and parsed.database
-    return Path(str(parsed.database)) if is_file else None
 
 
 def back_up(database: Path, destination: Path) -> int:

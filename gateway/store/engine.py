@@ -6,16 +6,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 
 from channels.messages import DEFAULT_TENANT
-from gateway.errors import ServerAway, SettingsError, StoreUnavailable
+from gateway.errors import ServerAway, StoreUnavailable
+from gateway.store.addresses import file_of
 from gateway.store.glance import HEAD
 from gateway.store.postgres import PostgresEngine, PostgresLink
 from gateway.store.schema import probe
@@ -214,7 +212,7 @@ async def reading(url: str) -> AsyncIterator[Store]:
 
 def link_to(url: str, hear: Callable[[str], None], on_connected: Callable[[], None]) -> PostgresLink:
     """The connection of its own that one process of several has to a PostgreSQL."""
-    return PostgresLink(make_url(url).set(drivername="postgresql+asyncpg"), hear, on_connected)
+    return PostgresLink(url, hear, on_connected)
 
 
 def engine_for(url: str) -> Engine:
@@ -223,17 +221,5 @@ def engine_for(url: str) -> Engine:
     Raises:
         SettingsError: not a URL, another database, or SQLite without a file.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise SettingsError("the store URL cannot be read; write sqlite:///path/tenk.db") from None
-    match parsed.get_backend_name():
-        case "sqlite" if parsed.database and parsed.database != ":memory:":
-            return SqliteEngine(Path(parsed.database))
-        case "sqlite":
-            raise SettingsError("a store in memory would forget what it acknowledged; write sqlite:///path/tenk.db")
-        case "postgresql" | "postgres":
-            return PostgresEngine(parsed.set(drivername="postgresql+asyncpg"))
-    raise SettingsError(
-        f"no store for {parsed.drivername!r}; write sqlite:///path/tenk.db or postgresql://user@host/db"
-    )
+    file = file_of(url)
+    return PostgresEngine(url) if file is None else SqliteEngine(file)

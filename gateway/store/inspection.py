@@ -8,11 +8,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.errors import GatewayError, StoreMoved
+from gateway.errors import GatewayError, SettingsError, StoreMoved
 from gateway.store import schema
-from gateway.store.backup import BUSY_S, file_of
+from gateway.store.addresses import file_of, public_url, server_of
+from gateway.store.backup import BUSY_S
 from gateway.store.glance import HEAD
-from gateway.store.looking import NOT_OURS, is_denied
+from gateway.store.looking import NOT_OURS, is_denied, why_not
 
 CONNECT_S = 10.0
 
@@ -87,26 +88,31 @@ def _refusal(connection: sa.Connection) -> str:
 async def _inspect_server(url: str) -> Inspection:
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  only where there is such a server
 
-    address = sa.make_url(url).set(drivername="postgresql+asyncpg")
-    where = address.set(drivername="postgresql").render_as_string(hide_password=True)
-    engine = create_async_engine(address, connect_args={"timeout": CONNECT_S})
+    where = public_url(url)
+    try:
+        address, behind = server_of(url)
+    except SettingsError as error:
+        return Inspection(where, problem=str(error))
+    engine = create_async_engine(address, connect_args={"timeout": CONNECT_S, **behind})
     try:
         async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
-            if not await connection.run_sync(takes_writes):
-                return Inspection(where, problem=f"it {NO_WRITES}")
+            if problem := await connection.run_sync(unfit_for):
+                return Inspection(where, problem=f"it {problem}")
             risks = tuple(await connection.run_sync(risks_of))
             revision = await connection.run_sync(schema.current)
             moved = await connection.run_sync(_refusal)
-    except (OSError, sa.exc.SQLAlchemyError, TimeoutError, ImportError) as error:
-        cause = getattr(error, "orig", None) or error
-        return Inspection(where, problem=f"{type(cause).__name__}: {cause}".strip(": "))
+    except (OSError, ValueError, sa.exc.SQLAlchemyError) as error:  # ValueError: what the driver cannot be told
+        return Inspection(where, problem=why_not(error))
     finally:
         await engine.dispose()
     return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, moved=moved)
 
 
-_READ_ONLY = sa.text("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool")
-
+_SERVER = sa.text(
+    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
+    ", current_setting('server_encoding'), coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)"
+    ", quote_ident(current_database()) || ' OWNER TO ' || quote_ident(current_user)"
+)
 
 OURS_WAIT = "synchronous_commit"
 """Our connections have it on, whatever the server says."""
@@ -115,28 +121,50 @@ RISKS = {
     "fsync": "set it to on: when the machine dies, the whole database may be lost",
     "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
     OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
+    "row_level_security": "name an ordinary role in DATABASE_URL: a superuser, or one with BYPASSRLS, passes the wall "
+    "between tenants",
 }
-"""What is said at a start where a server has it off."""
+"""What is said at a start where a server has it off, the last for its role."""
 _RISKS = sa.text(
     "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
+    " UNION ALL SELECT 'row_level_security' FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"
 )
 
 
 def risks_of(connection: sa.Connection) -> list[str]:
-    """What the server has off that keeps data whole."""
+    """What the server has off that keeps data whole, and apart."""
     return list(connection.execute(_RISKS).scalars())
 
 
 NO_WRITES = "takes no writes: it is a replica, or set to read-only; name the primary"
 
 
-def takes_writes(connection: sa.Connection) -> bool:
-    """Whether anything can be kept here: not in a copy that its server writes itself."""
-    return not connection.execute(_READ_ONLY).scalar_one()
+def unfit_for(connection: sa.Connection) -> str:
+    """Why nothing can be kept in this database of a server's, or nothing be made in an empty one; "" where it can."""
+    read_only, encoding, makes_tables, owner = connection.execute(_SERVER).one()
+    if read_only:
+        return NO_WRITES
+    if encoding != "UTF8":
+        return f"is in {encoding}, which holds no emoji: make one WITH TEMPLATE template0 ENCODING 'UTF8'"
+    if schema.current(connection) is not None:
+        return ""
+    if taken := sorted(set(sa.inspect(connection).get_table_names()) & set(schema.whole.tables)):
+        return f"holds another program's tables ({', '.join(taken)}): name an empty database"
+    return "" if makes_tables else f"lets this role make no tables: ALTER DATABASE {owner}"
 
 
 def refuse_replica(connection: sa.Connection) -> None:
+    """Raise GatewayError where nothing can be changed."""
+    if connection.execute(_SERVER).one()[0]:
+        _refuse(connection, NO_WRITES)
+
+
+def refuse_unfit(connection: sa.Connection) -> None:
     """Raise GatewayError where nothing can be kept."""
-    if not takes_writes(connection):
-        where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
-        raise GatewayError(f"{where} {NO_WRITES}")
+    if problem := unfit_for(connection):
+        _refuse(connection, problem)
+
+
+def _refuse(connection: sa.Connection, problem: str) -> None:
+    where = connection.engine.url.set(drivername="postgresql").render_as_string(hide_password=True)
+    raise GatewayError(f"{where} {problem}")

@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from gateway.errors import StoreUnavailable
 from gateway.store import schema
+from gateway.store.addresses import ESCAPES
 from gateway.store.tenancy import run_as
 
 T = TypeVar("T")
@@ -60,10 +61,30 @@ def code_of(error: Exception) -> int:
 
 def unavailable(error: Exception) -> StoreUnavailable:
     """The outage in one line, without SQL or values, with the driver's error as its cause."""
-    why = NOT_OURS if is_denied(error) else getattr(error, "orig", None) or error
-    told = StoreUnavailable(f"the store did not answer: {why}")
+    told = StoreUnavailable(f"the store did not answer: {why_not(error)}")
     told.__cause__ = error
     return told
+
+
+MENDS = {
+    "28": f"mend the user or the password in DATABASE_URL; {ESCAPES}",
+    "3D": "make it (.github/running/postgresql.md), or mend its name in DATABASE_URL",
+    "42501": "the gateway's role has to own the database and what is in it (ALTER DATABASE ... OWNER TO ...)",
+    "42704": "take what the server does not know out of DATABASE_URL",
+    "53300": "let it have more connections (max_connections), or end others",
+}
+"""What to do where a server answers with such an SQLSTATE."""
+
+
+def why_not(error: Exception) -> str:
+    """The driver's words, and what to do about it where that is known."""
+    if is_denied(error):
+        return NOT_OURS
+    origin = getattr(error, "orig", None) or error
+    code = str(getattr(origin, "sqlstate", ""))
+    mend = next((f"; {words}" for start, words in MENDS.items() if code.startswith(start)), "")
+    words = str(origin) or f"no answer in time ({type(origin).__name__})"
+    return f"{words}{mend}"
 
 
 class Reader(Protocol):

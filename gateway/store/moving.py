@@ -19,10 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import agent_tables, schema
+from gateway.store.addresses import file_of, public_url
 from gateway.store.agent_tables import AgentTables
-from gateway.store.backup import file_of
 from gateway.store.glance import HEAD
-from gateway.store.inspection import refuse_replica
+from gateway.store.inspection import refuse_replica, refuse_unfit
 from gateway.store.leases import STORE_NOW
 from gateway.store.looking import code_of, unavailable
 from gateway.store.postgres import make_engine
@@ -63,17 +63,17 @@ async def move(source_url: str, target_url: str, tables_of: TablesOf, now: datet
             as it was.
         StoreUnavailable: an end does not answer; call it again.
     """
-    if _where(source_url) == _where(target_url):
-        raise GatewayError(f"{_where(source_url)} is where it lives already")
+    if public_url(source_url) == public_url(target_url):
+        raise GatewayError(f"{public_url(source_url)} is where it lives already")
     async with AsyncExitStack() as stack:
         try:
             source = await stack.enter_async_context(_connect(source_url, make=False))
             target = await stack.enter_async_context(_connect(target_url, make=True))
-            work = _Move(source, target, (_where(source_url), _where(target_url)), now, say)
+            work = _Move(source, target, (public_url(source_url), public_url(target_url)), now, say)
             return await _in_greenlet(partial(work.run, tables_of))
         except (OSError, SQLAlchemyError) as error:
             if code_of(error) == sqlite3.SQLITE_BUSY:
-                files = " or ".join(_where(url) for url in (source_url, target_url) if file_of(url) is not None)
+                files = " or ".join(public_url(url) for url in (source_url, target_url) if file_of(url) is not None)
                 raise GatewayError(f"somebody writes to {files}; stop them first") from error
             raise unavailable(error) from error
 
@@ -86,12 +86,6 @@ async def _in_greenlet(call: Callable[[], Moved]) -> Moved:
     return result
 
 
-def _where(url: str) -> str:
-    file = file_of(url)
-    parsed = sa.make_url(url).set(drivername="postgresql")
-    return str(file.absolute()) if file is not None else parsed.render_as_string(hide_password=True)
-
-
 @asynccontextmanager
 async def _connect(url: str, *, make: bool) -> AsyncIterator[sa.Connection]:
     """One writing connection.
@@ -101,7 +95,7 @@ async def _connect(url: str, *, make: bool) -> AsyncIterator[sa.Connection]:
     """
     file = file_of(url)
     if file is None:
-        server = make_engine(sa.make_url(url).set(drivername="postgresql+asyncpg"), command_timeout_s=STATEMENT_S)
+        server = make_engine(url, command_timeout_s=STATEMENT_S)
         try:
             async with server.connect() as connection:
                 assert connection.sync_connection is not None, "it is connected"
@@ -139,7 +133,7 @@ class _Move:
         for end in (self._source, self._target):
             if end.dialect.name == "postgresql":
                 with end.begin():
-                    refuse_replica(end)
+                    (refuse_unfit if end is self._target else refuse_replica)(end)
                     end.exec_driver_sql("SET idle_in_transaction_session_timeout = 0")  # while the other one writes
         theirs = self._bring_up(tables_of)
         tables = [*schema.whole.sorted_tables, agent_tables.versions]

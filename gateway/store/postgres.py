@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy import URL, Connection, event
+from sqlalchemy import Connection, event
 
 from gateway.errors import ServerAway, StoreUnavailable
 from gateway.store import schema
+from gateway.store.addresses import public_url, server_of
 from gateway.store.dialect import let_see
-from gateway.store.inspection import RISKS, refuse_replica, risks_of
+from gateway.store.inspection import RISKS, refuse_unfit, risks_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
@@ -43,6 +44,7 @@ PAUSED_MS = "3000"
 MIGRATION_IDLE_MS = 60_000
 
 READ_ONLY = "25006"
+FORBIDDEN = "42501"
 OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
 """SQLSTATE prefixes that speak of the server or the connection, not of the statement: connection, read-only,
 serialisation and deadlock, resources (53100 disk full), lock not available, shutdown and timeouts, I/O, corruption
@@ -66,6 +68,11 @@ def is_outage(error: Exception) -> bool:
         if origin.__cause__ is None:
             return False
         origin = origin.__cause__
+
+
+def is_forbidden(error: Exception) -> bool:
+    """Whether the role may not do that."""
+    return getattr(getattr(error, "orig", None), "sqlstate", None) == FORBIDDEN
 
 
 def _is_told(record: logging.LogRecord) -> bool:
@@ -96,7 +103,7 @@ class PostgresEngine:
 
     dialect: Literal["sqlite", "postgresql"] = "postgresql"
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
         self._engine: AsyncEngine | None = None
         self._connection: AsyncConnection | None = None
@@ -156,10 +163,10 @@ class PostgresEngine:
             self._connection = await self._engine.connect()  # whoever looks for a gateway here finds it
         except _errors() as error:  # also a wrong password, or no such database
             if is_outage(error):  # also where two waited for each other: this one was undone, and is tried again
-                raise ServerAway(*unavailable(error).args) from error
-            if migrating:
+                raise ServerAway(self._said_of(error)) from error
+            if migrating and not is_forbidden(error):
                 raise
-            raise unavailable(error) from error
+            raise StoreUnavailable(self._said_of(error)) from error
         finally:
             await starting.dispose()
         return found
@@ -169,7 +176,10 @@ class PostgresEngine:
         try:
             await self._read(schema.check)
         except _errors() as error:
-            raise unavailable(error) from error
+            raise StoreUnavailable(self._said_of(error)) from error
+
+    def _said_of(self, error: Exception) -> str:
+        return f"{unavailable(error)} ({public_url(self._url)})"
 
     async def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         assert self._engine is not None, "open first"
@@ -241,7 +251,7 @@ async def _look_at_server(connection: "AsyncConnection") -> None:
     Raises:
         GatewayError: it takes no writes.
     """
-    await connection.run_sync(refuse_replica)
+    await connection.run_sync(refuse_unfit)
     for name in await connection.run_sync(risks_of):
         log.warning("server_risks_writes", setting=name, value="off", mend=RISKS[name])
     await connection.execute(sa.text("SET synchronous_commit = on"))
@@ -255,7 +265,7 @@ class PostgresLink:
     What it commits need not be on a disk when that returns: whoever relies on it commits behind it, in the same log.
     """
 
-    def __init__(self, url: URL, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
+    def __init__(self, url: str, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
         """`hear` is given every notice; `on_connected` is called when some may have been missed."""
         self._engine = make_engine(url, connections=1, synchronous_commit="off")
         self._hear = hear
@@ -335,7 +345,7 @@ def _transact(connection: Connection, job: Job[T]) -> T:
 
 
 def make_engine(
-    url: URL,
+    url: str,
     *,
     command_timeout_s: float = STATEMENT_TIMEOUT_S,
     connections: int = READERS + 1,
@@ -344,12 +354,14 @@ def make_engine(
     """Connections known as ours, of a store's the writer keeps one; commits are on the disk, with "" as it has them."""
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
+    address, behind = server_of(url)
     engine = create_async_engine(
-        url,
+        address,
         pool_size=connections,
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         connect_args={
+            **behind,
             "async_creator_fn": _connect_whole,
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,

@@ -14,7 +14,7 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
 from gateway.store import people
-from gateway.store.backup import back_up, file_of, restore, vacuum
+from gateway.store.backup import back_up, restore, vacuum
 from gateway.store.engine import Store
 from gateway.store.people import Newcomer
 from tests.contract.stores import note, subjects
@@ -159,13 +159,6 @@ async def test_old_file_is_made_one_that_gives_room_back(tmp_path: Path) -> None
     with closing(sqlite3.connect(path)) as connection:
         assert (2,) == connection.execute("PRAGMA auto_vacuum").fetchone()
     assert (True, True) == (before > 3_000_000, after < 1_000_000)
-
-
-def test_file_of_a_store_url() -> None:
-    """A server has none."""
-    assert [Path("/a/b.db"), Path("b.db"), None] == [
-        file_of(url) for url in ("sqlite:////a/b.db", "sqlite:///b.db", "postgresql://u@h/d")
-    ]
 
 
 PAGE = Path(__file__).parents[2] / ".github" / "running" / "postgresql.md"

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,10 +131,11 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
             shown = await store.read(lambda c: c.execute(sa.text("SHOW synchronous_commit")).scalar_one())
             await store.aclose()
             said = {entry["setting"] for entry in logs if entry["event"] == "server_risks_writes"}
-            assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
+            assert ("on", {"fsync", "synchronous_commit", "row_level_security"}) == (shown, said)
             found = await check_database(url, tmp_path)
-            assert found.words.endswith("its server has fsync, synchronous_commit off")
+            assert found.words.endswith("its server has fsync, synchronous_commit, row_level_security off")
             assert found.to_do.startswith("fsync: set it to on")
+            assert "row_level_security: name an ordinary role" in found.to_do
     assert "cannot be used: it takes no writes" in (await check_database(url, tmp_path)).words
     with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
         await Store.open(url)
@@ -246,3 +248,48 @@ async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untol
 def test_a_connection_that_ended_as_it_was_made_is_an_outage() -> None:
     """SQLAlchemy asks each server a few things first, and says only that the connection is closed."""
     assert is_outage(sa.exc.ResourceClosedError("This Connection is closed"))
+
+
+async def test_a_database_that_is_no_place_for_a_store_is_refused_in_words(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """At the start and by the doctor: no word of a library, no traceback, and what to do; nothing was made there."""
+    url = await postgres.create_owned()
+    base, name = url.rpartition("/")[0], url.rpartition("/")[2]
+    role = base.partition("//")[2].partition(":")[0]
+    admin = await asyncpg.connect(postgres.url(name))
+    try:
+        await admin.execute(f"CREATE DATABASE {name}_latin TEMPLATE template0 ENCODING 'LATIN1' OWNER {role}")
+        await admin.execute(f"CREATE DATABASE {name}_theirs")
+        await admin.execute("CREATE TABLE users (id int)")
+        cases = {
+            f"{url}_latin": "is in LATIN1, .* ENCODING 'UTF8'",
+            f"{url}_theirs": f"make no tables: ALTER DATABASE {name}_theirs OWNER TO {role}",
+            url: r"another program's tables \(users\): name an empty database",
+            f"{url}?sslmode=bogus": "`sslmode` parameter must be one of",
+            f"{url}?chanel=1": 'parameter "chanel"; take .* out of DATABASE_URL',
+            f"{url}_none": "does not exist; make it",
+            url.replace("@", "x@"): "password authentication failed .*; mend the user or the password in DATABASE_URL",
+        }
+        for wrong, says in cases.items():
+            with pytest.raises(GatewayError, match=says):
+                await Store.open(wrong, wait_s=60)
+            found = await check_database(wrong, tmp_path)
+            assert re.search(says, f"{found.words} {found.to_do}"), (wrong, found)
+        assert 1 == await admin.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+        await admin.execute("DROP TABLE users; CREATE TABLE alembic_version (version_num text)")
+        with pytest.raises(GatewayError, match=r"permission denied .*; the gateway's role has to own"):
+            await Store.open(url)
+    finally:
+        await admin.close()
+
+
+async def test_what_a_managed_server_gives_as_its_url_is_understood(postgres: PostgresServer) -> None:
+    """`sslmode`, as libpq has it, whoever connects: the store, the link of several processes, the doctor, a move."""
+    url = f"{await postgres.create_owned()}?sslmode=prefer&options=-c%20work_mem%3D3MB"
+    store = await Store.open(url)
+    assert "3MB" == await store.read(lambda c: c.execute(sa.text("SHOW work_mem")).scalar_one())
+    await store.aclose()
+    link = link_to(url, lambda _words: None, lambda: None)
+    assert "tenk" == await link.transact(lambda c: c.execute(sa.text("SHOW application_name")).scalar_one(), 30)
+    await link.aclose()

@@ -61,13 +61,13 @@ BUGS = (
     ),
     Bug(
         3, "final outside the transaction", "gateway/sessions/journaled_turn.py",
-        "            rows = end(connection)\n"
+        "            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)\n"
         '            failpoint("final_pre")\n'
         "            return rows\n"
         "\n"
         "        try:\n"
         "            await self._deps.store.write(commit_end, then=delivery.publish)\n",
-        "            rows = end(connection, parts=(), first_by=None)\n"
+        "            rows = commits.end(connection, place, events, reason, first_id, (), clock, first_by=None)\n"
         "            return rows\n"
         "\n"
         "        try:\n"
