@@ -98,6 +98,8 @@ def pictures_text(texts: Catalogue, said: Sequence[Item], before: Sequence[Item]
     Of a picture without a word beside it a model that sees none speaks itself.
     """
     unseen = {picture.unseen for item in _user_items(said) for picture in item.pictures}
+    if not unseen:
+        return ""
     told = {picture.unseen for item in _user_items(before) for picture in item.pictures}
     if Unseen.BLIND in told or not any(item.text.strip() for item in _user_items(said)):
         unseen.discard(Unseen.BLIND)

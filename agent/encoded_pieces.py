@@ -4,6 +4,8 @@ What a piece is, is the wire's matter: here they are only held beside what they 
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import compress, count
+from operator import is_not
 from typing import Any, TypeVar
 
 from agent.transcript import AssistantItem, NoteItem, ToolItem, UserItem
@@ -20,11 +22,13 @@ class EncodedPieces:
         self._wire = ""
         self._parts: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}  # what was encoded, and as what
 
-    def of(self, wire: str, part: str, things: Sequence[Thing], make: Callable[[Thing], Piece]) -> list[Piece]:
+    def of(self, wire: str, part: str, things: Sequence[Thing], make: Callable[[Thing], Piece]) -> Sequence[Piece]:
         """The pieces of these things, in order; only what the last request had not in this part is made."""
         if wire != self._wire:
             self._wire, self._parts = wire, {}
         old, old_pieces = self._parts.get(part, ((), ()))
+        if things is old:
+            return old_pieces
         same = _count_same(old, things)
         moved = dict(zip(map(_key, old[same:]), old_pieces[same:], strict=True))
         pieces = list(old_pieces[:same])
@@ -32,7 +36,7 @@ class EncodedPieces:
             found = moved.get(_key(thing)) if moved else None
             pieces.append(make(thing) if found is None else found)
         self._parts[part] = (tuple(things), pieces)
-        return list(pieces)
+        return pieces
 
     def lacks(self, wire: str, part: str, things: Sequence[Thing]) -> list[Thing]:
         """Those of these things of which the last request had no piece in this part."""
@@ -43,8 +47,8 @@ class EncodedPieces:
 
 def _count_same(old: Sequence[object], things: Sequence[object]) -> int:
     """How many of them begin as the old ones did."""
-    for index, (before, thing) in enumerate(zip(old, things, strict=False)):
-        if before is not thing and _key(before) != _key(thing):
+    for index in compress(count(), map(is_not, old, things)):
+        if _key(old[index]) != _key(things[index]):
             return index
     return min(len(old), len(things))
 

@@ -70,20 +70,33 @@ class Journal:
     """The events of one turn, in the order they became durable."""
 
     def __init__(self, turn_id: str, events: Sequence[JournalEvent], port: TurnPort) -> None:
-        self.events = list(events)
+        self.events: list[JournalEvent] = []
+        self.steps = 0
+        """Model responses so far: the number of the next step, too."""
+        self.taken: set[Rung] = set()
+        """The rungs that the turn took, before a crash too."""
         self._turn_id = turn_id
         self._port = port
         self._folded: tuple[int, Transcript] = (0, ())  # of so many events
+        self._append(events)
+
+    def _append(self, events: Sequence[JournalEvent]) -> None:
+        self.events.extend(events)
+        for event in events:
+            if isinstance(event, ModelResponded):
+                self.steps += 1
+            elif isinstance(event, Recovered):
+                self.taken.add(event.rung)
 
     async def record(self, *events: JournalEvent) -> None:
         """Make these events durable, then part of the turn."""
         await self._port.record(*events)
-        self.events.extend(events)
+        self._append(events)
 
     async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
         """Apply a local effect and its result as one."""
         applied = await self._port.apply(command, returned)
-        self.events.append(applied)
+        self._append([applied])
         return applied
 
     async def steer(self, overtaken: Sequence[ToolReturned] = ()) -> bool:
@@ -93,8 +106,7 @@ class Journal:
         step = self.steps
         items = await self._port.steer(step, overtaken)
         if items:
-            self.events.extend(overtaken)
-            self.events.append(Steered(step, items))
+            self._append([*overtaken, Steered(step, items)])
         return bool(items)
 
     def call_key(self, step: int, index: int) -> str:
@@ -109,11 +121,6 @@ class Journal:
         return self._folded[1]
 
     @property
-    def steps(self) -> int:
-        """Model responses so far: the number of the next step, too."""
-        return sum(isinstance(event, ModelResponded) for event in self.events)
-
-    @property
     def last(self) -> JournalEvent | None:
         """The newest event."""
         return self.events[-1] if self.events else None
@@ -123,10 +130,6 @@ class Journal:
         """A response without calls that stands last: an answer that is not the turn's end yet."""
         last = self.last
         return last if isinstance(last, ModelResponded) and not last.tool_calls else None
-
-    def recoveries(self, rung: Rung) -> int:
-        """How often the turn took this rung, before a crash too."""
-        return sum(isinstance(event, Recovered) and event.rung is rung for event in self.events)
 
     def as_discarded(self, model: str, used: Usage, *, estimated: bool, behind: int = 0) -> ResponseDiscarded:
         """What is to be journaled of a response that is thrown away, `behind` so many that are not journaled yet."""

@@ -5,8 +5,7 @@ busy provider and tries again. What a call did to recover is gathered meanwhile,
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
@@ -59,13 +58,13 @@ class ModelCaller:
         window: ContextWindow,
         port: TurnPort,
         model: ChatModel,
-        request: ModelRequest,
+        request: Callable[..., ModelRequest],
         limits: AgentConfig,
         journal: Journal,
         executor: Executor,
         deadline: Deadline,
     ) -> None:
-        """Nothing is asked yet; each call begins as `request`, and `executor` runs what is begun early."""
+        """Nothing is asked yet; `request` makes one of what a call adds, `executor` runs what is begun early."""
         self._window = window
         self._port = port
         self._model = model
@@ -108,8 +107,8 @@ class ModelCaller:
             self._discard_streamed()  # said beside a call: no answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
-        kept = replace(at_most(response, TOLD_CALLS * self._limits.max_calls), took_s=round(_now_s() - asked_s, 3))
-        return with_own_ids(kept, self._journal.steps, used, self._window.turn_id)
+        kept, took_s = at_most(response, TOLD_CALLS * self._limits.max_calls), round(_now_s() - asked_s, 3)
+        return with_own_ids(kept, self._journal.steps, used, self._window.turn_id, took_s)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
         """What is asked, with nothing left of the response before it."""
@@ -117,9 +116,8 @@ class ModelCaller:
         self._separator = answer_separator(self._journal.events)
         self._executor.expect(self._journal.steps if with_tools else None)
         tools: tuple[ToolSpec, ...] = self._specs() if with_tools else ()
-        return replace(
-            self._request,
-            items=self._items(),
+        return self._request(
+            self._items(),
             tools=tools,
             max_output_tokens=self._window.output_tokens(self._cap),
             estimated_tokens=self._window.asked_tokens if with_tools else None,
@@ -155,7 +153,7 @@ class ModelCaller:
         return self._limits.raised_output_tokens if raised else self._limits.max_output_tokens
 
     def _has_taken(self, rung: Rung) -> bool:
-        return self._journal.recoveries(rung) > 0
+        return rung in self._journal.taken
 
     @property
     def asked(self) -> str:
@@ -202,15 +200,15 @@ class ModelCaller:
     def _hear(self, event: ModelEvent) -> None:
         self._recoveries.hear(event)
         match event:
+            case TextDelta():
+                if self._separator and not self._streamed:
+                    self._port.progress(TextDelta(self._separator))
+                self._streamed.append(event.text)
             case Alive() | Pinged() | Recovering():
                 return
             case ModelAtWork():
                 self._deadline.hold(event.on)
                 return
-            case TextDelta():
-                if self._separator and not self._streamed:
-                    self._port.progress(TextDelta(self._separator))
-                self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
                 self._executor.expect_again()
@@ -272,8 +270,9 @@ class Recoveries:
 
     def hear(self, event: ModelEvent) -> None:
         """The model told this."""
-        self._discard_uncounted(self._tries.hear(event))
+        cost = self._tries.hear(event)
         if isinstance(event, Recovering):
+            self._discard_uncounted(cost)
             self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail, event.why))
 
     def abandon(self) -> None:

@@ -77,7 +77,9 @@ def at_most(response: ModelResponded, calls: int) -> ModelResponded:
     return replace(response, tool_calls=response.tool_calls[:calls], calls_left_out=response.calls_left_out + surplus)
 
 
-def with_own_ids(response: ModelResponded, step: int, used: AbstractSet[str], turn_id: str) -> ModelResponded:
+def with_own_ids(
+    response: ModelResponded, step: int, used: AbstractSet[str], turn_id: str, took_s: float | None = None
+) -> ModelResponded:
     """The response as this step's, every call id present and seen for the first time (F36)."""
     taken = set(used)
     calls: list[ToolCall] = []
@@ -87,4 +89,4 @@ def with_own_ids(response: ModelResponded, step: int, used: AbstractSet[str], tu
             id_ = f"call_{turn_id[-12:]}_{step}_{index}"
         taken.add(id_)
         calls.append(call if id_ == call.id else replace(call, id=id_))
-    return replace(response, step=step, tool_calls=tuple(calls))
+    return replace(response, step=step, tool_calls=tuple(calls), took_s=took_s)

@@ -117,12 +117,17 @@ class TurnRun:
         self._hooks = agent.hooks
         self._timeouts_in_row = 0
         self._deadline = Deadline(_left_s(turn, limits), limits.working_s, asyncio.get_running_loop().time)
+        now, calibration = agent.clock(), agent.calibration
+        prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
+        fixed_tokens = calibration.sizes.estimate_fixed(prompt, agent.toolbox.specs)
+        window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed_tokens, calibration)
+        window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)
         pipeline = Pipeline(
             tools=agent.toolbox,
             permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
             budget=ResultBudget.of(
-                (*turn.history, *self.journal.items), limits.max_results_chars, agent.model.facts.context_window_tokens
+                (*turn.history, *self.journal.items), limits.max_results_chars, window.facts.context_window_tokens
             ),
             principal=turn.principal,
             port=port,
@@ -138,20 +143,15 @@ class TurnRun:
             max_calls=limits.max_calls,
             max_parallel=limits.max_parallel_calls,
         )
-        now = agent.clock()
-        prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
-        request = ModelRequest(
+        request = partial(
+            ModelRequest,
             prompt,
-            (),
             context=context_of(turn.principal, now),
             pieces=turn.pieces,
             weight=_weight_of(turn),
             who=turn.principal,
             load_pictures=port.load_pictures,
         )
-        fixed = replace(request, tools=agent.toolbox.specs)
-        window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
-        window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)
         self.model = ModelCaller(
             window, port, agent.model, request, limits, self.journal, self._executor, self._deadline
         )

@@ -1,7 +1,7 @@
 """The coach's instructions: the same bytes for everybody first, then the person, their date and the channel's hints."""
 
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from agent.calendar import zone_of
@@ -25,13 +25,20 @@ def _read_section(name: str) -> str:
 
 def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
     """The whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
+    local = now.astimezone(zone_of(principal.timezone))
+    return _prompt_of(principal, local.replace(minute=0, second=0, microsecond=0), hints)
+
+
+@lru_cache(maxsize=256)
+def _prompt_of(principal: Principal, hour: datetime, hints: str) -> SystemPrompt:
+    """It changes with the hour on the person's clock."""
     return compose(
         {
             Section.IDENTITY: _read_section("identity"),
             Section.PERSONA: _read_section("persona"),
             Section.SAFETY: _read_section("safety"),
             Section.PERSON: _person(principal),
-            Section.TIME: _date(principal, now),
+            Section.TIME: _date(principal, hour),
             Section.FORMATTING: hints,
             Section.REMINDER: _REMINDER,
         }
@@ -47,6 +54,5 @@ def _person(principal: Principal) -> str:
     return "\n".join(lines)
 
 
-def _date(principal: Principal, now: datetime) -> str:
-    local = now.astimezone(zone_of(principal.timezone))
+def _date(principal: Principal, local: datetime) -> str:
     return f"Today is {local:%A}, {local.date()} for them, {local.hour:02} o'clock ({principal.timezone})."

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
 
 from agent.context.compaction import since_step, summary_item
 from agent.context.sizes import estimate_tokens
@@ -76,11 +75,7 @@ def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
     Of another person's turn stay what they said in the chat and the answer that was said there. Calls, results,
     thinking, notes and what was said beside a call are theirs alone.
     """
-    parts = [turn.part_for(user_id) for turn in past]
-    ids = [id_ for part in parts for id_ in part.call_ids]
-    if len(ids) == len(set(ids)) and all(turn.begins for turn in past):
-        return tuple(chain.from_iterable(part.items for part in parts))
-    return fold(event for turn in past for event in turn.events_for(user_id))  # turns that do not stand side by side
+    return _remember(past, user_id).history
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +94,11 @@ def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = N
     `turn_id` is the turn that begins, or goes on.
     """
     if summary is None:
-        return _remember(past, user_id, ())
+        return _remember(past, user_id)
     whole = kept_whole(past, summary, turn_id)
     if summary.step:
         whole = [_since(turn, summary.step) if turn.id == summary.turn_id else turn for turn in whole]
-    return replace(_remember(whole, user_id, (summary_item(summary),)), summary=summary)
+    return _remember(whole, user_id, summary)
 
 
 def kept_whole(past: Sequence[PastTurn], summary: Summary, turn_id: str = "") -> Sequence[PastTurn]:
@@ -126,15 +121,22 @@ def _since(turn: PastTurn, step: int) -> PastTurn:
     return replace(turn, events=tuple(since_step(turn.events, step)))
 
 
-def _remember(past: Sequence[PastTurn], user_id: str, head: Transcript) -> Remembered:
-    items = history_for(past, user_id)
-    starts, at, tokens = [], len(head), estimate_tokens(head)
+def _remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None) -> Remembered:
+    head = () if summary is None else (summary_item(summary),)
+    items, ids, starts, tokens = [*head], list[str](), list[tuple[int, str]](), estimate_tokens(head)
+    stands_alone = True  # each turn by itself is what it is in the whole
     for turn in past:
         part = turn.part_for(user_id)
-        starts.append((at, turn.id))
-        at, tokens = at + len(part.items), tokens + part.tokens
-    side_by_side = at == len(head) + len(items)
-    return Remembered((*head, *items), tuple(starts) if side_by_side else (), tokens=tokens)
+        starts.append((len(items), turn.id))
+        items += part.items
+        ids += part.call_ids
+        tokens += part.tokens
+        stands_alone = stands_alone and turn.begins
+    if not stands_alone or len(ids) != len(set(ids)):
+        folded = [*head, *fold(event for turn in past for event in turn.events_for(user_id))]
+        starts = starts if len(folded) == len(items) else []
+        items = folded
+    return Remembered(tuple(items), tuple(starts), summary, tokens)
 
 
 def _seen_by_all(events: Sequence[JournalEvent]) -> Iterator[JournalEvent]:

@@ -16,6 +16,7 @@ from agent.ports import (
     ModelEvent,
     ModelRequest,
     Recovering,
+    SystemPrompt,
     TextDelta,
     ThinkingDelta,
     ToolSpec,
@@ -29,7 +30,7 @@ BYTES_PER_TOKEN = 3.5
 
 def estimate_tokens(items: Iterable[Item]) -> int:
     """About how many tokens these items are."""
-    return int(sum(item_bytes(item) for item in items) / BYTES_PER_TOKEN)
+    return int(sum(map(item_bytes, items)) / BYTES_PER_TOKEN)
 
 
 def estimate_text(text: str) -> int:
@@ -47,10 +48,14 @@ class RequestSizes:
 
     def estimate(self, request: ModelRequest) -> int:
         """About how many tokens a request is: instructions, tools, conversation."""
-        if request.tools is not self._tools:
-            chars = sum(len(spec.name) + len(spec.description) + len(str(spec.schema)) for spec in request.tools)
-            self._tools, self._tools_tokens = request.tools, int(chars / BYTES_PER_TOKEN)
-        return estimate_text(str(request.system)) + self._tools_tokens + estimate_tokens(request.items)
+        return self.estimate_fixed(request.system, request.tools) + estimate_tokens(request.items)
+
+    def estimate_fixed(self, system: SystemPrompt, tools: Sequence[ToolSpec]) -> int:
+        """About how many a request is without its conversation."""
+        if tools is not self._tools:
+            chars = sum(len(spec.name) + len(spec.description) + len(str(spec.schema)) for spec in tools)
+            self._tools, self._tools_tokens = tools, int(chars / BYTES_PER_TOKEN)
+        return estimate_text(str(system)) + self._tools_tokens
 
 
 def item_bytes(item: Item) -> int:
@@ -66,8 +71,8 @@ def item_bytes(item: Item) -> int:
         case ToolItem():
             return _bytes_of(item.content) + 32
         case AssistantItem():
-            calls = sum(len(call.name) + _bytes_of(call.arguments) + 32 for call in item.tool_calls)
-            return _bytes_of(item.text) + calls + 16
+            words = _bytes_of(item.text) + 16
+            return words + sum(len(call.name) + _bytes_of(call.arguments) + 32 for call in item.tool_calls)
 
 
 def chars_of(event: ModelEvent) -> int | None:
@@ -179,13 +184,12 @@ class Tries:
 
     def hear(self, event: ModelEvent) -> TryCost | None:
         """The model told this; what the try before cost, where another one begins."""
-        if isinstance(event, Recovering):
+        if (chars := chars_of(event)) is not None:
+            self._chars = (self._chars or 0) + chars
+        elif isinstance(event, Recovering):
             cost = self.abandon()
             self.asked = event.detail if event.rung is Rung.NEXT_MODEL else self.asked
             return cost
-        chars = chars_of(event)
-        if chars is not None:
-            self._chars = (self._chars or 0) + chars
         return None
 
     def abandon(self) -> TryCost | None:
@@ -231,8 +235,8 @@ def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatu
         attached=any(item.data or item.pictures for item in asked),
         code=_CODE.search(words) is not None,
         tokens=estimate_text(words),
-        recent_tools=sum(isinstance(item, ToolItem) for item in history[-RECENT_ITEMS:]),
-        depth=sum(isinstance(item, _SAID) for item in history),
+        recent_tools=len([item for item in history[-RECENT_ITEMS:] if isinstance(item, ToolItem)]),
+        depth=len([item for item in history if isinstance(item, _SAID)]),
     )
 
 

@@ -27,7 +27,7 @@ from agent.context.layers import fit, trim_history
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
 from agent.journal import Journal
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Spent, Summary, Turn, TurnPort
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Spent, Summary, Turn, TurnPort
 from agent.transcript import Item, ModelResponded, TurnStarted
 
 log = structlog.get_logger()
@@ -39,9 +39,9 @@ PATIENCE = 10
 """Between turns nobody waits for a summary: it may take so many times as long."""
 
 
-def room_of(model: ChatModel, limits: AgentConfig) -> WindowRoom:
+def room_of(facts: ModelFacts, limits: AgentConfig) -> WindowRoom:
     """The model's window, or as much of it as the operator lets a conversation have."""
-    window_tokens = model.facts.context_window_tokens
+    window_tokens = facts.context_window_tokens
     return WindowRoom(min(window_tokens, limits.context_window_tokens or window_tokens))
 
 
@@ -56,22 +56,23 @@ class ContextWindow:
         limits: AgentConfig,
         journal: Journal,
         deadline: Deadline,
-        fixed: ModelRequest,
+        fixed_tokens: int,
         calibration: Calibration,
     ) -> None:
-        """`fixed` is a request without a conversation: instructions and tools."""
+        """`fixed_tokens` is about what a request without a conversation is: instructions and tools."""
         self._turn = turn
         self._port = port
         self._model = model
         self._limits = limits
         self._journal = journal
         self._deadline = deadline
-        self._fixed_tokens = calibration.sizes.estimate(fixed)
+        self._fixed_tokens = fixed_tokens
         self._calibration = calibration
         self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
         self._talk_tokens = 0  # of that
-        self._room = room_of(model, limits)
+        self.facts = model.facts  # as the turn found them
+        self._room = room_of(self.facts, limits)
         self.pre_compact: Callable[[], Awaitable[str]] = _keep_nothing_more  # what hooks want kept
 
     @property
@@ -115,7 +116,7 @@ class ContextWindow:
 
     def output_tokens(self, cap: int) -> int:
         """The output cap beside what `items` gave last."""
-        most = min(cap, self._model.facts.max_output_tokens or cap)
+        most = min(cap, self.facts.max_output_tokens or cap)
         return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
     def note_overflow(self, model: str) -> None:
@@ -175,8 +176,7 @@ class ContextWindow:
 
     def _limit_tokens(self) -> int:
         """From where on something is done: later before a turn's first call than within it, where more will come."""
-        begun = any(isinstance(event, ModelResponded) for event in self._journal.events)
-        return self._room.turn_tokens if begun else self._room.soft_tokens
+        return self._room.turn_tokens if self._journal.steps else self._room.soft_tokens
 
     def _tokens(self, estimated: int) -> int:
         return self._calibration.tokens(self._answers, estimated)
@@ -213,7 +213,7 @@ def is_long(
         return False
     if items > limits.history_items:
         return True
-    most = room_of(model, limits).turn_tokens
+    most = room_of(model.facts, limits).turn_tokens
     if calibration.tokens(model.name, talk_tokens) < most // 2:
         return False
     return calibration.tokens(model.name, talk_tokens + calibration.sizes.estimate(fixed())) > most
@@ -225,7 +225,7 @@ async def condense_ended(
     """The summary of a conversation that `is_long`, with what is `also` to be in it; None where that failed, or where
     it is one turn. What it cost is added to `spent`, also then.
     """
-    room = room_of(model, limits)
+    room = room_of(model.facts, limits)
     spans: list[Stretch] = spans_of(turn, ())
     kept = cut_at(spans, KEPT_SHARE * estimate_tokens(turn.history))
     if kept == 0:

@@ -65,7 +65,7 @@ def _instructions(system: SystemPrompt) -> Blocks:
     return blocks
 
 
-def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]:
+def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> Sequence[Any]:
     if pieces is None:
         return [_tool(spec) for spec in specs]
     return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))

@@ -233,7 +233,10 @@ class _Listening:
         self._told = False
 
     def __call__(self, event: ModelEvent) -> None:
-        self._told = (self._told or isinstance(event, BINDING)) and not isinstance(event, TextDiscarded)
+        if isinstance(event, BINDING):
+            self._told = True
+        elif isinstance(event, TextDiscarded):
+            self._told = False
         self._on_event(event)
 
     def discard(self) -> None:

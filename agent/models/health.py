@@ -4,11 +4,12 @@ A model rests when its key or credit is refused (`Cooling`: asking again helps n
 fails again and again (`Circuit`). Where the board is kept is its `keep`'s matter.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
 from agent.calendar import utc_now
 from agent.config import KEY_NAMES
@@ -66,7 +67,7 @@ class HealthBoard:
         Raises:
             ModelFailure: the model rests; nothing was asked. `retry_after_s` says how long still.
         """
-        rest = self._rests.get((model, gate))
+        rest = self._rests.get((model, gate)) if self._rests else None
         if rest is None or (left_s := (rest.until - self._clock()) / timedelta(seconds=1)) <= 0:
             return rest
         problem = rest.problem or ModelFailure(rest.why, "before the last start")
@@ -84,7 +85,7 @@ class HealthBoard:
 
     def open(self, model: str, gate: Gate) -> None:
         """The model is well as far as this gate is concerned."""
-        if self._rests.pop((model, gate), None) is not None:
+        if self._rests and self._rests.pop((model, gate), None) is not None:
             self._keep(model, gate, None)
 
     def states(self) -> Mapping[str, str]:
@@ -185,13 +186,13 @@ class Cooling:
         """The model's."""
         return self._model.facts
 
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+    def respond(self, request: ModelRequest, on_event: OnModelEvent) -> Coroutine[Any, Any, ModelResponded]:
         """As the model's own.
 
         Raises:
             ModelFailure: as the model's, or that it rests.
         """
-        return await ask_unless_resting(self._board, self.name, partial(self._model.respond, request, on_event))
+        return ask_unless_resting(self._board, self.name, partial(self._model.respond, request, on_event))
 
     async def aclose(self) -> None:
         """Close the model."""

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import aiohttp
 
@@ -97,10 +97,14 @@ class HttpWire:
         try:
             posting = self._open().post(
                 self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
-                skip_auto_headers=access.unset,
+                skip_auto_headers=access.unset or None,
             )  # fmt: skip
             async with posting as answer:
-                return await self._read(answer, assembly, access)
+                if answer.status >= 300:
+                    await self._refuse(answer, access)
+                if answer.content_type == "text/event-stream":
+                    return await _read_stream(answer, assembly)
+                return read_whole(await read_body(answer), assembly)
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
@@ -140,18 +144,14 @@ class HttpWire:
             )
         return self._session
 
-    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly, access: Access) -> ModelResponded:
-        if 300 <= answer.status < 400:
+    async def _refuse(self, answer: aiohttp.ClientResponse, access: Access) -> NoReturn:
+        if answer.status < 400:
             raise failure(
                 FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
             )
-        if answer.status >= 400:
-            text = (await read_body(answer)).decode(errors="replace")
-            problem = from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
-            raise replace(problem, message=self._with_key_name(problem, access)) from None
-        if answer.content_type == "text/event-stream":
-            return await _read_stream(answer, assembly)
-        return read_whole(await read_body(answer), assembly)
+        text = (await read_body(answer)).decode(errors="replace")
+        problem = from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
+        raise replace(problem, message=self._with_key_name(problem, access)) from None
 
     def _with_key_name(self, problem: ModelFailure, access: Access) -> str:
         """Of a key that is refused, and is no person's, where an operator finds it."""
@@ -219,12 +219,10 @@ def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
 
 
 async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> ModelResponded:
-    parser, done = EventParser(), False
+    parser, content, done = EventParser(), answer.content, False
     try:
-        async for chunk in answer.content.iter_any():
+        while not (done or assembly.over_long) and (chunk := await content.readany()):
             done = _feed(parser, chunk, assembly)
-            if done or assembly.over_long:
-                break
     except (aiohttp.ClientError, OSError):
         if not assembly.is_whole:  # else all is there but the farewell
             raise
@@ -243,10 +241,16 @@ def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
         raise failure(FailureKind.NETWORK, "the stream holds an event beyond measure") from None
     if not events:
         assembly.note_ping()
-    return any(assembly.take_event(name, data) for name, data in events)
+    is_done = False
+    for name, data in events:
+        if is_done := assembly.take_event(name, data):
+            break
+    return is_done
 
 
 async def _drain(answer: aiohttp.ClientResponse) -> None:
+    if answer.content.at_eof():
+        return
     try:
         async with asyncio.timeout(DRAIN_S):
             async for _ in answer.content.iter_any():

@@ -90,10 +90,10 @@ def messages(
     head: list[Any] = [{"role": "system", "content": system}] if system else []
     if pieces is None:
         return head + [_message(item, content) for item in items]
-    return head + pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item, content)))
+    return [*head, *pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item, content)))]
 
 
-def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]:
+def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> Sequence[Any]:
     if pieces is None:
         return [_tool(spec) for spec in specs]
     return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))

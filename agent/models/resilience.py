@@ -86,9 +86,9 @@ class Resilient:
         retry_budget_s, loop = request.retry_budget_s, asyncio.get_running_loop()
         begun_s = loop.time()
         for attempt in range(self._config.tries):
-            listening = _Listening(on_event)
+            watch = _Watch(self._config, self.name, on_event, streams=request.stream)
             try:
-                return await self._attempt(request, listening)
+                return await self._attempt(request, watch)
             except ModelFailure as problem:
                 pause_s = self._pause(problem, attempt, loop.time() - begun_s)
                 if pause_s is None or pause_s > retry_budget_s:
@@ -97,7 +97,7 @@ class Resilient:
                 retry_budget_s -= pause_s
                 unstreams = problem.kind is FailureKind.TIMEOUT and request.stream
                 on_event(Recovering(Rung.UNSTREAMED if unstreams else Rung.RETRIED, problem.kind.value))
-                listening.discard()
+                watch.discard()
                 if unstreams:
                     request = replace(request, stream=False)
             if pause_s:
@@ -128,14 +128,11 @@ class Resilient:
             return None
         return QUICK_PAUSES_S[attempt] + self._jitter() * QUICK_JITTER_S
 
-    async def _attempt(self, request: ModelRequest, listening: "_Listening") -> ModelResponded:
-        scope = asyncio.timeout(None)
+    async def _attempt(self, request: ModelRequest, watch: "_Watch") -> ModelResponded:
         try:
-            async with scope:
-                watch = _Watch(scope, self._config, self.name, listening.tell, streams=request.stream)
-                listening.watch = watch
+            async with watch.scope:
                 try:
-                    return await self._model.respond(request, listening)
+                    return await self._model.respond(request, watch.hear)
                 finally:
                     watch.close()
         except TimeoutError:
@@ -144,37 +141,15 @@ class Resilient:
             raise ModelFailure(FailureKind.TIMEOUT, words, retryable=again) from None
 
 
-class _Listening:
-    """Passes events on and knows whether any was told that binds."""
-
-    def __init__(self, on_event: OnModelEvent) -> None:
-        self.watch: _Watch | None = None
-        self.tell = on_event
-        self._told = False
-
-    def __call__(self, event: ModelEvent) -> None:
-        if self.watch is not None:
-            self.watch.notice(event)
-        self._told = self._told or isinstance(event, BINDING)
-        self.tell(event)
-
-    def discard(self) -> None:
-        """What was told is void."""
-        if self._told:
-            self.tell(TextDiscarded())
-
-
 class _Watch:
-    """Ends a scope when nothing is heard for too long. One timer, looked at when it is due: cheap per chunk.
+    """Passes events on, and ends a scope when none comes for too long. One timer, looked at when it is due.
 
     A server that is local may be slow all along; one that says that it works, until its response begins.
     """
 
-    def __init__(
-        self, scope: asyncio.Timeout, config: LinkConfig, name: str, tell: OnModelEvent, *, streams: bool
-    ) -> None:
+    def __init__(self, config: LinkConfig, name: str, tell: OnModelEvent, *, streams: bool) -> None:
         self._loop = asyncio.get_running_loop()
-        self._scope = scope
+        self.scope = asyncio.timeout(None)
         self._name = name
         self._tell = tell
         self._is_local = config.is_local
@@ -184,23 +159,31 @@ class _Watch:
         self._warn_s = config.idle_warn_s
         self._heard_at = self._loop.time()
         self._warned = False
+        self._binds = False  # something was told that has to be taken back where it counts for nothing
         self.begun = False  # something of the response was heard
         self.patient = False  # it works, and its time is not the turn's
         self._timer = self._loop.call_later(min(self._limit_s, self._warn_s), self._look)
         if self._is_local:
             self._be_patient(True)
 
-    def notice(self, event: ModelEvent) -> None:
+    def hear(self, event: ModelEvent) -> None:
         """The provider sent something."""
         if not isinstance(event, Pinged):
             self._heard_at = self._loop.time()
             self.begun, self._limit_s = True, self._idle_abort_s
             if self.patient and not self._is_local:
                 self._be_patient(False)
+            self._binds = self._binds or isinstance(event, BINDING)
         elif not self.begun:
             self._limit_s = max(self._limit_s, self._prefill_s)
             if not self.patient:
                 self._be_patient(True)
+        self._tell(event)
+
+    def discard(self) -> None:
+        """What was told is void."""
+        if self._binds:
+            self._tell(TextDiscarded())
 
     def _be_patient(self, patient: bool) -> None:
         self.patient = patient
@@ -213,7 +196,7 @@ class _Watch:
     def _look(self) -> None:
         silent_s = self.silent_s()
         if silent_s >= self._limit_s:
-            self._scope.reschedule(self._loop.time())
+            self.scope.reschedule(self._loop.time())
             return
         due_s = self._limit_s
         if silent_s < self._warn_s:

@@ -3,7 +3,7 @@
 The journal and the conversation keep every picture; a model that sees none, or a full request, leaves nothing behind.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,19 +32,20 @@ class SeeingModel:
         """The model's."""
         return self._model.facts
 
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+    def respond(self, request: ModelRequest, on_event: OnModelEvent) -> Coroutine[Any, Any, ModelResponded]:
         """The model's response.
 
         Raises:
             ModelFailure: as the model's.
         """
-        if not _places(request.items):
-            return await self._model.respond(request, on_event)
+        if _places(request.items):
+            request = replace(request, items=self._to_show(request.items))
+        return self._model.respond(request, on_event)
+
+    def _to_show(self, items: Sequence[Item]) -> Sequence[Item]:
         if self._model.facts.sees_images:
-            items = keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES)
-        else:
-            items = without_pictures(request.items, Unseen.BLIND)
-        return await self._model.respond(replace(request, items=items), on_event)
+            return keep_newest_pictures(items, MAX_SENT, MAX_SENT_BYTES)
+        return without_pictures(items, Unseen.BLIND)
 
     async def aclose(self) -> None:
         """Close the model."""
@@ -54,23 +55,24 @@ class SeeingModel:
 def _places(items: Sequence[Item]) -> list[int]:
     """Where something with a picture was said."""
     said = enumerate(items)
-    return [at for at, item in said if isinstance(item, UserItem) and item.pictures and visible(item.pictures)]
+    return [at for at, item in said if type(item) is UserItem and item.pictures and visible(item.pictures)]
 
 
 async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:
-    """As `encode_request`, the bytes of its pictures read before; those that were encoded before are not read again."""
-    if not _places(request.items):
-        return encode_request(request, to_body)
+    """As `encode_request`, the bytes of its pictures read where they are needed: what was encoded before is kept."""
     try:
-        return encode_request(await _load(request, wire), to_body)
+        return encode_request(request, to_body)
+    except NotLoaded:
+        loaded = await _load(request, wire)
+    try:
+        return encode_request(loaded, to_body)
     except NotLoaded:  # all is encoded anew, for something needs mending
         return encode_request(await _load(replace(request, pieces=None), wire), to_body)
 
 
 async def _load(request: ModelRequest, wire: str) -> ModelRequest:
     """The request with the bytes of what is to be encoded; words for what nobody keeps any more."""
-    places = _places(request.items)
-    said = [request.items[at] for at in places]
+    said = [request.items[at] for at in _places(request.items)]
     new = said if request.pieces is None else request.pieces.lacks(wire, "messages", said)
     ids = [picture.id for item in new if isinstance(item, UserItem) for picture in visible(item.pictures)]
     content = await request.load_pictures(ids) if ids and request.load_pictures is not None else {}

@@ -36,9 +36,10 @@ class EventParser:
         if b"\n" not in chunk and b"\r" not in chunk:
             self._hold(chunk)
             return []
-        text = b"".join((*self._pieces, chunk))
-        self._pieces, self._held = [], 0
-        late = b""
+        text, late = chunk, b""
+        if self._pieces:
+            text = b"".join((*self._pieces, chunk))
+            self._pieces, self._held = [], 0
         if b"\r" in text:
             if text.endswith(b"\r"):  # its line feed may be in the next chunk
                 text, late = text[:-1], b"\r"
@@ -60,21 +61,16 @@ class EventParser:
             self._begun = True
         events: list[tuple[str, bytes]] = []
         for line in lines:
-            if line:
-                self._field(line)
-            else:
+            name, _, value = line.partition(b":")
+            if name == b"data":
+                self._data.append(value.removeprefix(b" "))
+                self._data_bytes += len(value) + 1
+                if self._data_bytes > MAX_EVENT_BYTES:
+                    raise EventTooLong
+            elif name == b"event":
+                self._name = value.removeprefix(b" ").decode(errors="replace")
+            elif not line:
                 if self._data:
                     events.append((self._name, b"\n".join(self._data)))
                 self._name, self._data, self._data_bytes = "", [], 0
         return events
-
-    def _field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if name == b"data":
-            self._data.append(value)
-            self._data_bytes += len(value) + 1
-            if self._data_bytes > MAX_EVENT_BYTES:
-                raise EventTooLong
-        elif name == b"event":
-            self._name = value.decode(errors="replace")

@@ -116,6 +116,9 @@ class Executor:
         Raises:
             TurnParked: a call waits for its person; those that ran beside it have ended.
         """
+        if not open_:
+            self.expect(None)
+            return []
         before = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
         asked = {event.about: event.backfilled for event in self._journal.events if isinstance(event, Parked)}
         pending = [self._pending(response, index, before) for response, index in open_ if index < self._max_calls]

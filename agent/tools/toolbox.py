@@ -44,7 +44,7 @@ class ResultBudget:
     @classmethod
     def of(cls, items: Iterable[Item], max_chars: int, window_tokens: int) -> "ResultBudget":
         """What these items leave of `max_chars`, or of half the window where that is less."""
-        used = sum(len(item.content) for item in items if isinstance(item, ToolItem))
+        used = sum([len(item.content) for item in items if isinstance(item, ToolItem)])
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
     def room_chars(self, tool: Tool) -> int:

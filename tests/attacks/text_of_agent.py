@@ -392,7 +392,6 @@ EXCUSED: dict[str, str] = {
     "agent.context.history:_remember": "loops over the turns that are kept",
     "agent.context.history:remember": "loops over the turns that are kept, by their ids",
     "agent.context.history:kept_whole": "as `remember`, and by their times",
-    "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.model_caller:Recoveries._discard": "counts what one model call gathered",
     "agent.tools.guards:name_rules": "the operator's own patterns, read once at the start",
