@@ -73,6 +73,12 @@ def current(connection: Connection) -> str | None:
     return connection.execute(REVISION).scalar_one_or_none()
 
 
+NEWER = (
+    f"the database is at revision {{found}}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore the "
+    "backup made before it"
+)
+
+
 def is_older(connection: Connection) -> bool:
     """Whether `ensure` would migrate it.
 
@@ -125,6 +131,8 @@ def check(connection: Connection) -> None:
     """
     refuse_moved(connection)
     found = current(connection)
+    if found is not None and found not in known_revisions():
+        raise SchemaDiffers(NEWER.format(found=found))
     if found != HEAD:
         which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
         raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")
