@@ -74,8 +74,8 @@ def current(connection: Connection) -> str | None:
 
 
 NEWER = (
-    f"the database is at revision {{found}}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore the "
-    "backup made before it"
+    f"the database is at revision {{found}}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore "
+    "the backup made before it"
 )
 
 
