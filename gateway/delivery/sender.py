@@ -87,7 +87,7 @@ class PartSender:
             reply_to=part.reply_to,
             route=route,
             buttons=part.buttons,
-            media=tuple([await self._load_file(ref) for ref in part.media]),
+            media=tuple([await self._load_file(ref) for ref in part.media]) if part.media else (),
             unfinished=is_placeholder,
             recipient=await self._find_recipient(part) if is_placeholder else None,
         )
