@@ -137,8 +137,9 @@ class ContextWindow:
             Interrupted: the turn should end.
         """
         self.items()
-        if self._tokens(self._talk_tokens) + self._overhead() > self._limit_tokens():
-            await self.compact()
+        if self._tokens(self._talk_tokens) + self._overhead() <= self._limit_tokens():
+            return  # what was said last is a part of it
+        await self.compact()
         said = [item for event in self._journal.events if isinstance(event, TurnStarted) for item in event.items]
         if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
