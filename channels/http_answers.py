@@ -32,6 +32,8 @@ async def whole(answer: ClientResponse) -> bytes:
     Raises:
         TooLong: it is beyond measure; what came of it is dropped.
     """
+    if answer.content.is_eof():  # all of it came with its headers: no more than is read ahead
+        return answer.content.read_nowait()
     content = bytearray()
     async for piece in answer.content.iter_any():
         content += piece

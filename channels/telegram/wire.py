@@ -7,7 +7,6 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 import io
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeGuard
 
 import orjson
@@ -28,7 +27,6 @@ from channels.telegram.payloads import Upload
 
 load_aiogram()  # before the imports below, which would import it the slow way
 
-from aiogram import Bot  # noqa: E402  see load_aiogram
 from aiogram.client.session.aiohttp import AiohttpSession  # noqa: E402  see load_aiogram
 from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_aiogram
 
@@ -37,50 +35,33 @@ CHUNK_BYTES = 65_536
 BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """One method call, in the place of aiogram's model of one; `body` holds its parameters as they go out."""
-
-    api_method: str
-    body: JsonObject
-    files: Sequence[Upload] = ()
-
-
-class _RawSession(AiohttpSession):
-    """aiogram's session, sending JSON bodies and leaving answers as they are."""
-
-    async def send(self, token: str, call: _Call, timeout: ClientTimeout) -> JsonValue:
-        """One call, answered by whoever was asked: a redirect would carry what is said to wherever it points (A89).
-
-        Raises:
-            ApiRefusal: the Bot API says no.
-            Retryable, Unknown: this is not an answer of the Bot API's.
-            TimeoutError, ClientError: no answer.
-        """
-        session = await self.create_session()
-        url = self.api.api_url(token=token, method=call.api_method)
-        async with session.post(url, data=_to_payload(call), timeout=timeout, allow_redirects=False) as answer:
-            content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
-        told = decode_json(content)
-        if not is_answer(told):
-            wait_s = wait_of(answer.headers.get("Retry-After"), wall_now()) if answer.status == 429 else None
-            raise not_telegrams(answer.status, wait_s)
-        if told["ok"] and answer.status < 300:
-            return told.get("result")
-        raise _refusal(answer.status, told)
-
-
-def _to_payload(call: _Call) -> BytesPayload | FormData:
+def _to_payload(body: JsonObject, files: Sequence[Upload]) -> BytesPayload | FormData:
     """The body of a call: the Bot API takes JSON as well as forms; a form where files go with it."""
-    if not call.files:
-        return BytesPayload(_encode(call.body), content_type="application/json")
+    if not files:
+        return BytesPayload(_encode(body), content_type="application/json")
     form = FormData(quote_fields=False)
-    for name, value in call.body.items():
+    for name, value in body.items():
         form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
-    for file in call.files:
+    for file in files:
         # Written piece by piece: bytes at once would hold up the loop.
         form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
     return form
+
+
+def _to_result(answer: ClientResponse, content: bytes) -> JsonValue:
+    """What the Bot API says.
+
+    Raises:
+        ApiRefusal: it says no.
+        Retryable, Unknown: this is not an answer of the Bot API's.
+    """
+    told = decode_json(content.decode(errors="replace"))  # JSON is UTF-8, whatever a header says
+    if not is_answer(told):
+        wait_s = wait_of(answer.headers.get("Retry-After"), wall_now()) if answer.status == 429 else None
+        raise not_telegrams(answer.status, wait_s)
+    if told["ok"] and answer.status < 300:
+        return told.get("result")
+    raise _refusal(answer.status, told)
 
 
 def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
@@ -116,8 +97,8 @@ class TelegramWire:
     def __init__(self, config: TelegramAccount) -> None:
         """Nothing is connected yet."""
         self._config = config
-        self._session = _RawSession(api=TelegramAPIServer.from_base(config.api_base))
-        self._bot = Bot(config.token.get_secret_value(), session=self._session)
+        self._token = config.token.get_secret_value()
+        self._session = AiohttpSession(api=TelegramAPIServer.from_base(config.api_base))
 
     def __repr__(self) -> str:
         return f"TelegramWire({self._config.api_base!r})"
@@ -132,7 +113,12 @@ class TelegramWire:
         """
         failure: ChannelError | ApiRefusal
         try:
-            return await self._session.send(self._bot.token, _Call(method, body, files), self._timeout(timeout_s))
+            session = await self._session.create_session()
+            url = self._session.api.api_url(token=self._token, method=method)
+            payload, timeout = _to_payload(body, files), self._timeout(timeout_s)
+            # A redirect would carry what is said to wherever it points (A89).
+            async with session.post(url, data=payload, timeout=timeout, allow_redirects=False) as answer:
+                return _to_result(answer, await whole(answer))
         except (TimeoutError, ClientError) as error:
             failure = self._transport_error(error)
         except ApiRefusal as refusal:
@@ -151,7 +137,7 @@ class TelegramWire:
         session = await self._session.create_session()
         failure: ChannelError | ApiRefusal
         try:
-            url = self._session.api.file_url(self._config.token.get_secret_value(), path)
+            url = self._session.api.file_url(self._token, path)
             # A redirect would carry the token, which is in the URL, to wherever it points (A89).
             async with session.get(url, timeout=self._timeout(timeout_s), allow_redirects=False) as response:
                 if response.status != 200:
@@ -178,7 +164,7 @@ class TelegramWire:
         return to_transport_error(cause, self._without_token(f"{type(cause).__name__}: {cause}"))
 
     def _without_token(self, text: str) -> str:
-        return text.replace(self._config.token.get_secret_value(), self._shown)
+        return text.replace(self._token, self._shown)
 
     async def aclose(self) -> None:
         """Close the connections."""

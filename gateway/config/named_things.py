@@ -1,14 +1,15 @@
 """What a configuration names has to be there: agents, tools, models, tenants; else the nearest right name is said."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
 from channels.messages import DEFAULT_TENANT
+from channels.registry import AccountConfig
 from gateway.config.environment import BESIDE, MODEL_KEYS
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
@@ -56,6 +57,26 @@ def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], source
         )
     if wrong:
         raise SettingsError("\n".join(wrong))
+
+
+def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources) -> None:
+    """Whether each account is a bot of its own: two that are one would both answer what it hears.
+
+    Raises:
+        SettingsError: two accounts have one bot's token, on the same server.
+    """
+    first: dict[tuple[str, str, str], str] = {}
+    for channel, account in accounts:
+        for key in ("token", "bot_token"):
+            if isinstance(token := getattr(account, key, None), SecretStr):
+                bot = channel, str(getattr(account, "api_base", "")), token.get_secret_value()
+                other = first.setdefault(bot, account.name)
+                if other != account.name:
+                    path = ("channels", channel, account.name, key)
+                    raise SettingsError(
+                        f"{sources.place_of(path)}: {'.'.join(path)}: this is the bot of channels.{channel}.{other}, "
+                        "which would be answered twice; give it the token of another bot, or take one of the two out"
+                    )
 
 
 def unknown_tenant(name: str, known: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from channels.base import Limits, Renderer, TextUnit
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse_placed
-from channels.markdown.tree import Paragraph, Span, Style, clean
+from channels.markdown.tree import Heading, Paragraph, Span, Style, clean, text_of
 from channels.messages import Rendered
 from gateway.delivery.block_splitter import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 from gateway.texts import HARNESS
@@ -74,7 +74,10 @@ def split(
 
 def _shows(blocks: Blocks) -> bool:
     """Whether there is anything to see in the blocks; the first that has something decides."""
-    return any(_VISIBLE.search(plain_text((block,))) for block in blocks)
+    return any(
+        _VISIBLE.search(text_of(block.spans) if isinstance(block, Paragraph | Heading) else plain_text((block,)))
+        for block in blocks
+    )
 
 
 def _readable(text: str, most: int) -> tuple[str, int]:

@@ -33,7 +33,7 @@ from gateway.store.looking import Reader
 from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
-from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING
+from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING, TURNS_RUNNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,8 @@ class GatewayStatus:
         return {"faults": PartHealth(ChannelState.DEGRADED, detail)}
 
     async def measure(self) -> None:
-        """Count what waits; where the store does not answer nobody knows."""
+        """Count what runs and waits; where the store does not answer nobody knows."""
+        TURNS_RUNNING.set(self._router.running)
         try:
             OUTBOX_WAITING.set(await self._store.read(outbox.open_count))
             depths = await self._store.read(outbox.depths)
