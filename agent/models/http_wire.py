@@ -226,9 +226,9 @@ async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> Mo
     except (aiohttp.ClientError, OSError):
         if not assembly.is_whole:  # else all is there but the farewell
             raise
-    if done and not content.at_eof():
+    if done:
         await _drain(answer)
-    if not (done or assembly.is_whole or assembly.over_long):
+    elif not assembly.is_whole and not assembly.over_long:
         raise _incomplete()
     return assembly.response()
 
@@ -249,6 +249,8 @@ def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
 
 
 async def _drain(answer: aiohttp.ClientResponse) -> None:
+    if answer.content.at_eof():
+        return
     closing = asyncio.get_running_loop().call_later(DRAIN_S, answer.close)
     try:
         while await answer.content.readany():
