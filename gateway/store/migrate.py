@@ -16,7 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 
 from gateway.errors import SchemaTooNew
-from gateway.store.schema import NEWER
+from gateway.store.glance import NEWER
 from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import SHARDS
 from gateway.store.tenancy import raise_wall

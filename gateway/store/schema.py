@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from gateway.errors import SchemaDiffers, StoreMoved
-from gateway.store.glance import HEAD
+from gateway.store.glance import HEAD, NEWER
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import Id, Instant, metadata
 from gateway.store.tenancy import raise_wall
@@ -71,12 +71,6 @@ def current(connection: Connection) -> str | None:
     if not sa.inspect(connection).has_table(version.name):
         return None
     return connection.execute(REVISION).scalar_one_or_none()
-
-
-NEWER = (
-    f"the database is at revision {{found}}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore "
-    "the backup made before it"
-)
 
 
 def is_older(connection: Connection) -> bool:
