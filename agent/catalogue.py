@@ -26,6 +26,7 @@ class Catalogue:
         self._domain = domain
         self._below = below
         self._by_language: dict[str, gettext.NullTranslations] = {}
+        self._words: dict[tuple[str, str], str] = {}  # by language and key, of those without fields
 
     def over(self, below: "Catalogue") -> "Catalogue":
         """These texts in place of those of `below` that have their keys, and all the others of `below`."""
@@ -41,7 +42,16 @@ class Catalogue:
 
         Where nobody has the key, it is the words: whoever has few of them may do without a file.
         """
-        return self._find(locale, key, None, values)
+        if values:
+            return self._find(locale, key, None, values)
+        language = language_of(locale)
+        known = self._words.get((language, key))
+        if known is not None:
+            return known
+        words = self._find(locale, key, None, values)
+        if words != key and self.holds(language) and self.holds(DEFAULT):
+            self._words[language, key] = words
+        return words
 
     def plural(self, locale: str | None, key: str, n: int, /, **values: object) -> str:
         """As `text`, in the form that the language has for `n`, which is a field too."""

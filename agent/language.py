@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 DEFAULT = "en"
@@ -11,6 +12,7 @@ NAMES: Mapping[str, str] = MappingProxyType({"en": "English", "es": "Spanish"})
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
+@lru_cache(256)
 def language_of(locale: str | None) -> str:
     """The language for this BCP 47 locale; English where we do not speak theirs."""
     spoken = (locale or "").lower().replace("_", "-").split("-")[0]

@@ -7,10 +7,11 @@ of which a bounded number is kept in memory. A head that is full forgets what co
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
 from gateway.errors import GatewayError
-from gateway.supervision import Care
+from gateway.supervision import Care, start
 
 
 class Numbered(Protocol):
@@ -153,13 +154,13 @@ class SerialWorker(Generic[T]):
         self._tasks = tasks
         self._care = care
         self._resting = False
-        self._running = False
+        self._task: asyncio.Task[None] | None = None
         self._held = False
 
     @property
     def running(self) -> bool:
         """Whether the task is there."""
-        return self._running
+        return self._task is not None
 
     @property
     def working(self) -> bool:
@@ -183,15 +184,10 @@ class SerialWorker(Generic[T]):
 
     def wake(self) -> None:
         """See that what waits is worked off."""
-        if self._running or self._held:
+        if self._task is not None or self._held:
             return
-        drain = self._drain()
-        try:
-            self._tasks.create_task(drain)
-        except RuntimeError:  # the parent ends (a commit was on its way): what waits is in the store
-            drain.close()
-        else:
-            self._running = True
+        with suppress(RuntimeError):  # the parent ends (a commit was on its way): what waits is in the store
+            self._task = start(self._tasks, self._drain)
 
     def put_back(self, rows: Iterable[T]) -> None:
         """What was taken out of turn waits again."""
@@ -227,8 +223,7 @@ class SerialWorker(Generic[T]):
                 if row is None:
                     return
         finally:
-            self._running = self._resting = False
-            self.handled = None
+            self._task, self._resting, self.handled = None, False, None
 
     async def _rest(self, care: Care, error: Exception, failures: int) -> None:
         """Wait; afterwards the store says what is still to be done."""

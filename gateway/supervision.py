@@ -95,7 +95,7 @@ class Supervised(asyncio.TaskGroup):
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
     ) -> "asyncio.Task[T]":
         """As a task group's; of a task that broke the result is None."""
-        guarded = self._contain(coro)
+        guarded = self._contain(lambda: coro)
         try:
             task = super().create_task(guarded, name=name, context=context)
         except RuntimeError:  # the group ends
@@ -105,7 +105,21 @@ class Supervised(asyncio.TaskGroup):
         task.add_done_callback(lambda _ended: coro.close())  # a task that was cancelled first never began it
         return task
 
-    async def _contain(self, coro: Coroutine[Any, Any, T]) -> T:
+    def start(self, run: Run) -> "asyncio.Task[None]":
+        """As `create_task`, of what is called as the task begins: nothing is left of one that never does.
+
+        Raises:
+            RuntimeError: the group ends.
+        """
+        guarded = self._contain(run)
+        try:
+            return super().create_task(guarded)
+        except RuntimeError:
+            guarded.close()
+            raise
+
+    async def _contain(self, run: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        coro = run()
         try:
             return await coro
         except GatewayError as error:
@@ -188,6 +202,18 @@ async def _note_failure(run: Run, broke: list[Exception]) -> None:
         await run()
     except Exception as error:  # noqa: BLE001  one run of one part: given to who keeps it
         broke.append(error)
+
+
+def start(tasks: asyncio.TaskGroup, run: Run) -> "asyncio.Task[None]":
+    """As `Supervised.start`, also under a plain task group, which lets errors travel up."""
+    if isinstance(tasks, Supervised):
+        return tasks.start(run)
+    begun = run()
+    try:
+        return tasks.create_task(begun)
+    except RuntimeError:
+        begun.close()
+        raise
 
 
 def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:

@@ -1,14 +1,15 @@
 """What a configuration names has to be there: agents, tools, models, tenants; else the nearest right name is said."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
 from channels.messages import DEFAULT_TENANT
+from channels.registry import AccountConfig
 from gateway.config.environment import BESIDE, MODEL_KEYS
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
@@ -37,8 +38,8 @@ def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sourc
         raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
 
-def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], sources: Sources) -> None:
-    """Whether every account is one's that there is.
+def check_tenants(whose: Mapping[KeyPath, str], tenants: Mapping[str, BaseModel], sources: Sources) -> None:
+    """Whether every account is one's that there is, and no tenant caps what is the installation's.
 
     Raises:
         SettingsError: a line for each that is not.
@@ -54,8 +55,39 @@ def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], source
         wrong.append(
             f"{place}: tenants.{DEFAULT_TENANT}: this is the installation's own; its tables are the outer ones"
         )
+    for name, own in tenants.items():
+        budgets = getattr(own, "budgets", None)
+        for key in WHOLE_DAY if isinstance(budgets, BaseModel) else ():
+            path = ("tenants", name, "budgets", key)
+            if getattr(budgets, key) is not None:
+                instead = key.replace("day", "tenant")
+                wrong.append(f"{sources.place_of(path)}: {'.'.join(path)}: counts over all tenants; write {instead}")
     if wrong:
         raise SettingsError("\n".join(wrong))
+
+
+WHOLE_DAY = ("day_usd", "day_tokens")
+"""Caps that only the installation's own table has."""
+
+
+def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources) -> None:
+    """Whether each account is a bot of its own: two that are one would both answer what it hears.
+
+    Raises:
+        SettingsError: two accounts have one bot's token, on the same server.
+    """
+    first: dict[tuple[str, str, str], str] = {}
+    for channel, account in accounts:
+        for key in ("token", "bot_token"):
+            if isinstance(token := getattr(account, key, None), SecretStr):
+                bot = channel, str(getattr(account, "api_base", "")), token.get_secret_value()
+                other = first.setdefault(bot, account.name)
+                if other != account.name:
+                    path = ("channels", channel, account.name, key)
+                    raise SettingsError(
+                        f"{sources.place_of(path)}: {'.'.join(path)}: this is the bot of channels.{channel}.{other}, "
+                        "which would be answered twice; give it the token of another bot, or take one of the two out"
+                    )
 
 
 def unknown_tenant(name: str, known: Collection[str]) -> str:

@@ -30,7 +30,7 @@ from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
 from gateway.cluster.nats_link import servers_of
 from gateway.config.environment import OPENAI_ONLY, from_environment
-from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants
+from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants, check_tokens
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
@@ -287,6 +287,7 @@ def settings_of(sources: Sources) -> Settings:
     whose: dict[KeyPath, str] = {("channels", "web"): settings.channels.web.tenant}
     whose |= {("channels", channel, own.name): whose_account(own) for channel, own in settings.channels.accounts()}
     check_tenants(whose, settings.tenants, sources)
+    check_tokens(settings.channels.accounts(), sources)
     return settings
 
 

@@ -109,15 +109,15 @@ class Condenser:
             return
         agent, turn = self._deps.agent, claimed.turn
         known = self._session.conversation.recall(turn.session_id, turn.user_id)
-        hints = self._deps.channels.hints(turn.address)
 
         def without_talk() -> ModelRequest:
+            hints = self._deps.channels.hints(turn.address)
             return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
 
         items = len(known.history)
         if is_long(items, known.tokens, agent.model, agent.limits, without_talk, agent.calibration):
             self._is_at_work = True
-            now = self._deps.turns.clock()
+            now, hints = self._deps.turns.clock(), self._deps.channels.hints(turn.address)
             ended = Turn("", principal, known.history, (), now, hints, known.starts, known.summary)
             keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))

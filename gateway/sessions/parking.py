@@ -82,6 +82,8 @@ class Parking:
 
         Of several the one whose question stands last.
         """
+        if not self._waiting:
+            return None
 
         def is_meant(open_turn: OpenTurn) -> bool:
             where = open_turn.turn.tenant, open_turn.session_key

@@ -5,8 +5,7 @@ Sessions run side by side, each strictly serial inside. This gathers, claims and
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import structlog
@@ -56,22 +55,6 @@ log = structlog.get_logger()
 GATHER_EVERY_S = 0.1
 ASIDES_AT_ONCE = 3
 """Questions beside the turn that are answered at one time; further ones wait."""
-
-
-@contextmanager
-def _turn_scope(turn: TurnRow, agent: str) -> Iterator[None]:
-    """Whatever is logged within, however deep, names this turn, its session and its person; it is a span of its own."""
-    attributes = {
-        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
-        "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
-    }  # fmt: skip
-    ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
-    with span(f"invoke_agent {agent}", attributes) as current:
-        before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
-        try:
-            yield
-        finally:
-            structlog.contextvars.reset_contextvars(**before)
 
 
 class Session:
@@ -142,20 +125,34 @@ class Session:
         try:
             async with self._serial:
                 await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
-                async with self._deps.trials.turn(open_turn.turn) as admitted:
-                    failpoint("recovery_turn")
-                    if not self._closed:
-                        await self._run_again(open_turn, admitted)
+                await self._deps.trials.run_again(open_turn.turn, partial(self._run_again, open_turn))
         finally:
             self.mailbox.release()
 
     async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
+        failpoint("recovery_turn")
+        if self._closed:
+            return
         try:
             self._turn.begin()
-            with _turn_scope(open_turn.turn, self._agent):
-                await self._runner.run(open_turn.turn, None, admitted)
+            await self._run(open_turn.turn, None, admitted)
         finally:
             self._turn.end()
+
+    async def _run(self, turn: TurnRow, claimed: ClaimedTurn | None, admitted: Admitted) -> None:
+        """A span of its own; whatever is logged within, however deep, names the turn, its session and its person."""
+        agent = self._agent
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
+            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
+        }  # fmt: skip
+        ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
+        with span(f"invoke_agent {agent}", attributes) as current:
+            before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
+            try:
+                await self._runner.run(turn, claimed, admitted)
+            finally:
+                structlog.contextvars.reset_contextvars(**before)
 
     @property
     def running(self) -> bool:
@@ -216,9 +213,7 @@ class Session:
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
             self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
-            async with self._deps.trials.rows(self._turn.rows) as admitted:
-                if not self._closed:
-                    await self._answer(admitted)
+            await self._deps.trials.run(self._turn.rows, self._answer)
 
     async def _go_on(self, parked: ParkedTurn, row: InboxRow, typed: Consent | None) -> None:
         """What the person of a waiting turn says is the answer they `typed`; where it is none it joins the turn.
@@ -254,6 +249,8 @@ class Session:
                 break
 
     async def _answer(self, admitted: Admitted) -> None:
+        if self._closed:
+            return
         rows = list(self._turn.rows)
         try:
             self._turn.begin()
@@ -268,8 +265,7 @@ class Session:
         else:
             if claimed is not None:
                 self._reactions.note_taken([row.id for row in rows[1:]])
-                with _turn_scope(claimed.turn, self._agent):
-                    await self._runner.run(claimed.turn, claimed, admitted)
+                await self._run(claimed.turn, claimed, admitted)
         finally:
             self._turn.end()
             self._reactions.end_wait([row.id for row in rows])

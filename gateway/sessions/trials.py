@@ -7,7 +7,7 @@ is given up, and its person is told. Nobody waits for ever: others wait until a 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import Enum
 from functools import partial
@@ -51,6 +51,10 @@ class Admitted(Enum):
     GIVEN_UP = "given up"  # only its person is told
 
 
+Work = Callable[[Admitted], Awaitable[None]]
+"""What is run as this one."""
+
+
 def pause_s(deaths: int) -> float:
     """How long after the start a suspect waits: 1 s after its third death, twice as long after each further one."""
     return float(min(2.0 ** min(deaths - SUSPECT_AFTER, 30), LONGEST_PAUSE_S))
@@ -64,6 +68,21 @@ def alone_s(deaths: int) -> float:
 def worst(records: Iterable[Record]) -> Record:
     """The one to go by, of several messages that are answered together."""
     return max(records, key=lambda record: (record.alone, record.deaths), default=NOTHING)
+
+
+class _Beside(AbstractAsyncContextManager[Admitted]):
+    """At work beside the others. No generator: every message passes here."""
+
+    def __init__(self, trials: "Trials", admitted: Admitted) -> None:
+        self._trials = trials
+        self._admitted = admitted
+
+    async def __aenter__(self) -> Admitted:
+        await self._trials.begin_beside()
+        return self._admitted
+
+    async def __aexit__(self, *_broke: object) -> None:
+        self._trials.end_beside()
 
 
 @asynccontextmanager
@@ -113,19 +132,18 @@ class Trials:
         """This turn has got on, as the next start would see: it is no suspect any more."""
         self._records.pop(turn_work(turn_id), None)
 
-    def turn(self, turn: TurnRow) -> AbstractAsyncContextManager[Admitted]:
-        """Take up a turn of an earlier process within this."""
-        return self._at_work([turn_work(turn.id)], turn.tenant)
+    async def run_again(self, turn: TurnRow, work: Work) -> None:
+        """Take up a turn of an earlier process, as soon as it may run."""
+        await self._run([turn_work(turn.id)], turn.tenant, work)
 
-    def rows(self, rows: Sequence[InboxRow]) -> AbstractAsyncContextManager[Admitted]:
-        """Begin a turn within this."""
-        return self._at_work(self._old(rows), rows[0].tenant)
+    async def run(self, rows: Sequence[InboxRow], work: Work) -> None:
+        """Answer rows, as soon as that may run."""
+        await self._run(self._old(rows), rows[0].tenant, work)
 
-    @asynccontextmanager
-    async def _at_work(self, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
+    async def _run(self, works: Sequence[str], tenant: str, work: Work) -> None:
         async with self._enter(works, tenant) as admitted, self._slot(tenant):
             await self._mark(works, tenant, admitted)
-            yield admitted
+            await work(admitted)
 
     @asynccontextmanager
     async def command(self, row: InboxRow, *, urgent: bool) -> AsyncIterator[Admitted]:
@@ -165,18 +183,21 @@ class Trials:
             async with self._solitude(works, tenant, alone_s(record.deaths)) if alone else self._beside() as admitted:
                 yield admitted
 
-    @asynccontextmanager
-    async def _beside(self, admitted: Admitted = Admitted.BESIDE) -> AsyncIterator[Admitted]:
+    def _beside(self, admitted: Admitted = Admitted.BESIDE) -> "_Beside":
+        return _Beside(self, admitted)
+
+    async def begin_beside(self) -> None:
+        """One more is at work, as soon as the gate is open."""
         while not self._open.is_set():
             await self._open.wait()
         self._working += 1
         self._quiet.clear()
-        try:
-            yield admitted
-        finally:
-            self._working -= 1
-            if not self._working:
-                self._quiet.set()
+
+    def end_beside(self) -> None:
+        """One less."""
+        self._working -= 1
+        if not self._working:
+            self._quiet.set()
 
     async def _close_when_quiet(self) -> bool:
         """Close the gate once nothing is at work; open again and False where something never ends."""

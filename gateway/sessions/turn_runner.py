@@ -26,7 +26,6 @@ from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import ClaimedTurn
 from gateway.store import approvals, inbox, journal, sends
 from gateway.store.journal import TurnRow
-from gateway.telemetry import TURNS_RUNNING
 
 log = structlog.get_logger()
 
@@ -59,8 +58,7 @@ class TurnRunner:
                     claimed = await self._read(turn, broke=broke)
                     self._session.turn.claim(claimed)
                 attempts = claimed.turn.attempts
-                with TURNS_RUNNING.track_inprogress():
-                    await self._attempt(claimed, admitted)
+                await self._attempt(claimed, admitted)
             except TurnParked:
                 log.info("turn_parked", turn_id=turn.id)
                 self._deps.trials.clear(turn.id)

@@ -99,15 +99,15 @@ class UserItemBuilder:
         talk = await self._frame_talk(event) if _is_in_group(event) else []
         if not isinstance(event, InboundMessage):
             return UserItem(verdict.text, event.sender.display_name, at, "\n".join(talk))
+        attached = event.attachments
         frames = await self._frames(event)
-        files = await self._read_files(channel, event)
+        files = await self._read_files(channel, event) if attached else []
         if frames is None or files is None:
             return None
         text = verdict.text.strip()
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        attached = event.attachments
         pictures = await self._pictures.fetch(channel, attached, _whose(event)) if attached else ()
         return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
 

@@ -64,8 +64,19 @@ def file_of(url: str) -> Path | None:
 
 
 def server_of(url: str) -> tuple[URL, dict[str, Any]]:
-    """Where SQLAlchemy connects to, and what stands behind the question mark (`sslmode`) as asyncpg itself reads it."""
+    """Where SQLAlchemy connects to, and what stands behind the question mark (`sslmode`) as asyncpg itself reads it.
+
+    Raises:
+        SettingsError: as `read_url`; what speaks to servers is not installed.
+    """
     parsed = read_url(url)
+    try:
+        import asyncpg  # type: ignore[import-untyped]  # noqa: F401, PLC0415  it has no types; 30 ms, for a server alone
+    except ImportError:
+        to_do = (
+            "install the gateway with the extra postgres (pip install 'tenk-gateway[postgres]'), or unset DATABASE_URL"
+        )
+        raise SettingsError(f"DATABASE_URL names a PostgreSQL, and asyncpg is not installed: {to_do}") from None
     words = urlencode(parsed.normalized_query, doseq=True, quote_via=quote)
     return parsed.set(drivername="postgresql+asyncpg", query={}), {"dsn": f"postgresql://?{words}"} if words else {}
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -147,20 +148,20 @@ class HotStatement:
         """
         self._walled = walled
         self._after_all = after_all
-        self._key = tuple(key)
+        self._keys = (itemgetter(*key), itemgetter(*range(len(key)))) if key else None  # of what it is given, of a row
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
         self._driven: dict[tuple[str, bool], Driven] = {}  # by dialect, and by whether a tenant acts
 
     def count(self, connection: sa.Connection, values: Values) -> int:
         """Run it; how many rows it wrote."""
-        driver = _driver_of(connection)
+        driver = driver_of(connection)
         if driver is None:
             return connection.execute(self._spell(connection.dialect.name), values).rowcount
         return int(self._drive(connection, driver, driver.count, values))
 
     def rows(self, connection: sa.Connection, values: Values) -> Rows:
         """Run it; what it found or returns."""
-        driver = _driver_of(connection)
+        driver = driver_of(connection)
         if driver is None:
             return connection.execute(self._spell(connection.dialect.name), values).all()
         found: Rows = self._drive(connection, driver, driver.rows, values)
@@ -168,7 +169,7 @@ class HotStatement:
 
     def write_all(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
         """Run it with each of these."""
-        if _driver_of(connection) is None:
+        if driver_of(connection) is None:
             connection.execute(self._spell(connection.dialect.name), rows)
             return
         for row in rows:
@@ -179,26 +180,27 @@ class HotStatement:
 
         `then` takes the rows that it returns (of a statement with a `key`); without it nobody asks what came of it.
         """
-        if _driver_of(connection) is not None and put_off(connection, self._write_many, (values, then)):
+        if put_off(connection, self._write_many, (values, then)):
             return
         self.count(connection, values) if then is None else then(self.rows(connection, values))
 
     def _write_many(self, connection: sa.Connection, given: list[Given]) -> None:
         text, bind = self._driven_on(connection, given[0][0])
-        driver = _driver_of(connection)
+        driver = driver_of(connection)
         assert driver is not None, "nothing is put off elsewhere"
 
         def rows() -> list[tuple[object, ...]]:
             return [bind(values) for values, _ in given]
 
-        if not self._key:
+        if self._keys is None:
             self._run(connection, driver, driver.write_many, text, rows)
             return
-        found: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
+        key_of, key_in = self._keys
+        found: dict[object, list[Sequence[Any]]] = defaultdict(list)
         for row in self._run(connection, driver, driver.rows_of_many, text, rows):
-            found[tuple(row[: len(self._key)])].append(row)
+            found[key_in(row)].append(row)
         for values, then in given:  # the first of two alike has the row: that one wrote it
-            own = found.pop(tuple([values[name] for name in self._key]), ())
+            own = found.pop(key_of(values), ())
             if then is not None:
                 then(own)
 
@@ -244,16 +246,19 @@ class HotStatement:
             raise ValueError("a column's default is made anew for every row; name the column")
         fixed = {name: bind.value for name, bind in compiled.binds.items() if name not in values}
         is_owned = OWNER in fixed
-        processes = [
-            (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-            for name in compiled.positiontup
-        ]
+        names = compiled.positiontup
+        processes = [compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names]
+        processed = [(place, process) for place, process in enumerate(processes) if process is not None]
+        take = itemgetter(*names) if len(names) > 1 else lambda given: tuple([given[name] for name in names])
 
         def bind(values: Values) -> tuple[object, ...]:
             given = values
             if fixed:
                 given = {**fixed, **values, OWNER: acting_tenant()} if is_owned else {**fixed, **values}
-            return tuple([given[name] if process is None else process(given[name]) for name, process in processes])
+            row = list(take(given))
+            for place, process in processed:
+                row[place] = process(row[place])
+            return tuple(row)
 
         return compiled.string, bind
 
@@ -352,7 +357,7 @@ class _Asyncpg:
         return await run(text, *values)
 
 
-def _driver_of(connection: sa.Connection) -> _Sqlite | _Asyncpg | None:
+def driver_of(connection: sa.Connection) -> _Sqlite | _Asyncpg | None:
     """The driver's own connection, within a transaction that nobody listens to; else None."""
     if not connection.in_transaction():
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.errors import GatewayError, StoreMoved
+from gateway.errors import GatewayError, SettingsError, StoreMoved
 from gateway.store import schema
 from gateway.store.addresses import file_of, public_url, server_of
 from gateway.store.backup import BUSY_S
@@ -88,7 +88,11 @@ def _refusal(connection: sa.Connection) -> str:
 async def _inspect_server(url: str) -> Inspection:
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  only where there is such a server
 
-    (address, behind), where = server_of(url), public_url(url)
+    where = public_url(url)
+    try:
+        address, behind = server_of(url)
+    except SettingsError as error:
+        return Inspection(where, problem=str(error))
     engine = create_async_engine(address, connect_args={"timeout": CONNECT_S, **behind})
     try:
         async with asyncio.timeout(2 * CONNECT_S), engine.connect() as connection:
@@ -97,8 +101,6 @@ async def _inspect_server(url: str) -> Inspection:
             risks = tuple(await connection.run_sync(risks_of))
             revision = await connection.run_sync(schema.current)
             moved = await connection.run_sync(_refusal)
-    except ImportError as error:
-        return Inspection(where, problem=str(error))
     except (OSError, ValueError, sa.exc.SQLAlchemyError) as error:  # ValueError: what the driver cannot be told
         return Inspection(where, problem=why_not(error))
     finally:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -13,7 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
-from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off
+from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off, driver_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
@@ -71,7 +71,9 @@ def commit_group(
 
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
     noted = connection.info  # not to be had from a connection that broke meanwhile
-    noted[PUT_OFF], noted[HELD] = {}, set()
+    noted[HELD] = set()
+    if driver_of(connection) is not None:
+        noted[PUT_OFF] = {}
     try:
         outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
         do_put_off(connection)
@@ -252,7 +254,8 @@ _OUTCOMES = "outcomes"
 
 def note_outcome(connection: sa.Connection, outcome: str, rows: int) -> None:
     """So many rows end with this outcome, if the transaction commits; below 0 where they are open again."""
-    connection.info.setdefault(_OUTCOMES, Counter())[outcome] += rows
+    counts = connection.info.setdefault(_OUTCOMES, {})
+    counts[outcome] = counts.get(outcome, 0) + rows
 
 
 def _forget_outcomes(connection: sa.Connection) -> None:

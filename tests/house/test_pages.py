@@ -47,7 +47,8 @@ def test_every_table_of_keys_can_be_used(page: Path, tmp_path: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         (tmp_path / "gateway.toml").write_text(block)
         accounts = tomllib.loads(block).get("channels", {}).get("telegram", {})
-        secrets = "".join(f'[channels.telegram.{name}]\ntoken = "{TOKEN}"\n' for name in accounts)
+        tables = (f'[channels.telegram.{name}]\ntoken = "{bot}{TOKEN}"\n' for bot, name in enumerate(accounts, 1))
+        secrets = "".join(tables)
         (tmp_path / "secrets.toml").touch(0o600)
         (tmp_path / "secrets.toml").write_text(secrets)
         load(tmp_path / "gateway.toml", {})

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,15 +24,19 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
+def _to_microseconds(value: datetime | None) -> int | None:
+    return None if value is None else (value - EPOCH) // MICROSECOND
+
+
 class Instant(sa.types.TypeDecorator[datetime]):
     """An aware UTC datetime, kept as integer microseconds since 1970: the same order and bytes on every engine."""
 
     impl = sa.BigInteger
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        """Aware datetime to microseconds; a naive one is a programming error."""
-        return None if value is None else (value - EPOCH) // MICROSECOND
+    def bind_processor(self, dialect: Dialect) -> Callable[[datetime | None], int | None]:
+        """Aware datetime to microseconds, without a call between; a naive one is a programming error."""
+        return _to_microseconds
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """Microseconds to an aware UTC datetime; what lies beyond the calendar is at its edge."""

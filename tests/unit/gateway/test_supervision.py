@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gateway.errors import AlreadyRunning, StoreUnavailable
-from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of
+from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of, start
 from tests.fakes.simulated_channel import Pauses
 
 
@@ -59,6 +59,32 @@ async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing() -> Non
         never.cancel()
         await asyncio.wait([never])
         assert (True, 0) == (never.cancelled(), tasks.faults.noted)
+
+
+async def test_what_is_started_is_called_as_its_task_begins() -> None:
+    """One that is cancelled before that is never called; one that breaks is contained like any other."""
+    called: list[str] = []
+
+    async def breaks() -> None:
+        called.append("breaks")
+        raise ValueError("a bug")
+
+    async def never() -> None:
+        called.append("never")
+
+    async with supervised() as (tasks, _):
+        start(tasks, never).cancel()
+        await asyncio.wait([start(tasks, breaks)])
+        assert (["breaks"], 1) == (called, tasks.faults.noted)
+
+
+async def test_nothing_is_started_in_a_group_that_has_ended() -> None:
+    """Nor left of it, whichever kind of group it is."""
+    for tasks in (Supervised(Faults()), asyncio.TaskGroup()):
+        async with tasks:
+            pass
+        with pytest.raises(RuntimeError):
+            start(tasks, broken)
 
 
 async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:

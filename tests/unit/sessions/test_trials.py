@@ -12,7 +12,7 @@ from channels.base import Channel
 from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, Sender
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, Trials, alone_s, pause_s
+from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, Admitted, Trials, alone_s, pause_s
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.inbox import InboxRow
 from tests.fakes.spine import SORRY, Spine, quick_store
@@ -300,10 +300,13 @@ def test_a_tenants_turns_are_bounded_within_those_of_all(tmp_path: Path) -> None
                 event_id="e", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
                 received_at=AT, kind=ChatKind.DIRECT, text="hello", mentions_bot=True, tenant=tenant,
             )  # fmt: skip
-            async with trials.rows([InboxRow(1, tenant, "k", "u", event, AT)]):
+
+            async def run(_admitted: Admitted) -> None:
                 running.append(tenant)
                 await passes(10)
                 running.remove(tenant)
+
+            await trials.run([InboxRow(1, tenant, "k", "u", event, AT)], run)
 
         async with asyncio.TaskGroup() as tasks:
             trials = Trials(store, 4, tasks)

@@ -37,6 +37,20 @@ def check(directory: Path, text: str) -> None:
             r'toml:2: agent\.deny_tools: there is no tool "log_practise"; did you',
         ),
         ('[permissions]\nallow = ["pay it"]', r"toml:2: permissions\.allow\S*: a rule is a tool's name or pattern"),
+        (
+            '[tenants.acme.permissions]\ndeny = ["log_practise"]',
+            r'toml:2: tenants\.acme\.permissions\.deny: .*"log_practise"; did you mean "log_p',
+        ),
+        (
+            '[tenants.acme.agent]\ndeny_tools = ["log_practise"]',
+            r'toml:2: tenants\.acme\.agent\.deny_tools: there is no tool "log_practise"; did you',
+        ),
+        (
+            '[tenants.acme]\n[[tenants.acme.hooks]]\npoint = "pre_tool"\ntools = ["log_practise"]\ncommand = ["true"]',
+            r'tenants\.acme\.hooks\.0\.tools: there is no tool "log_practise"; did you',
+        ),
+        ("[tenants.acme.budgets]\nday_usd = 3", r"toml:2: tenants\.acme\.budgets\.day_usd: .* write tenant_usd"),
+        ("[retention]\naudit_days = true", r"toml:2: retention\.audit_days: input should be a valid integer"),
         ('[permissions]\nmode = "paln"', r"toml:2: permissions\.mode: input should be 'default', 'plan'"),
         ('[permissions]\nconfrim = "risky"', r'toml:2: permissions\.confrim: .*did you mean "confirm"'),
         ("[permissions.sources.polcy]\nask = []", r"toml:1: permissions\.sources\.polcy\S*: input should be 'policy'"),
@@ -119,3 +133,29 @@ def test_hooks_are_asked_in_the_order_of_the_file(tmp_path: Path) -> None:
     first, second = load_hooks(load(file, {}).hooks)
     assert ("sh", "stop", 1.5, True) == (first.name, first.point, first.timeout_s, first.required)
     assert ("tests.fakes.hooks:note", "pre_tool", False) == (second.name, second.point, second.required)
+
+
+TWO_BOTS = """
+[channels.{channel}.main]
+{more}
+[channels.{channel}.other]
+"""
+
+
+@pytest.mark.parametrize(
+    ("channel", "key", "token"),
+    [("telegram", "token", "1:canary-abc"), ("discord", "token", "ca.na.ry"), ("slack", "bot_token", "xoxb-canary")],
+)
+def test_two_accounts_that_are_one_bot_are_refused(tmp_path: Path, channel: str, key: str, token: str) -> None:
+    """Both would answer all that it hears. On another server, a simulated one, it is another bot."""
+    (tmp_path / "secrets.toml").touch(0o600)
+    line = f'{key} = "{token}"' + ('\napp_token = "xapp-1"' if channel == "slack" else "")
+    (tmp_path / "secrets.toml").write_text(f"[channels.{channel}.main]\n{line}\n[channels.{channel}.other]\n{line}\n")
+    twice = TWO_BOTS.format(channel=channel, more="")
+    with pytest.raises(
+        SettingsError, match=rf"channels\.{channel}\.other\.{key}: .* the bot of .*main, .* twice; give"
+    ) as told:
+        check(tmp_path, twice)
+    assert "secrets.toml:4" in str(told.value) or "secrets.toml:5" in str(told.value)
+    assert token not in str(told.value)
+    check(tmp_path, TWO_BOTS.format(channel=channel, more='api_base = "http://127.0.0.1:9/"'))

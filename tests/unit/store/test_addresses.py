@@ -1,5 +1,7 @@
 """A store URL is read once, in one place; one that cannot be meant is refused in words that say what to write."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,15 @@ def test_a_url_is_shown_without_a_password() -> None:
     assert "postgresql://u:***@h/d" == public_url("postgres://u:canary@h/d?sslmode=require&password=canary")
     assert "postgresql:///d?host=%2Frun" == public_url("postgresql:///d?password=canary&host=/run")
     assert str(Path("b.db").absolute()) == public_url("sqlite:///b.db")
+
+
+def test_without_its_driver_a_server_is_refused_in_words() -> None:
+    """Who installed without the extra is told which one it is."""
+    looks = (
+        "import sys; sys.modules['asyncpg'] = None; "
+        "from gateway.store.addresses import server_of; server_of(*sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", looks, "postgresql://u@h/d"], capture_output=True, text=True, check=False
+    )
+    assert "asyncpg is not installed: install the gateway with the extra postgres" in done.stderr.splitlines()[-1]

@@ -57,3 +57,12 @@ async def test_the_loop_goes_on_beside_a_long_job(tmp_path: Path) -> None:
         group.create_task(let_go())
         assert await store.write(job)
     await store.aclose()
+
+
+async def test_no_file_is_made_for_what_a_statement_changes(tmp_path: Path) -> None:
+    """SQLite can undo a statement of many rows by the pages as they were: people's words, which nobody would erase."""
+    await copy_fresh(tmp_path / "tenk.db")
+    store = await Store(SqliteEngine(tmp_path / "tenk.db")).start()
+    in_memory = await store.write(lambda connection: connection.exec_driver_sql("PRAGMA temp_store").scalar())
+    assert 2 == in_memory, "https://sqlite.org/pragma.html#pragma_temp_store"
+    await store.aclose()
