@@ -284,7 +284,7 @@ def _in_group(
 
 def _admit_or_enrol(person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
     account = f"{event.address.channel}:{event.address.account}"
-    if person is not None and account in person.grants | person.policy_grants:
+    if person is not None and (account in person.grants or account in person.policy_grants):
         return Admit(person)
     return Enrol(
         Newcomer(
