@@ -27,20 +27,24 @@ class TooLong(ClientPayloadError):
 
 
 async def whole(answer: ClientResponse) -> bytes:
-    """The body of an answer, unpacked.
+    """The body of an answer, unpacked; its connection is free again, or closed where the body is not read to its end.
 
     Raises:
         TooLong: it is beyond measure; what came of it is dropped.
     """
-    if answer.content.is_eof():  # all of it came with its headers: no more than is read ahead
-        return answer.content.read_nowait()
-    content = bytearray()
-    async for piece in answer.content.iter_any():
-        content += piece
-        if len(content) > MAX_ANSWER_BYTES:
+    content = answer.content
+    if content.is_eof():  # all of it came with its headers: no more than is read ahead
+        return content.read_nowait()
+    body = bytearray()
+    try:
+        async for piece in content.iter_any():
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
+                raise TooLong(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
+    finally:
+        if not content.at_eof():
             answer.close()
-            raise TooLong(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
-    return bytes(content)
+    return bytes(body)
 
 
 class RedirectRefused(ClientError):

@@ -359,8 +359,13 @@ class Desks:
 
     def console_calls(self, by: str, name: str | None) -> dict[str, Handler]:
         """What the console reads and does for an actor: of a tenant's alone, or of all."""
-        standing = self.standing if name in (None, DEFAULT_TENANT) else self.standing.of(self.store.of(name))
-        return calls_as(by, self.store.of(name), self.operations(name), self.letters(name), standing)
+        return calls_as(by, self.store.of(name), self.operations(name), self.letters(name), self._standing_of(name))
+
+    def _standing_of(self, name: str | None) -> GatewayStatus:
+        """What the installation's own see is the whole's."""
+        if name is None or name == DEFAULT_TENANT:
+            return self.standing
+        return self.standing.of(self.store.of(name), self.tenants.get(name).settings.model.name)
 
     def control_calls(self, links: InviteLinks, name: str | None) -> dict[str, Handler]:
         """What the machine's operator does.
@@ -372,7 +377,8 @@ class Desks:
         return operator_calls(
             OperatorDeps(
                 store, self.operations(name), ends.keys, links, KeyOperations(store, ends.clock, ends.snapshot.put),
-                self.rotation, self.letters(name), self.standing, self.tenants.find(name or DEFAULT_TENANT).desk,
+                self.rotation, self.letters(name), self._standing_of(name),
+                self.tenants.find(name or DEFAULT_TENANT).desk,
                 PersonalData(store, ends.snapshot, ends.clock, self.runtime.parking.release),
             )
         )  # fmt: skip

@@ -117,8 +117,8 @@ class TelegramWire:
             url = self._session.api.api_url(token=self._token, method=method)
             payload, timeout = _to_payload(body, files), self._timeout(timeout_s)
             # A redirect would carry what is said to wherever it points (A89).
-            async with session.post(url, data=payload, timeout=timeout, allow_redirects=False) as answer:
-                return _to_result(answer, await whole(answer))
+            answer = await session.post(url, data=payload, timeout=timeout, allow_redirects=False)
+            return _to_result(answer, await whole(answer))
         except (TimeoutError, ClientError) as error:
             failure = self._transport_error(error)
         except ApiRefusal as refusal:

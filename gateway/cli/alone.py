@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -128,10 +129,10 @@ async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue
             return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
 
 
-def closer_status(config_path: Path | None) -> tuple[Path, bool, dict[str, JsonValue]]:
+def closer_status(config_path: Path | None, whose: Mapping[str, JsonValue]) -> tuple[Path, bool, dict[str, JsonValue]]:
     """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
     settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings))
+    running, answer = asyncio.run(gateway_status(settings, whose))
     return settings.home, running, answer
 
 
@@ -140,23 +141,32 @@ def status_of_file(home: Path, file: Path) -> dict[str, JsonValue]:
     return asyncio.run(stored_status(home, f"sqlite:///{file}"))
 
 
-async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+async def gateway_status(
+    settings: Settings, whose: Mapping[str, JsonValue] = MappingProxyType({})
+) -> tuple[bool, dict[str, JsonValue]]:
+    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one.
+
+    `whose` names the tenant, where it is one's alone.
+    """
     try:
-        answer = await control_client.call(settings.control_path, "status", {})
+        answer = await control_client.call(settings.control_path, "status", dict(whose))
     except control_client.NobodyAnswers:
-        return False, await stored_status(settings.home, settings.database_url)
+        part = partial(_part_of, settings, arguments=dict(whose))
+        return False, await stored_status(settings.home, settings.database_url, part)
     return True, answer if isinstance(answer, dict) else {"status": answer}
 
 
-async def stored_status(home: Path, url: str) -> dict[str, JsonValue]:
-    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
+async def stored_status(
+    home: Path, url: str, part: Callable[[Store], Store] = lambda whole: whole
+) -> dict[str, JsonValue]:
+    """What the store, or a `part` of it, says while no gateway runs; nothing where there is none: a look makes none."""
     if url.startswith("sqlite") and not (home / DATABASE).exists():
         return {}
     why = why_silent(home)
     silent: dict[str, JsonValue] = {"needs_you": {"gateway": why}} if why else {}
     try:
-        async with reading(url) as store:
+        async with reading(url) as whole:
+            store = part(whole)
             parts = await store.read(outbox.depths)
             waiting = await store.read(pairing.pending_counts)
     except SchemaDiffers as differs:

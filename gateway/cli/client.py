@@ -32,7 +32,7 @@ class Alone(Protocol):
         """Write a person's data to a new file; who it is, and how many rows of what are in it."""
         ...
 
-    def closer_status(self, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
+    def closer_status(self, config_path: Path | None, whose: Mapping[str, Any]) -> tuple[Path, bool, dict[str, Any]]:
         """The home, whether a gateway runs on it, and its status or what its store holds."""
         ...
 
@@ -54,7 +54,7 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
-    arguments = _of_tenant(arguments)
+    arguments = add_tenant(arguments)
     try:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
@@ -69,7 +69,7 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     Raises:
         GatewayError: it makes no sense, or there is nothing to look at; the message says why.
     """
-    arguments = _of_tenant(arguments)
+    arguments = add_tenant(arguments)
     try:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
@@ -98,7 +98,7 @@ def _look_into(file: Path, name: str, arguments: dict[str, Any]) -> Any:
         return load("asyncio:run")(calls(reader, load("channels.clocks:wall_now"))[name](arguments))
 
 
-def _of_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
+def add_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
     context = click.get_current_context(silent=True)
     tenant = None if context is None else context.find_root().params.get("tenant")

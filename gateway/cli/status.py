@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import alone, home_of, own_database
+from gateway.cli.client import add_tenant, alone, home_of, own_database
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
@@ -43,9 +43,9 @@ def command(as_json: bool, config_path: Path | None) -> None:
 def _look_closer(home: Path | None, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
     """The home, whether a gateway runs on it after all, and what is known: by a glance, or else by the store."""
     os.umask(0o077)
-    file = own_database(config_path, os.environ)
-    if home is None or file is None:
-        return alone().closer_status(config_path)
+    file, whose = own_database(config_path, os.environ), add_tenant({})
+    if home is None or file is None or whose:
+        return alone().closer_status(config_path, whose)
     seen = glance_at(file)
     if not seen:
         return home, False, {} if seen is not None else alone().status_of_file(home, file)
@@ -57,7 +57,7 @@ def _answer_of(home: Path) -> dict[str, Any] | None:
     """What the gateway on this home says; None where none runs."""
     check_home(home)
     try:
-        answer = control_client.ask(home / "control.sock", "status", {})
+        answer = control_client.ask(home / "control.sock", "status", add_tenant({}))
     except control_client.NobodyAnswers:
         return None
     return answer if isinstance(answer, dict) else {"status": answer}

@@ -43,7 +43,8 @@ class ModelStanding:
     name: str  # provider:name
     board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
     watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
-    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: nobody asks
+    caps: Callable[[str | None], Awaitable[Mapping[str, str]]] | None = None
+    """What may be spent, and what is, of a tenant's (None: all); None: nobody asks."""
 
     def troubles(self) -> "list[Trouble]":
         """The models that do not get over it by themselves, or failed time and again."""
@@ -154,11 +155,10 @@ class GatewayStatus:
         self._started_at = started_at
         self._floods = floods
 
-    def of(self, part: Store) -> "GatewayStatus":
-        """As the owners of one tenant see it: its accounts and rows; nothing of models, faults and caps."""
-        return GatewayStatus(
-            part, self._manager, self._router, self._snapshot, ModelStanding(""), self._started_at, Faults()
-        )
+    def of(self, part: Store, model: str = "") -> "GatewayStatus":
+        """One tenant's, which `model` answers: its accounts, rows and caps; nothing of faults and how models do."""
+        own = ModelStanding(model, caps=self._model.caps)
+        return GatewayStatus(part, self._manager, self._router, self._snapshot, own, self._started_at, Faults())
 
     def health(self) -> Mapping[str, PartHealth]:
         """By name: the store, and each channel account with when it was last really heard."""
@@ -241,7 +241,9 @@ class GatewayStatus:
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
-        caps: dict[str, JsonValue] = {} if self._model.caps is None else dict(await self._model.caps())
+        caps: dict[str, JsonValue] = (
+            {} if self._model.caps is None else dict(await self._model.caps(self._store.tenant))
+        )
         needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
@@ -252,7 +254,7 @@ class GatewayStatus:
             **({"budgets": caps} if caps else {}),
             "parts": parts,
             **({"connections": open_} if (open_ := self._connections()) else {}),
-            "turns_running": self._router.running,
+            "turns_running": self._router.running_of(self._store.tenant),
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
             "people": len(self._snapshot.everybody(self._store.tenant)),

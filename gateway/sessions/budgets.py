@@ -190,17 +190,27 @@ class Budgets:
             return None
         return self.without_calls(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))
 
-    async def standing(self) -> dict[str, str]:
-        """The caps that were asked for today with their use, for `tenk status`; those nearest to their end."""
-        uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
+    async def standing(self, tenant: str | None = None) -> dict[str, str]:
+        """The caps that were asked for today with their use, for `tenk status`; those nearest to their end.
+
+        Of one tenant its own alone. None: all; people of other tenants than the installation's by their ids.
+        """
+        uses = await self._store.of(tenant).read(partial(budgets.in_use, now=self.now(), limit=20))
         if not uses:
-            return {"today": "nothing is used yet"} if self._config.has_any else {}
-        everybody = await self._store.read(people.everybody)
+            return {"today": "nothing is used yet"} if self._config.has_any and tenant is None else {}
+        everybody = await self._store.of(tenant or DEFAULT_TENANT).read(people.everybody)
         names = {known.user_id: f"{escape_controls(known.display_name)} (…{known.user_id[-4:]})" for known in everybody}
         return {
-            " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
+            " ".join(
+                filter(None, (use.cap.scope, *_whose(use.cap), names.get(use.cap.key, use.cap.key), use.cap.day))
+            ): words_of(use)
             for use in uses
         }
+
+
+def _whose(cap: Cap) -> tuple[str, ...]:
+    """The tenant, where one has to be told from others."""
+    return () if cap.tenant in ("", DEFAULT_TENANT) or cap.scope == "channel" else (cap.tenant,)
 
 
 class BudgetWatch:

@@ -187,7 +187,11 @@ class Router:
     @property
     def running(self) -> int:
         """Turns in flight."""
-        return sum(session.running for session in self._sessions.values())
+        return self.running_of(None)
+
+    def running_of(self, tenant: str | None) -> int:
+        """Those of one tenant; None: all."""
+        return sum(held.running for where, held in self._sessions.items() if tenant in (None, where[0]))
 
     async def _give_up(self, row: InboxRow) -> None:
         """End a row that cannot be routed; whoever said something is told."""

@@ -196,3 +196,24 @@ async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> No
         for send, part in sends:
             failure = await outcome(send, part)
             assert (True, True) == (isinstance(failure, Retryable), "api_base" in str(failure))
+
+
+async def test_an_answer_that_stops_half_way_costs_its_connection() -> None:
+    """A call that is given up within its answer closes the connection at once: no other call reads what comes late."""
+    gone = asyncio.Event()
+
+    async def stop_half_way(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"ok": ')
+        while await reader.read(1000):
+            pass
+        writer.close()
+        gone.set()
+
+    async with await asyncio.start_server(stop_half_way, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        wire = TelegramWire(TelegramAccount(name="main", token=telegram.TOKEN, api_base=f"http://127.0.0.1:{port}"))
+        with pytest.raises(Unknown):
+            await wire.call("getMe", {}, timeout_s=0.2)
+        async with asyncio.timeout(30):
+            await gone.wait()
+        await wire.aclose()

@@ -163,6 +163,8 @@ EXCUSED: dict[str, str] = {
     "gateway.app:Gateway._apply": "loops over the operator's tenants when the configuration is read again",
     "gateway.tenants:Tenants.find": "loops over the operator's tenants, by their names",
     "gateway.inbound.manager:ChannelManager.states": "loops over the operator's accounts",
+    "gateway.sessions.budgets:Budgets.standing": "loops over twenty caps, of a tenant by its name",
+    "gateway.sessions.router:Router.running_of": "loops over sessions, compares tenants' names",
     "gateway.inbound.manager:ChannelManager.reports": "loops over the operator's accounts",
     "gateway.tenants:Tenant.__init__": "the operator's own few models, by their names",
     "gateway.ops.personal_data": "names of people, as an operator types them",

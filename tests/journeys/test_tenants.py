@@ -98,6 +98,30 @@ async def test_an_owner_sees_only_their_own(tmp_path: Path) -> None:
         await here.until(lambda: len(here.texts(1)) == 2, "the answer to who was not blocked")
 
 
+async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
+    """Its account, model, people and caps; of two tenants that are capped both caps are shown, each by its name."""
+    capped = "[tenants.bell.budgets]\ntenant_tokens = 1_000_000\nuser_tokens = 900_000\n"
+    async with two(tmp_path, capped + "[budgets]\ntenant_tokens = 2_000_000\n") as (here, bells):
+        here.model.script(Reply("Ours."))
+        bells.script(Reply("Theirs."))
+        here.sim.say(1, "hello")
+        here.sim.say(2, "hello", bot=BELL)
+        await here.told(1, "Ours.")
+        await here.until(lambda: "Theirs." in bells_texts(here, 2), "Bell's answer")
+        await here.settled()
+        whole, bell = await here.operator("status"), await here.operator("status", {"tenant": "bell"})
+        caps = {"".join(filter(str.isalpha, key)) for key in whole["budgets"] if not key.startswith("user")}
+        assert {"tenant", "tenantbell"} == caps
+        assert ["tenant", "user"] == sorted(key.split()[0] for key in bell["budgets"])
+        assert (2, 1) == (whole["people"], bell["people"])
+        assert ("openai:bell-model", True) == (bell["model"], "telegram:bell" in bell["parts"])
+        assert not {"telegram:main", "telegram:1"} & set(bell["parts"])
+        named = str((await here.rows("SELECT display_name FROM users WHERE tenant_id = 'bell'"))[0]["display_name"])
+        assert (False, True) == (named in str(whole["budgets"]), named in str(bell["budgets"]))
+        with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
+            await here.operator("status", {"tenant": "bel"})
+
+
 async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
     """Another model for one tenant is asked from its next message on; the installation's stays."""
     async with two(tmp_path) as (here, bells), ModelServer() as third:
