@@ -350,6 +350,8 @@ class _Folding:
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""
+        if not self._open:
+            return
         for id_, call in self._open:
             self.items.append(ToolItem(call.id, call.name, self._results.get(id_, NO_RESULT)))
         self.items.extend(self._after)

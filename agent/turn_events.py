@@ -31,8 +31,7 @@ class EventReader:
         self._most = most
         self._waiting: deque[TurnEvent] = deque()
         self._text: list[str] = []  # of the last event, which is a delta; joined when it is taken
-        self._room = asyncio.Event()
-        self._room.set()
+        self._room: asyncio.Event | None = None  # set once there is some; None: nobody waits for it
         self._is_open = True
 
     def put(self, event: TurnEvent) -> None:
@@ -48,24 +47,24 @@ class EventReader:
             self._waiting[-1] = event
             return
         self._waiting.append(event)
-        if len(self._waiting) >= self._most:
-            self._room.clear()
 
     def drain(self) -> list[TurnEvent]:
         """All that has not been read, in its order."""
         self._join()
         taken = list(self._waiting)
-        self._waiting.clear()
-        self._room.set()
+        self._make_room()
         return taken
 
     @property
     def has_room(self) -> bool:
         """Whether it is not too far behind."""
-        return self._room.is_set()
+        return len(self._waiting) < self._most
 
     async def wait_for_room(self) -> None:
         """Until it is not too far behind; one that does not read loses all but the text, which is one piece then."""
+        if self.has_room:
+            return
+        self._room = self._room or asyncio.Event()
         try:
             async with asyncio.timeout(LONGEST_WAIT_S):
                 await self._room.wait()
@@ -77,9 +76,14 @@ class EventReader:
     def close(self) -> None:
         """It reads no more."""
         self._is_open = False
-        self._waiting.clear()
         self._text.clear()
-        self._room.set()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._waiting.clear()
+        if self._room is not None:
+            self._room.set()
+            self._room = None
 
     def _join(self) -> None:
         if self._text and isinstance(last := self._waiting[-1], TextDelta | ThinkingDelta):

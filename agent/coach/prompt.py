@@ -1,6 +1,6 @@
 """The coach's instructions: the same bytes for everybody first, then the person, their date and the channel's hints."""
 
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -18,7 +18,6 @@ _REMINDER = (
 )
 
 
-@cache
 def _read_section(name: str) -> str:
     return files("agent.coach").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
@@ -26,23 +25,25 @@ def _read_section(name: str) -> str:
 def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
     """The whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
     local = now.astimezone(zone_of(principal.timezone))
-    return _prompt_of(principal, local.replace(minute=0, second=0, microsecond=0), hints)
-
-
-@lru_cache(maxsize=256)
-def _prompt_of(principal: Principal, hour: datetime, hints: str) -> SystemPrompt:
-    """It changes with the hour on the person's clock."""
-    return compose(
+    own = compose(
         {
-            Section.IDENTITY: _read_section("identity"),
-            Section.PERSONA: _read_section("persona"),
-            Section.SAFETY: _read_section("safety"),
             Section.PERSON: _person(principal),
-            Section.TIME: _date(principal, hour),
+            Section.TIME: _date(local.date(), local.hour, principal.timezone),
             Section.FORMATTING: hints,
             Section.REMINDER: _REMINDER,
         }
     )
+    return SystemPrompt(_static(), own.dynamic)
+
+
+@cache
+def _static() -> str:
+    sections = {
+        Section.IDENTITY: _read_section("identity"),
+        Section.PERSONA: _read_section("persona"),
+        Section.SAFETY: _read_section("safety"),
+    }
+    return compose(sections).static
 
 
 def _person(principal: Principal) -> str:
@@ -54,5 +55,6 @@ def _person(principal: Principal) -> str:
     return "\n".join(lines)
 
 
-def _date(principal: Principal, local: datetime) -> str:
-    return f"Today is {local:%A}, {local.date()} for them, {local.hour:02} o'clock ({principal.timezone})."
+@lru_cache(maxsize=256)
+def _date(day: date, hour: int, timezone: str) -> str:
+    return f"Today is {day:%A}, {day} for them, {hour:02} o'clock ({timezone})."

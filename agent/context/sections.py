@@ -31,8 +31,8 @@ class Section(IntEnum):
 
 def compose(sections: Mapping[Section, str]) -> SystemPrompt:
     """A system prompt of these sections, empty ones left out; in which order they are given does not matter."""
-    written = sorted((section, text.strip()) for section, text in sections.items() if text.strip())
+    written = sorted([(section, kept) for section, text in sections.items() if (kept := text.strip())])
     return SystemPrompt(
-        static="\n\n".join(text for section, text in written if section < Section.PERSON),
-        dynamic="\n\n".join(text for section, text in written if section >= Section.PERSON),
+        static="\n\n".join([text for section, text in written if section < Section.PERSON]),
+        dynamic="\n\n".join([text for section, text in written if section >= Section.PERSON]),
     )

@@ -213,7 +213,6 @@ HEAVY_FROM = 0.35
 RECENT_ITEMS = 10
 """Of the conversation so many items count for the tools that ran lately."""
 
-_SAID = (UserItem, AssistantItem)
 _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 
 
@@ -230,13 +229,13 @@ class TurnFeatures:
 
 def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatures:
     """The features of a turn that begins with these items, behind this conversation."""
-    words = "\n".join(item.text for item in asked)
+    words, kinds = "\n".join(item.text for item in asked), [*map(type, history)]
     return TurnFeatures(
         attached=any(item.data or item.pictures for item in asked),
         code=_CODE.search(words) is not None,
         tokens=estimate_text(words),
-        recent_tools=len([item for item in history[-RECENT_ITEMS:] if isinstance(item, ToolItem)]),
-        depth=len([item for item in history if isinstance(item, _SAID)]),
+        recent_tools=kinds[-RECENT_ITEMS:].count(ToolItem),
+        depth=kinds.count(UserItem) + kinds.count(AssistantItem),
     )
 
 

@@ -69,6 +69,7 @@ class ContextWindow:
         self._fixed_tokens = fixed_tokens
         self._calibration = calibration
         self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
+        self._factor = calibration.factor(model.name)  # of an estimate, as `items` found it last
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
         self._talk_tokens = 0  # of that
         self.facts = model.facts  # as the turn found them
@@ -87,7 +88,8 @@ class ContextWindow:
 
     def items(self, *, with_history: bool = True) -> list[Item]:
         """What is sent: all of it, or as much as the layers leave; never more than the window takes."""
-        key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor(self._answers))
+        self._factor = self._calibration.factor(self._answers)
+        key = (len(self._journal.events), self._turn.summary, with_history, self._factor)
         if self._made is None or self._made[0] != key:
             self._made = (key, self._fit(with_history=with_history))
         return self._made[1]
@@ -107,7 +109,7 @@ class ContextWindow:
             items = fit(items, room, self._tokens)
             size = estimate_tokens(items)
         if self._tokens(size) + self._overhead() > self._room.hard_tokens:
-            most = (self._room.hard_tokens - self._overhead()) / self._calibration.factor(self._answers)
+            most = (self._room.hard_tokens - self._overhead()) / self._factor
             most -= estimate_tokens(own)
             items = fit([*trim_history(history, len(history), most), *own], 0.0)
             size = estimate_tokens(items)
@@ -137,8 +139,9 @@ class ContextWindow:
             Interrupted: the turn should end.
         """
         self.items()
-        if self._tokens(self._talk_tokens) + self._overhead() > self._limit_tokens():
-            await self.compact()
+        if self._tokens(self._talk_tokens) + self._overhead() <= self._limit_tokens():
+            return  # what was said last is a part of it
+        await self.compact()
         said = [item for event in self._journal.events if isinstance(event, TurnStarted) for item in event.items]
         if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
@@ -179,7 +182,7 @@ class ContextWindow:
         return self._room.turn_tokens if self._journal.steps else self._room.soft_tokens
 
     def _tokens(self, estimated: int) -> int:
-        return self._calibration.tokens(self._answers, estimated)
+        return int(estimated * self._factor)
 
     def _overhead(self) -> int:
         return self._tokens(self._fixed_tokens)

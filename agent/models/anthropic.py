@@ -42,6 +42,7 @@ class AnthropicModel:
         self._base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
         version = VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE
         self._headers = {**ALWAYS, "anthropic-version": version}
+        self._access = access_of(self._key, config, self._headers, _headers_of)
         self._wire = HttpWire(self._base + "/v1/messages", config, clock, KEY_NAME, self._key.secret)
 
     @cached_property
@@ -56,7 +57,8 @@ class AnthropicModel:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
         credential = request.credential or self._key
-        access = access_of(credential, self._config, self._headers, _headers_of)
+        ours = credential is self._key
+        access = self._access if ours else access_of(credential, self._config, self._headers, _headers_of)
         body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, access.secret), access)
 

@@ -97,7 +97,7 @@ class HttpWire:
         try:
             posting = self._open().post(
                 self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
-                skip_auto_headers=access.unset or None,
+                skip_auto_headers=access.unset or None,  # empty, it costs aiohttp two copies of the headers
             )  # fmt: skip
             async with posting as answer:
                 if answer.status >= 300:
@@ -251,12 +251,14 @@ def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
 async def _drain(answer: aiohttp.ClientResponse) -> None:
     if answer.content.at_eof():
         return
+    closing = asyncio.get_running_loop().call_later(DRAIN_S, answer.close)
     try:
-        async with asyncio.timeout(DRAIN_S):
-            async for _ in answer.content.iter_any():
-                pass
-    except (TimeoutError, aiohttp.ClientError, OSError):
+        while await answer.content.readany():
+            pass
+    except (aiohttp.ClientError, OSError):
         answer.close()
+    finally:
+        closing.cancel()
 
 
 def _incomplete() -> ModelFailure:

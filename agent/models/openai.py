@@ -22,7 +22,7 @@ from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown
-from agent.models.served import ONLY_MODEL, USUAL_MODEL, ServedModel
+from agent.models.served import ONLY_MODEL, USUAL_MODEL, ModelServerFacts
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -55,17 +55,19 @@ class OpenAIModel:
         )
         self._servers = servers or KnownServers()
         self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
-        self._facts: tuple[ServedModel | None, ModelFacts] | None = None  # and by what they were made
+        self._facts: tuple[ModelServerFacts | None, ModelFacts] | None = None  # and by what they were made
         self._key = usable_key(config, KEY_NAME)
+        self._access = access_of(self._key, config, ALWAYS, _headers_of)
         self._base = (config.base_url or OFFICIAL).rstrip("/")
         self._wire = HttpWire(self._base + "/chat/completions", config, clock, KEY_NAME, self._key.secret)
 
     @property
     def facts(self) -> ModelFacts:
         """What the model takes, by config, by what its server has said since, and by table."""
-        served = self._servers.model(self._config, self._model)
-        if self._facts is None or self._facts[0] is not served:
-            self._facts = (served, facts_of(f"openai:{served.id}" if served else self.name, self._config, served))
+        server = self._servers.server(self._config, self._model)
+        if self._facts is None or self._facts[0] is not server:
+            served = None if server is None else server.find(self._model)
+            self._facts = (server, facts_of(f"openai:{served.id}" if served else self.name, self._config, served))
         return self._facts[1]
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -74,9 +76,9 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        name = await self._served_name()
+        name = self._model if self._model != ONLY_MODEL else await self._served_name()
         credential = request.credential or self._key
-        access = access_of(credential, self._config, ALWAYS, _headers_of)
+        access = self._access if credential is self._key else access_of(credential, self._config, ALWAYS, _headers_of)
         request = lead_with(request, credential, self._config)
         assembly = CompletionAssembly(on_event, f"openai:{name}", access.secret)
         left_out = self._left_out
@@ -109,13 +111,11 @@ class OpenAIModel:
         await self._wire.aclose()
 
     async def _served_name(self) -> str:
-        """What the server calls the model; where nobody named one, it is asked which it has.
+        """What the server calls the model that nobody named: it is asked which it has.
 
         Raises:
             ModelFailure: it has several.
         """
-        if self._model != ONLY_MODEL:
-            return self._model
         server = await self._servers.learn(self._config, ONLY_MODEL)
         if server is None:
             return USUAL_MODEL

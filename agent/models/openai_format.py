@@ -381,8 +381,10 @@ def note_text(item: NoteItem) -> str:
 
 def spoken_text(item: UserItem) -> str:
     """The item for a model. A name cannot be mistaken for words, nor another member's words for the person's own."""
-    words = "\n".join(part for part in (item.text, item.data, describe(item.pictures)) if part)
-    name = _in_one_line(item.sender or "")
+    words = item.text
+    if item.data or item.pictures:
+        words = "\n".join(part for part in (words, item.data, describe(item.pictures)) if part)
+    name = _in_one_line(item.sender) if item.sender else ""
     if not item.own:
         return f"[{name or 'Somebody'}, another person here and not the one you answer now:] {words}"
     return f"{name}: {words}" if name else words

@@ -61,6 +61,11 @@ class EventParser:
             self._begun = True
         events: list[tuple[str, bytes]] = []
         for line in lines:
+            if not line:
+                if self._data:
+                    events.append((self._name, b"\n".join(self._data)))
+                self._name, self._data, self._data_bytes = "", [], 0
+                continue
             name, _, value = line.partition(b":")
             if name == b"data":
                 self._data.append(value.removeprefix(b" "))
@@ -69,8 +74,4 @@ class EventParser:
                     raise EventTooLong
             elif name == b"event":
                 self._name = value.removeprefix(b" ").decode(errors="replace")
-            elif not line:
-                if self._data:
-                    events.append((self._name, b"\n".join(self._data)))
-                self._name, self._data, self._data_bytes = "", [], 0
         return events

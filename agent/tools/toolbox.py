@@ -44,7 +44,7 @@ class ResultBudget:
     @classmethod
     def of(cls, items: Iterable[Item], max_chars: int, window_tokens: int) -> "ResultBudget":
         """What these items leave of `max_chars`, or of half the window where that is less."""
-        used = sum([len(item.content) for item in items if isinstance(item, ToolItem)])
+        used = sum([len(result.content) for result in _results_in(items)])
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
     def room_chars(self, tool: Tool) -> int:
@@ -147,13 +147,12 @@ class ToolBox:
     def names_loaded(self, items: Iterable[Item]) -> frozenset[str]:
         """The deferred tools that this transcript has looked for, called or needs: they are told of from then on."""
         names: set[str] = set()
-        for item in items:
-            if isinstance(item, ToolItem):
-                names.add(item.name)
-                if item.name == TOOL_SEARCH:
-                    names.update(_names_in(item.content))
-                elif HANDLE_MARK in item.content[:40]:
-                    names.add(READ_RESULT)
+        for result in _results_in(items):
+            names.add(result.name)
+            if result.name == TOOL_SEARCH:
+                names.update(_names_in(result.content))
+            elif HANDLE_MARK in result.content[:40]:
+                names.add(READ_RESULT)
         return frozenset(names & self._deferred)
 
     def _specs_with(self, loaded: frozenset[str]) -> tuple[ToolSpec, ...]:
@@ -196,6 +195,10 @@ def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
         if spec.name == TOOL_SEARCH:
             names.update(_NAMED.findall(spec.description))
     return frozenset(names)
+
+
+def _results_in(items: Iterable[Item]) -> list[ToolItem]:
+    return [item for item in items if type(item) is ToolItem]  # asked of a whole conversation with each message
 
 
 def _likeness(tool: Tool, words: set[str]) -> int:

@@ -105,6 +105,11 @@ class MeasuredModel:
     def __init__(self, model: ChatModel, watch: ModelWatch | None = None) -> None:
         """`watch` is told how each call ended."""
         self.name = model.name
+        provider, _, name = self.name.partition(":")
+        self._span = f"chat {name}"
+        self._attributes = {
+            "gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": name,
+        }  # fmt: skip
         self._model = model
         self._watch = watch or ModelWatch()
         self._sizes = RequestSizes()
@@ -118,10 +123,8 @@ class MeasuredModel:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model's own; what is cut short by a stop is neither."""
         asked_s = time.monotonic()
-        provider, _, name = self.name.partition(":")
-        attributes = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": name}
         try:
-            with span(f"chat {name}", attributes, client=True) as current:
+            with span(self._span, self._attributes, client=True) as current:
                 response = await self._model.respond(request, on_event)
                 if current is not None:
                     current.set_attributes(_response_attributes(response))

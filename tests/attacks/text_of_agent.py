@@ -256,7 +256,7 @@ def said_in_results(text: str) -> None:
 
 def prompted(text: str) -> None:
     """A request of it, as it goes over the wire."""
-    items = conversation(text)
+    items = (*conversation(text), UserItem(text, sender=text))
     body = openai_format.request_body(
         ModelRequest(SystemPrompt(text), items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True
     )
