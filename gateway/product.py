@@ -7,7 +7,7 @@ Also what the operator's hooks name: programs, Python functions, and what other 
 import difflib
 import importlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -155,28 +155,52 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 def check_names(settings: Settings, sources: Sources) -> None:
     """Whether every rule and hook about a tool is about one that there is, every tool can be told to a model, and
-    somebody answers: a model, or the agent's rules.
+    somebody answers: a model, or the agent's rules. A tenant's tables are looked at with its agent and tools.
 
     Raises:
         SettingsError: a line for each that is not, with the nearest name.
     """
+    wrong = _wrong_names(settings, sources, (), NAMING)
+    for name, own in settings.tenants.items():
+        tables = {table for table in NAMING if getattr(own, table) is not None}
+        if tables:
+            wrong += _wrong_names(settings.of_tenant(name), sources, ("tenants", name), tables)
+    if wrong:
+        raise SettingsError("\n".join(dict.fromkeys(wrong)))
+
+
+NAMING = frozenset({"agent", "model", "permissions", "hooks"})
+"""The tables that name tools, or say whether anybody answers."""
+
+
+def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: Collection[str]) -> list[str]:
+    """What these tables name that there is not; they stand behind `above`."""
     product = load_product(settings.agent.product)
     closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
     known = {tool.name: tool for tool in product.tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
     if product.offline is None and settings.model.name == "offline":
         wrong.append(
-            f"{sources.place_of(('model', 'name'))}: model.name: the agent {product.name} has no rules to answer by, "
+            f"{_place(sources, (*above, 'model', 'name'))}: the agent {product.name} has no rules to answer by, "
             "so it needs a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL for a server of your own"
         )
     brought, flaws = _brought_tools(settings.agent.tools)
     known |= {tool.name: tool for tool in brought}
-    wrong += [f"{sources.place_of(('agent', 'tools'))}: agent.tools: {why}" for why in flaws]
-    for path, rule in _rules_by_place(settings, sources):
-        if why := _flaw_of(rule, known):
-            wrong.append(f"{sources.place_of(path)}: {'.'.join(path)}: {why}")
-    for index, hook in enumerate(settings.hooks):
-        place = f"{sources.place_of(('hooks', str(index)))}: hooks.{index}"
+    wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
+    for path, rule in _rules_by_place(settings, sources, above):
+        if path[len(above)] in tables and (why := _flaw_of(rule, known)):
+            wrong.append(f"{_place(sources, path)}: {why}")
+    return wrong + (_wrong_hooks(settings.hooks, known, sources, above) if "hooks" in tables else [])
+
+
+def _place(sources: Sources, path: KeyPath) -> str:
+    return f"{sources.place_of(path)}: {'.'.join(path)}"
+
+
+def _wrong_hooks(hooks: Sequence[HookConfig], known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:
+    wrong = []
+    for index, hook in enumerate(hooks):
+        place = _place(sources, (*above, "hooks", str(index)))
         try:
             patterns = [pattern for each in load_hook(hook) for pattern in each.tools]
         except SettingsError as unknown:
@@ -184,8 +208,7 @@ def check_names(settings: Settings, sources: Sources) -> None:
             continue
         rules = [PermissionRule(Verdict.ASK, Source.LOCAL, pattern) for pattern in patterns]
         wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known) for rule in rules) if why]
-    if wrong:
-        raise SettingsError("\n".join(wrong))
+    return wrong
 
 
 def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], Sequence[str]]:
@@ -211,16 +234,16 @@ def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
             yield f"no JSON schema can be made of what the tool {tool.name!r} takes: {words}"
 
 
-def _rules_by_place(settings: Settings, sources: Sources) -> Iterator[tuple[KeyPath, PermissionRule]]:
-    """Each rule of the configuration, and where it stands."""
+def _rules_by_place(settings: Settings, sources: Sources, above: KeyPath) -> Iterator[tuple[KeyPath, PermissionRule]]:
+    """Each rule of the configuration, and where it stands, behind `above`."""
     for rule in settings.permissions.all_rules():
-        path: KeyPath = ("permissions", rule.verdict.value)
+        path: KeyPath = (*above, "permissions", rule.verdict.value)
         if rule.source is not Source.LOCAL or not sources.sets(path):
-            path = ("permissions", "sources", rule.source.value, rule.verdict.value)
+            path = (*above, "permissions", "sources", rule.source.value, rule.verdict.value)
         yield path, rule
     for key, verdict in (("allow_tools", Verdict.ALLOW), ("deny_tools", Verdict.DENY)):
         for pattern in getattr(settings.agent, key):
-            yield ("agent", key), PermissionRule(verdict, Source.LOCAL, pattern)
+            yield (*above, "agent", key), PermissionRule(verdict, Source.LOCAL, pattern)
 
 
 def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:

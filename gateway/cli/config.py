@@ -36,6 +36,8 @@ def check(config_path: Path | None) -> None:
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
     click.echo("The configuration can be used.")
+    for name in settings.unused_tenants():
+        click.echo(f'No account says tenant = "{name}": nobody reaches that tenant but programs, with a key of it.')
     for hint in settings.hints(of_process().command("run")):
         click.echo(hint)
 

@@ -38,8 +38,8 @@ def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sourc
         raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
 
-def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], sources: Sources) -> None:
-    """Whether every account is one's that there is.
+def check_tenants(whose: Mapping[KeyPath, str], tenants: Mapping[str, BaseModel], sources: Sources) -> None:
+    """Whether every account is one's that there is, and no tenant caps what is the installation's.
 
     Raises:
         SettingsError: a line for each that is not.
@@ -55,8 +55,19 @@ def check_tenants(whose: Mapping[KeyPath, str], tenants: Collection[str], source
         wrong.append(
             f"{place}: tenants.{DEFAULT_TENANT}: this is the installation's own; its tables are the outer ones"
         )
+    for name, own in tenants.items():
+        budgets = getattr(own, "budgets", None)
+        for key in WHOLE_DAY if isinstance(budgets, BaseModel) else ():
+            path = ("tenants", name, "budgets", key)
+            if getattr(budgets, key) is not None:
+                instead = key.replace("day", "tenant")
+                wrong.append(f"{sources.place_of(path)}: {'.'.join(path)}: counts over all tenants; write {instead}")
     if wrong:
         raise SettingsError("\n".join(wrong))
+
+
+WHOLE_DAY = ("day_usd", "day_tokens")
+"""Caps that only the installation's own table has."""
 
 
 def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources) -> None:

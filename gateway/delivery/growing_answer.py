@@ -236,8 +236,7 @@ class GrowingAnswer:
             address=self._message.address, rendered=rendered, idem_key="", unfinished=True, is_status=is_status
         )
         try:
-            async with call_within(self._deps.config.send_timeout_s):
-                await self._channel.edit(part, shown.platform_id)
+            await call_within(self._deps.config.send_timeout_s, self._channel.edit(part, shown.platform_id))
             failpoint("live_edit")
         except asyncio.CancelledError:
             shown.dangling = True

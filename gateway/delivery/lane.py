@@ -274,7 +274,8 @@ class LaneState:
         self._claimed = self._row.id in self._shared.claimed
         self._shared.claimed.discard(self._row.id)
         self._stored_action = self._row.part.action
-        self.row = replace(self._row, part=part)
+        if part is not self._row.part:
+            self.row = replace(self._row, part=part)
         return TakeTurn(part.address.chat)
 
     def on_turn(self, pace_s: float, now: datetime) -> NextStep:

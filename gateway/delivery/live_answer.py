@@ -248,8 +248,7 @@ class LiveAnswer:
         """Signs may fail without harm."""
         self._pacer.note(self._address.chat)
         try:
-            async with call_within(self._deps.config.send_timeout_s):
-                await asked
+            await call_within(self._deps.config.send_timeout_s, asked)
         except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
 
@@ -292,8 +291,7 @@ class StreamedDraft:
             return
         self._due_s = now_s + self._every_s
         try:
-            async with call_within(self._timeout_s):
-                await self._channel.draft(self._address, self._id, rendered)
+            await call_within(self._timeout_s, self._channel.draft(self._address, self._id, rendered))
         except Retryable as failure:
             self._due_s = self._now_s() + max(self._every_s, failure.retry_after_s or 0.0)
         except ChannelError as failure:

@@ -56,7 +56,7 @@ def to_parts(
     """
     pieces = split_text(channel, message.text, locale=message.locale) if pieces is None else pieces
     parts = [_part(message, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
-    if parts:
+    if parts and message.buttons:
         parts[-1] = replace(parts[-1], buttons=message.buttons)
     whole = len(parts) == 1 and not standing
     own = len(parts) > 1 and isinstance(channel, EditsMessages) and not channel.limits.idempotent_sends

@@ -1,11 +1,11 @@
 """One attempt makes an outbox row one call of its channel. What a failure leads to is decided by `retry_policy`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -20,6 +20,8 @@ from gateway.store import inbox, outbox, reply_routes
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow
 from gateway.telemetry import FAULTS, series
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -59,17 +61,14 @@ class PartSender:
         action, target = row.part.action, row.part.target
         timeout_s = self._config.upload_timeout_s if row.part.media else self._config.send_timeout_s
         if action is Action.DELETE:
-            async with call_within(timeout_s, broken=Permanent):
-                receipt = await _delete(row.part, channel)
+            receipt = await call_within(timeout_s, _delete(row.part, channel), broken=Permanent)
         elif action is Action.EDIT and target is not None and isinstance(channel, EditsMessages):
             part = await self._to_outbound(row, channel)
-            async with call_within(timeout_s, broken=Permanent):
-                receipt = await channel.edit(part, target)
+            receipt = await call_within(timeout_s, channel.edit(part, target), broken=Permanent)
         else:
             part = await self._to_outbound(row, channel)
-            async with call_within(timeout_s, broken=Permanent if action is Action.EDIT else Unknown):
-                found, part = await _look_for(row, channel, part)
-                receipt = found or await channel.send(part)
+            said = _say_again(row, channel, part) if row.maybe_duplicate else channel.send(part)
+            receipt = await call_within(timeout_s, said, broken=Permanent if action is Action.EDIT else Unknown)
         failpoint(AFTER_CALL[action])
         return receipt
 
@@ -87,7 +86,7 @@ class PartSender:
             reply_to=part.reply_to,
             route=route,
             buttons=part.buttons,
-            media=tuple([await self._load_file(ref) for ref in part.media]),
+            media=tuple([await self._load_file(ref) for ref in part.media]) if part.media else (),
             unfinished=is_placeholder,
             recipient=await self._find_recipient(part) if is_placeholder else None,
         )
@@ -131,14 +130,15 @@ async def _delete(part: OutboxPart, channel: Channel) -> Receipt:
     return Receipt(part.target or "")
 
 
-async def _look_for(row: OutboxRow, channel: Channel, part: OutboundPart) -> tuple[Receipt | None, OutboundPart]:
-    """Where it stands already, from an attempt before; else the part as it is to be said now."""
-    if row.maybe_duplicate and row.part.action is not Action.EDIT and isinstance(channel, FindsSent):
+async def _say_again(row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
+    """Where it stands already, from an attempt before; else it is said now."""
+    found = None
+    if row.part.action is not Action.EDIT and isinstance(channel, FindsSent):
         try:
-            return await channel.find_sent(part), part
+            found = await channel.find_sent(part)
         except Unknown:  # it left no trace: only the mark can tell that it may be there already
-            return None, _add_mark(row, channel, part)
-    return None, part
+            part = _add_mark(row, channel, part)
+    return found or await channel.send(part)
 
 
 def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
@@ -149,16 +149,15 @@ def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundP
     return replace(part, rendered=replace(part.rendered, text=marked))
 
 
-@asynccontextmanager
-async def call_within(timeout_s: float, *, broken: type[Unknown] | type[Permanent] = Unknown) -> AsyncIterator[None]:
-    """One call of a platform is made within. An error in the adapter itself counts as `broken`, for this call alone.
+async def call_within(timeout_s: float, call: Awaitable[T], *, broken: type[Unknown] | type[Permanent] = Unknown) -> T:
+    """What one call of a platform comes to within. An error in the adapter itself counts as `broken`, for it alone.
 
     Raises:
         ChannelError: it did not happen, or nobody knows.
     """
     try:
         async with asyncio.timeout(timeout_s):
-            yield
+            return await call
     except ChannelError:
         raise
     except TimeoutError:

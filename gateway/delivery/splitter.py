@@ -57,15 +57,15 @@ def split(
     read, left_out = _readable(text, most * limits.max_text)
     placed = parse_placed(read)
     blocks = tuple([block for _, block in placed])
-    if not _shows(blocks):
+    whole = None if left_out else page.whole(blocks)
+    if whole is None and not _shows(blocks):
         if not _VISIBLE.search(clean(read)):
             return ()
         blocks = (Paragraph((Span(clean(read).strip()),)),)  # syntax alone, like an empty fence: shown as written
         placed = []
-    if not left_out and sum(weight(block, page.limit) for block in blocks) <= SPARE * page.limit:
-        whole = page.part(blocks)
-        if page.length(whole) <= page.limit:
-            return (whole,)
+        whole = None if left_out else page.whole(blocks)
+    if whole is not None:
+        return (whole,)
     begins = {id(block): at for at, block in placed}
     packed = _pack(blocks, left_out, page, most)
     parts = [replace(page.part(head), next_at=begins.get(id(rest[0])) if rest else None) for head, rest in packed]
@@ -101,6 +101,13 @@ class _Page:
     def part(self, blocks: Blocks) -> SplitPart:
         rendered = self.renderer.render(blocks)
         return SplitPart(rendered, plain_text(blocks))
+
+    def whole(self, blocks: Blocks) -> SplitPart | None:
+        """The one part that says all of it; None where that is too long, or there is nothing to see."""
+        if sum([weight(block, self.limit) for block in blocks]) > SPARE * self.limit:
+            return None
+        part = self.part(blocks)
+        return part if _VISIBLE.search(part.plain) and self.length(part) <= self.limit else None
 
     def length(self, part: SplitPart) -> int:
         plain = self.renderer.plain(part.plain).text

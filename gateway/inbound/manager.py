@@ -303,7 +303,6 @@ class ChannelManager:
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""
         try:
-            async with call_within(SIGN_TIMEOUT_S):
-                await asked
+            await call_within(SIGN_TIMEOUT_S, asked)
         except ChannelError as failure:
             log.info(failed, channel=channel, error=str(failure))

@@ -18,7 +18,7 @@ def _longer_than_redelivery(days: int) -> int:
     return days
 
 
-Days = Annotated[int, Field(ge=0, le=36_500)]
+Days = Annotated[int, Field(ge=0, le=36_500, strict=True)]  # `true` is no day
 KeyDays = Annotated[Days, AfterValidator(_longer_than_redelivery)]
 
 

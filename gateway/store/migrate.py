@@ -16,6 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import Script, ScriptDirectory
 
 from gateway.errors import SchemaTooNew
+from gateway.store.glance import NEWER
 from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import SHARDS
 from gateway.store.tenancy import raise_wall
@@ -37,10 +38,7 @@ def upgrade(connection: sa.Connection, found: str | None, to: str = "head") -> N
     config = _config(connection, batch=found is not None)
     known = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
     if found is not None and found not in known:
-        raise SchemaTooNew(
-            f"the database is at revision {found}, this version knows up to {known[0]}: run the newer tenk-gateway, "
-            "or restore the backup made before it"
-        )
+        raise SchemaTooNew(NEWER.format(found=found))
     command.upgrade(config, to)
     if to == "head":
         raise_wall(connection, metadata.sorted_tables)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from gateway.errors import SchemaDiffers, StoreMoved
-from gateway.store.glance import HEAD
+from gateway.store.glance import HEAD, NEWER
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import Id, Instant, metadata
 from gateway.store.tenancy import raise_wall
@@ -125,6 +125,8 @@ def check(connection: Connection) -> None:
     """
     refuse_moved(connection)
     found = current(connection)
+    if found is not None and found not in known_revisions():
+        raise SchemaDiffers(NEWER.format(found=found))
     if found != HEAD:
         which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
         raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")

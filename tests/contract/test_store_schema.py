@@ -19,11 +19,11 @@ from structlog.testing import capture_logs
 
 from agent.errors import Fenced
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
+from gateway.errors import SchemaDiffers, SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import journal, migrate
 from gateway.store.agent_tables import bring_up, versions
 from gateway.store.alerts import known_alerts
-from gateway.store.engine import Store, engine_for, upgrade
+from gateway.store.engine import Store, engine_for, reading, upgrade
 from gateway.store.glance import HEAD
 from gateway.store.schema import CREATION_LOCK, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
@@ -202,6 +202,9 @@ class TestSchema:
             await case.open()
         with pytest.raises(SchemaTooNew):
             await upgrade(case.url)
+        with pytest.raises(SchemaDiffers, match="run the newer tenk-gateway"):  # no start would bring it up to date
+            async with reading(case.url):
+                pass
 
     async def test_two_processes_may_create_one_database_at_once(self, case: StoreCase) -> None:
         """The second finds what the first made."""

@@ -37,6 +37,20 @@ def check(directory: Path, text: str) -> None:
             r'toml:2: agent\.deny_tools: there is no tool "log_practise"; did you',
         ),
         ('[permissions]\nallow = ["pay it"]', r"toml:2: permissions\.allow\S*: a rule is a tool's name or pattern"),
+        (
+            '[tenants.acme.permissions]\ndeny = ["log_practise"]',
+            r'toml:2: tenants\.acme\.permissions\.deny: .*"log_practise"; did you mean "log_p',
+        ),
+        (
+            '[tenants.acme.agent]\ndeny_tools = ["log_practise"]',
+            r'toml:2: tenants\.acme\.agent\.deny_tools: there is no tool "log_practise"; did you',
+        ),
+        (
+            '[tenants.acme]\n[[tenants.acme.hooks]]\npoint = "pre_tool"\ntools = ["log_practise"]\ncommand = ["true"]',
+            r'tenants\.acme\.hooks\.0\.tools: there is no tool "log_practise"; did you',
+        ),
+        ("[tenants.acme.budgets]\nday_usd = 3", r"toml:2: tenants\.acme\.budgets\.day_usd: .* write tenant_usd"),
+        ("[retention]\naudit_days = true", r"toml:2: retention\.audit_days: input should be a valid integer"),
         ('[permissions]\nmode = "paln"', r"toml:2: permissions\.mode: input should be 'default', 'plan'"),
         ('[permissions]\nconfrim = "risky"', r'toml:2: permissions\.confrim: .*did you mean "confirm"'),
         ("[permissions.sources.polcy]\nask = []", r"toml:1: permissions\.sources\.polcy\S*: input should be 'policy'"),
