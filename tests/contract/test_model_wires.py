@@ -1,6 +1,5 @@
 """Our openai wire against the official SDK as an oracle, and against everything a server may send instead."""
 
-import asyncio
 import gzip
 import json
 from datetime import UTC, datetime
@@ -324,29 +323,6 @@ async def test_one_connection_serves_call_after_call(server, model):
         await ask(model)
         seen |= {id(conn) for conns in model._wire._session.connector._conns.values() for conn, _ in conns}  # noqa: SLF001  the pool is what is looked at
     assert 1 == len(seen)
-
-
-async def test_a_stream_that_says_goodbye_and_does_not_end_is_closed():
-    """What was said stands; its connection is given up soon, and serves nobody again."""
-    closed = asyncio.Event()
-
-    async def speak(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        chunk = b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-        writer.write(head + b"%x\r\n%b\r\n" % (len(chunk), chunk))
-        while await reader.read(10_000):
-            pass
-        writer.close()
-        closed.set()
-
-    async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        model = OpenAIModel("m", ModelConfig(base_url=f"http://127.0.0.1:{port}/v1"))
-        assert "hi" == (await ask(model))[0].text
-        async with asyncio.timeout(30):
-            await closed.wait()
-        await model.aclose()
 
 
 async def test_the_output_cap_is_named_as_the_server_knows_it(server):
