@@ -219,7 +219,8 @@ class SerialWorker(Generic[T]):
                     await self._rest(self._care, error, failures)
                     continue
                 self.handled = None
-                failures = self._forgive(failures)
+                if failures:
+                    failures = self._forgive()
                 if row is None:
                     return
         finally:
@@ -232,7 +233,7 @@ class SerialWorker(Generic[T]):
         self._resting = False
         self.head.rewind()
 
-    def _forgive(self, failures: int) -> int:
-        if failures and self._care is not None:
+    def _forgive(self) -> int:
+        if self._care is not None:
             self._care.note_mended()
         return 0

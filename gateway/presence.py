@@ -29,7 +29,7 @@ from gateway.errors import SettingsError, StoreUnavailable
 from gateway.inbound.bus import SharedBus
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.operators import load_people
-from gateway.ops.status import cluster_report, differing_versions
+from gateway.ops.status import cluster_report, cluster_troubles
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
 from gateway.store.glance import HEAD
@@ -89,9 +89,9 @@ class Presence:
         """The cluster, as `tenk status` shows it; nothing where there is none."""
         return {}
 
-    async def differing_versions(self) -> str:
-        """Which others are of another version; "" where all are alike."""
-        return ""
+    async def troubles(self) -> Mapping[str, str]:
+        """What is wrong among the processes, by its kind; "" where it is well."""
+        return {}
 
     async def begin_leaving(self) -> None:
         """What is left undone from now on died of nothing."""
@@ -258,9 +258,9 @@ class SharedPresence(Presence):
         wake_ups = "PostgreSQL" if self._nats is None else self._nats.standing
         return cluster_report(await self._store.read(leases.look_at_all), self._me, wake_ups)
 
-    async def differing_versions(self) -> str:
+    async def troubles(self) -> Mapping[str, str]:
         """As of the other."""
-        return differing_versions(await self._store.read(leases.standing), self._me)
+        return cluster_troubles(await self._store.read(leases.standing), self._me)
 
     async def begin_leaving(self) -> None:
         """As of the other."""

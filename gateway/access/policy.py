@@ -138,9 +138,11 @@ class AccessSnapshot:
         person = self._by_user.get(user_id)
         if person is None or person.role == Role.BLOCKED:
             return False
-        if account in person.grants or Role(person.role).allows(Role.OPERATOR):
+        if account in person.grants:
             return True
-        return account in person.policy_grants and self._takes_by_policy(person, account)
+        if account in person.policy_grants and self._takes_by_policy(person, account):
+            return True
+        return Role(person.role).allows(Role.OPERATOR)
 
     def _takes_by_policy(self, person: Person, account: str) -> bool:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
@@ -284,7 +286,7 @@ def _in_group(
 
 def _admit_or_enrol(person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
     account = f"{event.address.channel}:{event.address.account}"
-    if person is not None and account in person.grants | person.policy_grants:
+    if person is not None and (account in person.grants or account in person.policy_grants):
         return Admit(person)
     return Enrol(
         Newcomer(

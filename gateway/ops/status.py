@@ -85,7 +85,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | key | model | estimates | letters | versions
+    kind: str  # channel | key | model | estimates | letters | versions | roles
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -122,8 +122,8 @@ class Cluster(Protocol):
         """What `tenk status` shows of it."""
         ...
 
-    async def differing_versions(self) -> str:
-        """Which others are of another version; "" where all are alike."""
+    async def troubles(self) -> Mapping[str, str]:
+        """What is wrong among the processes, by its kind; "" where it is well."""
         ...
 
 
@@ -200,8 +200,8 @@ class GatewayStatus:
         if self.cluster is not None and not self.cluster.does_chores:
             return found  # whoever does tells of the rest, or two would contradict each other
         if self.cluster is not None:
-            differing = await self.cluster.differing_versions()
-            found["versions"] = Trouble("versions", "", differing) if differing else None
+            among = await self.cluster.troubles()
+            found |= {kind: Trouble(kind, "", why) if why else None for kind, why in among.items()}
         whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
             tenant = whose.get(model, DEFAULT_TENANT)
@@ -298,9 +298,9 @@ def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, Js
         }  # fmt: skip
     ownerless = [backlog for shard, backlog in look.waiting.items() if shard not in look.shards]
     ages: dict[str, JsonValue] = dict(look.ages)
-    differing = differing_versions(look.members, me)
+    differing, missing = differing_versions(look.members, me), missing_roles(look.members)
     return {"cluster": {
-        **({"versions_differ": differing} if differing else {}),
+        **({"versions_differ": differing} if differing else {}), **({"roles_missing": missing} if missing else {}),
         "members": members, "accounts": _accounts(look), "shards_without_owner": SHARDS - len(look.shards),
         **({"without_owner": _behind(sum(ownerless, Backlog()))} if ownerless else {}),
         **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages, "wake_ups": wake_ups,
@@ -345,6 +345,21 @@ def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
     others = {f"{each.member.host}/{each.member.id}": each.member.version for each in members if each.lives}
     differing = [f"{name} runs {version}" for name, version in sorted(others.items()) if version != me.version]
     return "" if not differing else f"{', '.join(differing)}; {me.host}/{me.id} runs {me.version}"
+
+
+WORK = {"ingress": "hears people", "worker": "answers", "egress": "sends"}
+
+
+def missing_roles(members: Sequence[MemberStanding]) -> str:
+    """What no living process does; "" where all is done."""
+    living = {each.member.role for each in members if each.lives}
+    missing = [f"nobody {does} ({role})" for role, does in WORK.items() if not {"all", role} & living]
+    return ", ".join(missing)
+
+
+def cluster_troubles(members: Sequence[MemberStanding], me: Member) -> dict[str, str]:
+    """What is wrong among the processes, by its kind; "" where it is well."""
+    return {"versions": differing_versions(members, me), "roles": missing_roles(members)}
 
 
 def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:

@@ -52,7 +52,7 @@ class Admitted(Enum):
 
 
 Work = Callable[[Admitted], Awaitable[None]]
-"""What is run as this one."""
+"""What is to be done, told as what it may work."""
 
 
 def pause_s(deaths: int) -> float:
@@ -73,7 +73,7 @@ def worst(records: Iterable[Record]) -> Record:
 class _Beside(AbstractAsyncContextManager[Admitted]):
     """At work beside the others. No generator: every message passes here."""
 
-    def __init__(self, trials: "Trials", admitted: Admitted) -> None:
+    def __init__(self, trials: "Trials", admitted: Admitted = Admitted.BESIDE) -> None:
         self._trials = trials
         self._admitted = admitted
 
@@ -170,8 +170,8 @@ class Trials:
     def _enter(self, works: Sequence[str], tenant: str) -> AbstractAsyncContextManager[Admitted]:
         record = worst(self._records[work] for work in works if work in self._records)
         if record.alone >= GIVEN_UP_AFTER:
-            return self._beside(Admitted.GIVEN_UP)
-        return self._beside() if record.deaths < SUSPECT_AFTER else self._try(record, works, tenant)
+            return _Beside(self, Admitted.GIVEN_UP)
+        return _Beside(self) if record.deaths < SUSPECT_AFTER else self._try(record, works, tenant)
 
     @asynccontextmanager
     async def _try(self, record: Record, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
@@ -180,11 +180,8 @@ class Trials:
         async with self._suspects:
             alone = await self._close_when_quiet()
             log.warning("suspect_tried", work=works[0], deaths=record.deaths, alone=alone)
-            async with self._solitude(works, tenant, alone_s(record.deaths)) if alone else self._beside() as admitted:
+            async with self._solitude(works, tenant, alone_s(record.deaths)) if alone else _Beside(self) as admitted:
                 yield admitted
-
-    def _beside(self, admitted: Admitted = Admitted.BESIDE) -> "_Beside":
-        return _Beside(self, admitted)
 
     async def begin_beside(self) -> None:
         """One more is at work, as soon as the gate is open."""

@@ -40,7 +40,7 @@ class ClaimedTurn:
     @property
     def source_id(self) -> str:
         """What the outbox knows its answer by; another one after each wait, whose question stays in the chat."""
-        waits = sum(isinstance(event, Parked) for event in self.events)
+        waits = sum(isinstance(event, Parked) for event in self.events) if self.resumed else 0
         return self.turn.id if not waits else f"{self.turn.id}.{waits}"
 
 

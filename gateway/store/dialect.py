@@ -80,7 +80,6 @@ SPOILED = "spoiled"
 PUT_OFF = "put off"
 """What of the transaction is done at its end, by who does it."""
 
-
 HELD = "held"
 """What is there beside it: locks that the transaction has, and need not ask for again."""
 
@@ -291,18 +290,21 @@ class _Sqlite:
         self.rows_of_many(text, rows)
 
     def rows_of_many(self, text: str, rows: list[tuple[object, ...]]) -> Any:
-        """What all of them return, asked for in few statements: of 32, 16, 8, 4, 2 rows and of one."""
+        """What all of them return, asked for in few statements: of 32, 16, 8, 4, 2 rows and of one; up to eight new
+        ones at once: the driver keeps an INSERT ready for each number of rows.
+        """
+        as_one = FEW_ROWS if text.startswith("INSERT") else 1
         found: list[Any] = []
         begun = 0
         while left := len(rows) - begun:
-            count = min(MOST_ROWS, 1 << left.bit_length() - 1)
+            count = left if left <= as_one else min(MOST_ROWS, 1 << left.bit_length() - 1)
             values = tuple(chain.from_iterable(rows[begun : begun + count]))
             found += self.rows(of_rows(text, len(rows[0]), count), values)
             begun += count
         return found
 
 
-MOST_ROWS = 32
+MOST_ROWS, FEW_ROWS = 32, 8
 
 
 @cache

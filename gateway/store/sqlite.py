@@ -40,6 +40,9 @@ READER_WAIT_S = 10
 STANDS_ASIDE_S = 0.005
 """So long Python lets a thread keep the interpreter, too. A disk that hangs holds up the loop no longer."""
 
+KEPT_STATEMENTS = 256
+"""As the driver keeps them ready: a dozen hot ones, each for up to ten numbers of rows, and some others."""
+
 WAL_KEPT_BYTES = 64 * 1024 * 1024
 
 
@@ -190,7 +193,8 @@ class SqliteEngine:
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
     """Connections that write: each holds the file for as long as a transaction of it lasts."""
-    engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool)
+    kept = {"cached_statements": KEPT_STATEMENTS}
+    engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool, connect_args=kept)
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
     event.listen(engine, "begin", _begin_immediate)
     mark_errors(engine)

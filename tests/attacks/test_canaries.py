@@ -64,7 +64,8 @@ class Watching:
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         self.requests += 1
-        user = str(request.system).rpartition("user:")[2]
+        user = request.who.user_id if request.who is not None else str(request.system).rpartition("user:")[2]
+        assert user in PEOPLE, "a prompt is somebody's, also where notes are written"
         self._look(user, request)
         match self._dice.choice(["answer", "answer", "calls", "calls", "calls", "fail", "hang"]):
             case "fail":

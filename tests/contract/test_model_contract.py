@@ -158,3 +158,27 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
         await model.aclose()
     assert {"stop": EndReason.STOPPED, "deadline": EndReason.TIMEOUT}[how] is reason
     assert port.answer.startswith("word")
+
+
+async def test_a_stream_that_says_goodbye_and_does_not_end_is_closed():
+    """What was said stands; its connection is given up soon, and serves nobody again."""
+    closed = asyncio.Event()
+
+    async def speak(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        chunk = b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        while await reader.read(10_000):
+            pass
+        writer.close()
+        closed.set()
+
+    async with await asyncio.start_server(speak, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        model = OpenAIModel("m", ModelConfig(base_url=f"http://127.0.0.1:{port}/v1"))
+        request = ModelRequest(SystemPrompt(), (UserItem("hello"),))
+        assert "hi" == (await model.respond(request, lambda _event: None)).text
+        async with asyncio.timeout(30):
+            await closed.wait()
+        await model.aclose()

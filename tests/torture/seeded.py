@@ -121,7 +121,7 @@ BUGS = (
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
-        "        if fence not in standing:", "        if False:",
+        "        if epochs.get(fence.shard) != fence.epoch:", "        if False:",
         take_over,
     ),
     Bug(
