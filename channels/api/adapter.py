@@ -32,6 +32,11 @@ def address_of_session(key_id: str, user: str, session: str) -> Address:
     return Address(CHANNEL, ACCOUNT, f"{key_id}:{user}", session)
 
 
+def key_id_at(address: Address) -> str | None:
+    """Return the id of the key that speaks at an address, or None for another channel's address."""
+    return address.chat.partition(":")[0] if address.channel == CHANNEL else None
+
+
 class AnswerWatch:
     """What one waiting program has not looked at yet: that something moved, and the answer as far as it is written."""
 

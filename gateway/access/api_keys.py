@@ -17,7 +17,8 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from channels.messages import DEFAULT_TENANT
+from channels.api.adapter import key_id_at
+from channels.messages import DEFAULT_TENANT, Address
 from gateway.access.listing import key_shown
 from gateway.access.operations import OperationRefused
 from gateway.store import api_keys as rows
@@ -74,6 +75,16 @@ def opens(key: ApiKey | None, text: str) -> bool:
     known = "" if key is None else key.digest
     same = hmac.compare_digest(digest_of(text), known or digest_of(""))
     return same and key is not None and key.revoked_at is None
+
+
+async def scopes_at(store: Store, address: Address) -> frozenset[str] | None:
+    """Return the scopes of the API key that speaks at an address: none once it is revoked, None without a key."""
+    named = key_id_at(address)
+    if named is None:
+        return None
+    id_ = named.partition(".")[0]  # behind the dot stands the tenant that a system's key acts for
+    key = await store.of(None).read(partial(rows.find, id_=id_))
+    return frozenset() if key is None or key.revoked_at is not None else key.scopes
 
 
 class KeyOperations:

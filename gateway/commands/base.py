@@ -10,6 +10,7 @@ from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
 from channels.base import CommandOption
 from channels.messages import Address, Button, OutboundMedia
+from gateway.access.api_keys import Scope
 from gateway.access.roles import Role
 from gateway.store.erasure import Extent
 from gateway.store.tables.turns import Mode
@@ -252,6 +253,13 @@ class Invocation:
     direct: bool = True  # nobody else reads along
     address: Address | None = None  # where it was given
     answer_aside: AnswerAside = no_answer
+    scopes: frozenset[str] | None = None  # of the API key that it came by; None: it came by no key
+
+    @property
+    def by_operator(self) -> bool:
+        """Whether an operator's role counts here: over the API only with a key that may operate."""
+        may_operate = self.scopes is None or Scope.OPERATE in self.scopes
+        return may_operate and Role(self.principal.role).allows(Role.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +270,7 @@ class Command:
     summary: str  # what menus and /help show: a key of the catalogue, or the words
     handle: Callable[[Invocation], Awaitable[Reply]]
     least_role: Role = Role.MEMBER
+    lists_people: bool = False  # it shows other people and changes nothing: a key of the API needs `read` for it
     urgent: bool = False  # passes the backlog by (/stop)
     turn: str | None = None  # it starts a turn of this kind; its handle is not called
     options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none

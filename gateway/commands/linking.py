@@ -20,7 +20,6 @@ from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Move, Side
 from gateway.access.operations import CANONICAL_SENDER, OperationRefused
-from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import VOID, Decision, whom
 from gateway.store import links
@@ -197,7 +196,7 @@ class _LinkReplies:
             return Reply(HARNESS.text(principal.locale, "linking.only_direct"))
         held = await deps.store.read(partial(linking.list_held, user_id=principal.user_id))
         who = asked.arguments.strip().strip("`")
-        if CANONICAL_SENDER.fullmatch(who) and Role(principal.role).allows(Role.OPERATOR):
+        if CANONICAL_SENDER.fullmatch(who) and asked.by_operator:
             return Reply(await self._undo_of(who, principal))
         by_id = who.lower() if len(who) > 3 else "no id ends like this"
         fitting = [link for link in held if not who or link.id.endswith(by_id) or who == link.other_sender]

@@ -99,7 +99,14 @@ def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
         ("console", replies.console, ()),
     )
     return tuple(
-        Command(name, f"menu.{name}", replies.guard(handle), least_role=Role.OPERATOR, options=options)
+        Command(
+            name,
+            f"menu.{name}",
+            replies.guard(handle),
+            least_role=Role.OPERATOR,
+            options=options,
+            lists_people=name in {"users", "requests"},
+        )
         for name, handle, options in rows
     )
 

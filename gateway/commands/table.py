@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 
 from agent.catalogue import Catalogue
 from agent.language import NAMES
 from agent.ports import Principal
 from channels.base import CommandOption, CommandSpec, Menus
+from gateway.access.api_keys import Scope
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.texts import HARNESS
@@ -102,15 +104,21 @@ class CommandTable:
             return self._texts.text(principal.locale, "commands.unknown", name=shown)
         return self._texts.text(principal.locale, "commands.unknown_near", name=shown, nearest=nearest)
 
-    def not_allowed(self, command: Command, principal: Principal) -> str:
-        """What to say to somebody whose role is too low."""
-        roles = self._texts.text(principal.locale, f"roles.{command.least_role.value}")
-        return self._texts.text(principal.locale, "commands.not_allowed", name=command.name, roles=roles)
+    def refusal(self, command: Command, principal: Principal, scopes: frozenset[str] | None) -> str | None:
+        """Return why a person may not run a command, or None if they may; `scopes` as `Invocation` has them."""
+        said = partial(self._texts.text, principal.locale)
+        if not Role(principal.role).allows(command.least_role):
+            roles = said(f"roles.{command.least_role.value}")
+            return said("commands.not_allowed", name=command.name, roles=roles)
+        needed = Scope.READ if command.lists_people else Scope.OPERATE
+        if scopes is None or needed in scopes or Role.MEMBER.allows(command.least_role):
+            return None
+        return said("commands.scope_missing", name=command.name, scope=needed.value)
 
     async def _help(self, asked: Invocation) -> Reply:
         """Every command this person may use, a line each."""
-        role, said, locale = Role(asked.principal.role), self._texts.text, asked.principal.locale
-        mine = [command for command in self._commands.values() if role.allows(command.least_role)]
+        said, locale = self._texts.text, asked.principal.locale
+        mine = [each for each in self._commands.values() if not self.refusal(each, asked.principal, asked.scopes)]
         lines = "\n".join(f"- /{command.name}: {said(locale, command.summary)}" for command in mine)
         title, tail = said(locale, "commands.help_title"), said(locale, "commands.help_tail")
         return Reply(f"{title}\n\n{lines}\n\n{tail}")

@@ -17,6 +17,7 @@ from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, ChatKind, InboundMessage, SystemEvent
+from gateway.access.api_keys import scopes_at
 from gateway.access.buttons import SealedButtons
 from gateway.access.codes import AccessKeys
 from gateway.access.roles import Role
@@ -227,8 +228,7 @@ class CommandRunner:
         name, is_urgent = (row.event.type, False) if command is None else (command.name, command.urgent)
         with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
             async with self._trials.command(row, urgent=is_urgent) as admitted:
-                run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
-                await run(session, row)
+                await (self._apologise if admitted is Admitted.GIVEN_UP else self._execute)(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         person = self._people.principal(row.user_id)
@@ -247,20 +247,20 @@ class CommandRunner:
             await self._tell_missed(session, row, principal)
             return
         command, name, arguments = self._parse(row)
-        if command is None and isinstance(row.event, SystemEvent):
-            await self._commit(session, row, Reply(""), Outcome.FAILED)
-            return
         if command is None:
-            await self._commit(session, row, Reply(self._table.unknown(name, principal)), Outcome.ANSWERED)
+            typed = not isinstance(row.event, SystemEvent)
+            reply = Reply(self._table.unknown(name, principal) if typed else "")
+            await self._commit(session, row, reply, Outcome.ANSWERED if typed else Outcome.FAILED)
             return
-        if not Role(principal.role).allows(command.least_role):
-            await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
+        scopes = await scopes_at(self._store, row.event.address)
+        if (refusal := self._table.refusal(command, principal, scopes)) is not None:
+            await self._commit(session, row, Reply(refusal), Outcome.ANSWERED)
             return
         await session.conversation.load()
         asked = Invocation(
             name, arguments, principal, self._dates(), session, f"inbox:{row.id}", partial(self._read_files, row),
             partial(self._take_back, row), row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
-            row.event.address, partial(session.answer_aside, row, principal),
+            row.event.address, partial(session.answer_aside, row, principal), scopes,
         )  # fmt: skip
         reply = await command.handle(asked)
         if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it

@@ -285,3 +285,39 @@ async def test_who_is_blocked_is_not_heard(tmp_path: Path) -> None:
         read, _ = await program.ask("GET", "/v1/practice?user=ana")
     assert (200, "blocked") == (status, blocked["role"])
     assert (403, "not_let_in", 403) == (said, problem["error"]["code"], read)
+
+
+async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) -> None:
+    """A command above member asks for `operate`, a list of people for `read`, by every route; the answer says which."""
+    async with api_house(tmp_path) as here:
+        guest = await here.program()
+        for name in ("olga", "ben"):
+            await guest.say(f"/name {name}", user=name)
+        users = {user["name"]: user["user"] for user in await here.operator("users.list")}
+        await here.operator("users.role", {"who": users["olga"], "role": "owner"})
+        chat = await here.program("chat", users["olga"])
+        read = await here.program("chat read", users["olga"])
+        operate = await here.program("chat read operate", users["olga"])
+        for words, scope in (
+            ("/users", "read"),
+            (f"/role {users['ben']} operator", "operate"),
+            ("/console", "operate"),
+        ):
+            _, turn = await chat.say(words)
+            assert f"scope {scope}," in turn["answer"], turn
+        body = {"model": "coach", "messages": [{"role": "user", "content": f"/block {users['ben']}"}]}
+        _, completion = await chat.ask("POST", "/v1/chat/completions", json=body)
+        assert "scope operate," in completion["choices"][0]["message"]["content"]
+        _, helped = await chat.say("/help")
+        assert "/block" not in helped["answer"] and "/log" in helped["answer"]
+
+        _, listed = await read.say("/users")
+        assert "ben" in listed["answer"]
+        _, refused = await read.say(f"/block {users['ben']}")
+        assert "scope operate," in refused["answer"]
+        roles = {user["name"]: user["role"] for user in await here.operator("users.list")}
+        assert ("owner", "member") == (roles["olga"], roles["ben"])
+
+        await operate.say(f"/role {users['ben']} operator")
+        roles = {user["name"]: user["role"] for user in await here.operator("users.list")}
+        assert ("owner", "operator") == (roles["olga"], roles["ben"])

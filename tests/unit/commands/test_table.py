@@ -73,7 +73,7 @@ class TestWords:
 
     def test_a_low_role_is_told(self):
         """Which one it takes."""
-        assert "/pair is for operators of this bot." == TABLE.not_allowed(PAIR, ANA)
+        assert "/pair is for operators of this bot." == TABLE.refusal(PAIR, ANA, scopes=None)
 
     async def test_help_lists_what_this_person_may(self):
         """By role, in their language."""
