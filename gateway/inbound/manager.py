@@ -174,6 +174,11 @@ class ChannelManager:
             for held in self._held.values()
         )
 
+    @property
+    def serves_chat(self) -> bool:
+        """Whether this process reads for every account whose people are connected to the process that reads."""
+        return all(self._reads(held) for held in self._held.values() if held.spec.attached)
+
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""
         held = self._held[channel.name, channel.account]

@@ -1,11 +1,13 @@
 """Several machines answer as one: what comes in comes to whom it concerns, and what one leaves another takes up."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from channels.clocks import steady_now
@@ -160,3 +162,31 @@ async def tables(all_: Machines, number: int) -> dict[str, list[str]]:
 async def reads(all_: Machines, number: int) -> str:
     """Who reads for the bot, as one of them says."""
     return str((await all_.cluster(number))["accounts"]["telegram:main"]["read_by"])
+
+
+async def test_readiness_says_which_process_serves_chat(tmp_path: Path, server: PostgresServer) -> None:
+    """Every process is ready, one of them serves `/v1/chat`, the others say that they do not."""
+    async with machines(tmp_path, server, ["all", "all"]) as all_:
+        all_.here.model.brain = lambda _body: Reply("Here.")
+        made = await all_.ask(0, "keys.create", {"name": "a test", "scopes": "chat", "who": ""})
+        roots = [(await all_.ask(number, "console.link"))["link"].partition("/console")[0] for number in range(2)]
+        async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {made['key']}"}) as program:
+            said = [await readiness(program, root) for root in roots]
+            assert [(200, False), (200, True)] == sorted(said)
+            serving = said.index((200, True))
+            answers = [await program.post(f"{root}/v1/chat", json={"message": "hello"}) for root in roots]
+            assert (200, 503) == (answers[serving].status, answers[1 - serving].status)
+            refusal = (await answers[1 - serving].json())["error"]
+            assert "another process of the gateway" in refusal["what_to_do"], refusal
+            await all_.die(serving)
+            async with asyncio.timeout(30):
+                while await readiness(program, roots[1 - serving]) != (200, True):
+                    await asyncio.sleep(0.1)
+            answer = await program.post(f"{roots[1 - serving]}/v1/chat", json={"message": "hello again"})
+            assert 200 == answer.status
+
+
+async def readiness(program: aiohttp.ClientSession, root: str) -> tuple[int, bool]:
+    """The status of `/readyz` at a process, and whether it serves chat."""
+    async with program.get(f"{root}/readyz") as answer:
+        return answer.status, (await answer.json()).get("chat")

@@ -300,7 +300,8 @@ def to_json(answer: BaseModel, status: int = 200) -> web.Response:
 
 
 def _not_now() -> ApiRefusal:
-    return ApiRefusal(503, "not_now", "the store does not take this just now", "Ask again soon.", retry_after_s=2.0)
+    mend = 'Ask again soon; if /readyz says "chat": false, ask another process of the gateway.'
+    return ApiRefusal(503, "not_now", "this process does not take messages now", mend, retry_after_s=2.0)
 
 
 def _foreign() -> ApiRefusal:
