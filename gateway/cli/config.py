@@ -1,4 +1,4 @@
-"""`tenk config`: whether the configuration can be used, what it is (secrets masked, each value's source); sets keys.
+"""`tenk config`: checks and shows the configuration (secrets masked, each value's source); sets and unsets keys.
 
 Also `tenk slack-manifest`, which makes a Slack app for the agent that is configured.
 """
@@ -63,9 +63,7 @@ def set_(key: str, value: str | None, config_path: Path | None) -> None:
     Comments stay; nothing is written that could not be loaded.
     """
     os.umask(0o077)
-    path = key_of(key)
-    if not path:
-        raise click.UsageError('KEY is tables and a key, joined by dots: access.direct, agent.personas."telegram:main"')
+    path = _path_of(key)
     if value is None:
         value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     made = _draft_of(config_path, path, value)
@@ -74,6 +72,31 @@ def set_(key: str, value: str | None, config_path: Path | None) -> None:
     if path in made.after.environment:
         click.echo(f"But {made.after.environment[path][0]} of the environment wins over it.")
     click.echo(f"`{of_process().command('reload')}` puts it in force, or says which start does.")
+
+
+@command.command("unset")
+@click.argument("key")
+@config_option
+def unset(key: str, config_path: Path | None) -> None:
+    """Take KEY (such as budgets.user_usd), or a table, out of the files: its default is in force again.
+
+    Comments stay; nothing is written that could not be loaded.
+    """
+    os.umask(0o077)
+    path = _path_of(key)
+    made = draft(config_path, os.environ, {path: None})
+    files = [str(file) for file in made.write()]
+    click.echo(f"{key} is not set any more in {', '.join(files)}." if files else f"{key} was not set in a file.")
+    if path in made.after.environment:
+        click.echo(f"But {made.after.environment[path][0]} of the environment sets it.")
+    if files:
+        click.echo(f"`{of_process().command('reload')}` puts that in force, or says which start does.")
+
+
+def _path_of(key: str) -> KeyPath:
+    if path := key_of(key):
+        return path
+    raise click.UsageError('KEY is tables and a key, joined by dots: access.direct, agent.personas."telegram:main"')
 
 
 def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:

@@ -12,14 +12,28 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
+from tomlkit.container import OutOfOrderTableProxy
+from tomlkit.items import AoT, Table
 
 from gateway.config.settings import Settings, read_files, settings_model, settings_of, sources_of
-from gateway.config.sources import ConfigFile, KeyPath, Sources, has_path, is_secret, key_parts, merge, nest, value_at
+from gateway.config.sources import (
+    HEADER,
+    ConfigFile,
+    KeyPath,
+    Sources,
+    Tree,
+    has_path,
+    is_secret,
+    key_parts,
+    merge,
+    nest,
+    value_at,
+)
 from gateway.errors import SettingsError
 from gateway.safety.private_files import replace_file
 
 Changes = Mapping[KeyPath, Any]
-"""By key: the value as TOML has it."""
+"""By key: the value as TOML has it; None takes away the key, or the table."""
 
 _COMMENTED = re.compile(r"#(?=\[|[A-Za-z0-9_\"'-]+\s*=)")
 
@@ -68,15 +82,15 @@ def draft(
     before = sources_of(main, secrets, environ)
     after_main = main if main.text or not beginning else ConfigFile(main.path, tomllib.loads(beginning), beginning)
     model = settings_model(Sources(after_main, secrets, dict.fromkeys(changes, ("", ""))))
-    hidden = {key: value for key, value in changes.items() if is_secret(model, key)}
-    shown = {key: value for key, value in changes.items() if key not in hidden}
+    hidden = {key: value for key, value in changes.items() if value is None or is_secret(model, key)}
+    shown = {key: value for key, value in changes.items() if value is None or key not in hidden}
     after = sources_of(_with_all(after_main, shown), _with_all(secrets, hidden), environ)
     return Draft(before, after, settings_of(after), tuple(changes))
 
 
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
     for key, value in changes.items():
-        text = with_value(file.text, key, value)
+        text = without_value(file.text, key) if value is None else with_value(file.text, key, value)
         file = replace(file, text=text, values=tomllib.loads(text))
     return file
 
@@ -94,6 +108,56 @@ def with_value(text: str, key: KeyPath, value: Any) -> str:
         except tomllib.TOMLDecodeError:
             continue
     raise SettingsError(f"{'.'.join(key)}: cannot be set; write it into the file by hand")
+
+
+def without_value(text: str, key: KeyPath) -> str:
+    """Return the TOML text without this key or table; everything else means what it meant, and other comments stay."""
+    before = tomllib.loads(text)
+    if not has_path(before, key):
+        return text
+    document = tomlkit.parse(text)
+    _remove(document if len(key) == 1 else value_at(document, key[:-1]), key[-1])
+    after = tomlkit.dumps(document)
+    if _is_table(value_at(before, key)):
+        after = _without_headers(after, key)
+    if _drop_empty(tomllib.loads(after)) != _drop_empty(_without(before, key)):
+        raise SettingsError(f"{'.'.join(key)}: cannot be taken away; remove it from the file by hand")
+    return after
+
+
+def _remove(table: Any, key: str) -> None:
+    """Delete the key's line; of a table the lines of its keys, as tomlkit would delete its comments with it."""
+    for inner in value if isinstance(value := table[key], AoT) else (value,):
+        if isinstance(inner, Table | OutOfOrderTableProxy):
+            for name in list(inner):
+                _remove(inner, name)
+        else:
+            del table[key]
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _without_headers(text: str, key: KeyPath) -> str:
+    lines = text.splitlines(keepends=True)
+    headers = (HEADER.match(line) for line in lines)
+    return "".join(
+        line
+        for line, header in zip(lines, headers, strict=True)
+        if not header or key_parts(header[1])[: len(key)] != key
+    )
+
+
+def _without(tree: Tree, key: KeyPath) -> Tree:
+    kept = {name: value for name, value in tree.items() if name != key[0]}
+    return kept if len(key) == 1 else kept | {key[0]: _without(tree[key[0]], key[1:])}
+
+
+def _drop_empty(tree: Tree) -> Tree:
+    """Return the tree without its empty tables, which mean nothing by themselves here."""
+    inner = {name: _drop_empty(value) if isinstance(value, dict) else value for name, value in tree.items()}
+    return {name: value for name, value in inner.items() if value != {}}
 
 
 def _by_parser(text: str, key: KeyPath, value: Any) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import TypeGuard
@@ -66,6 +67,8 @@ def _toml(value: object) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, tuple | list | frozenset):
         return f"[{', '.join(_toml(item) for item in value)}]"
     if isinstance(value, Enum):

@@ -20,7 +20,7 @@ from gateway.errors import SettingsError
 KeyPath = tuple[str, ...]
 Tree = dict[str, Any]
 
-_HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
+HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 
@@ -57,7 +57,7 @@ def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
+        if header := HEADER.match(line):
             table = key_parts(header[1])
             if line.lstrip().startswith("[["):  # one of several: its place among them is a part of its path
                 counts[table] = counts.get(table, -1) + 1

@@ -83,7 +83,7 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
     A17: a made-up address is no new try. A19: no other site's page acts, nor a form in plain text. A20: no forged Host.
     A21: other fields and addresses do not get round the limit. A22: nobody says themselves who they are.
     """
-    async with house(tmp_path, access="pairing") as here:
+    async with house(tmp_path, access="pairing", config="[budgets]\nuser_usd = 2.5\n") as here:
         base, secret = await link_of(here)
         async with visiting(base) as stranger:
             for page in PAGES:
@@ -110,6 +110,7 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
             assert 400 == (await operator.send("/act", "text/plain", b"do=discard&id=1"))[0]
             configuration = (await operator.get("/config"))[1]
             assert (False, False) == ("sk-journey" in configuration, "[]\nhooks" in configuration)
+            assert "user_usd = 2.5" in configuration
             await operator.post("/logout")
             assert 'id="login"' in (await operator.get("/people"))[1]
         async with visiting(base) as guesser:

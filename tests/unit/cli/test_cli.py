@@ -76,6 +76,20 @@ def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
     assert TOKEN not in done.stdout + done.stderr
 
 
+def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path) -> None:
+    """The cap is printed as a plain number; `unset` removes its line and leaves the file's comments."""
+    (tmp_path / "mine.toml").write_text(
+        "# mine\n[budgets]\n# a person\nuser_usd = 0.000001\nday_usd = 5 # all\n\n# end\n"
+    )
+    done = tenk("config", "show", "--config", "mine.toml", home=tmp_path)
+    assert ("", True) == (done.stderr, "user_usd = 0.000001  # mine.toml:4" in done.stdout)
+    done = tenk("config", "unset", "budgets.user_usd", "--config", "mine.toml", home=tmp_path)
+    assert (0, "budgets.user_usd is not set any more in mine.toml.") == (done.returncode, done.stdout.splitlines()[0])
+    assert "# mine\n[budgets]\n# a person\nday_usd = 5 # all\n\n# end\n" == (tmp_path / "mine.toml").read_text()
+    done = tenk("config", "unset", "budgets.user_usd", "--config", "mine.toml", home=tmp_path)
+    assert (0, "budgets.user_usd was not set in a file.") == (done.returncode, done.stdout.splitlines()[0])
+
+
 def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:
     """The store is opened by the command itself; a wrong code is an error and no traceback."""
     refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.editing import draft, with_value
+from gateway.config.editing import draft, with_value, without_value
 from gateway.config.sources import key_parts
 from gateway.errors import SettingsError
 from tests.house.tree import ROOT
@@ -88,6 +88,32 @@ def test_what_could_not_be_loaded_is_not_written(tmp_path: Path, key: str, value
     assert words in str(refused.value)
     assert "nonsense" not in str(refused.value)
     assert ["gateway.toml"] == [file.name for file in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("before", "key", "after"),
+    [
+        ("[a]\nb = 1 # one\n# two\nc = 2\n", "a.b", "[a]\n# two\nc = 2\n"),
+        ("# top\n[a]\nb = 1\n[a.d]\ne = 2\n\n# of x\n[x]\ny = 1\n", "a", "# top\n\n# of x\n[x]\ny = 1\n"),
+        ("[[h]]\nb = 1\n# why\n[[h]]\nb = 2\n[x]\ny = 1\n", "h", "# why\n[x]\ny = 1\n"),
+        ("a.b = 1\na.c = 2\n", "a.b", "a.c = 2\n"),
+        ("x = 1\na = {b = 1}\n", "a", "x = 1\n"),
+        ("[a]\nb = [\n  1, # one\n]\n", "a.b", "[a]\n"),
+    ],
+)
+def test_a_key_or_a_table_is_taken_away_and_comments_stay(before: str, key: str, after: str) -> None:
+    """A table goes with its keys and headers; comments above other keys stay where they are."""
+    assert after == without_value(before, key_parts(key))
+
+
+def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
+    """What is taken away must leave a configuration that loads; the environment is not changed."""
+    path = files(tmp_path, "", '[model]\napi_key = "sk-1"\n')
+    draft(path, {}, {("model", "api_key"): None}).write()
+    assert "[model]\n" == (tmp_path / "secrets.toml").read_text()
+    path = files(tmp_path, "[model]\nname = 'openai:x'\nbase_url = 'http://127.0.0.1:9/v1'\n", "")
+    with pytest.raises(SettingsError, match=r"model\.api_key"):
+        draft(path, {}, {("model", "base_url"): None})
 
 
 def test_a_file_somebody_else_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
