@@ -27,11 +27,11 @@ class ServerAway(StoreUnavailable):
 
 
 class SchemaTooNew(GatewayError):
-    """A newer version of the gateway wrote this database; nothing was changed."""
+    """A newer version of an agent product changed its tables; nothing was changed."""
 
 
 class SchemaDiffers(GatewayError):
-    """The database is another version's, and only a look at it was asked for."""
+    """The database is of another revision, and this version or this command cannot bring it up to date."""
 
 
 class StoreMoved(GatewayError):

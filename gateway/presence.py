@@ -32,9 +32,9 @@ from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, cluster_troubles
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
-from gateway.store.glance import HEAD
 from gateway.store.leases import Member
 from gateway.store.postgres import PostgresLink
+from gateway.store.revisions import HEAD
 from gateway.supervision import Run, Supervised, run_until
 from gateway.wiring import Runtime
 

@@ -45,11 +45,11 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase
-from gateway.store.glance import HEAD
 from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
 from gateway.store.personal_data import of_person
+from gateway.store.revisions import HEAD
 
 
 async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:

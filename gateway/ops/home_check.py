@@ -28,8 +28,8 @@ from gateway.store.addresses import file_of
 from gateway.store.backup import copies_of_older
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
-from gateway.store.glance import HEAD
 from gateway.store.inspection import OURS_WAIT, RISKS, inspect
+from gateway.store.revisions import HEAD
 
 SCARCE_BYTES = 200 * 1024 * 1024
 """So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""
@@ -167,9 +167,9 @@ async def check_database(url: str, home: Path) -> Finding:
         return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
     if seen.moved:
         return Finding("database", f"{seen.where} is whole, but not in use", seen.moved)
-    if seen.is_ahead:
-        words = f"{seen.where} is at revision {seen.revision}, this version knows up to {HEAD}"
-        return Finding("database", words, "run the newer tenk-gateway, or restore the backup made before it")
+    if seen.refusal:
+        words, _, to_do = seen.refusal.partition(": ")
+        return Finding("database", f"{seen.where} cannot be used: {words}", to_do)
     if seen.is_behind:
         words = f"{seen.where} is whole, at revision {seen.revision}; this version wants {HEAD}"
         file = file_of(url)

@@ -15,8 +15,7 @@ import structlog
 from channels.clocks import wall_now
 from gateway.errors import GatewayError
 from gateway.safety.private_files import BESIDE_DATABASE, check_database
-from gateway.store.glance import HEAD
-from gateway.store.schema import known_revisions
+from gateway.store.revisions import HEAD, refusal
 
 BUSY_S = 10.0
 BEFORE = "before-"
@@ -130,11 +129,8 @@ def _copy(source: Path, draft: Path) -> None:
         if found != ["ok"]:
             raise GatewayError(f"{source} is damaged or cut short ({found[0]}); take another backup")
         (version,) = copy.execute("SELECT version_num FROM alembic_version").fetchone() or ("none",)
-        if version not in known_revisions():
-            raise GatewayError(
-                f"{source} is of another version: it is at revision {version}, this version knows up to {HEAD}; run "
-                "the tenk-gateway that made it, or a newer one"
-            )
+        if why := refusal(version):
+            raise GatewayError(f"{source} is of another version: {why}")
 
 
 @contextmanager

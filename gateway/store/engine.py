@@ -14,8 +14,8 @@ import structlog
 from channels.messages import DEFAULT_TENANT
 from gateway.errors import ServerAway, StoreUnavailable
 from gateway.store.addresses import file_of
-from gateway.store.glance import HEAD
 from gateway.store.postgres import PostgresEngine, PostgresLink
+from gateway.store.revisions import HEAD
 from gateway.store.schema import probe
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tenancy import run_as
@@ -99,7 +99,7 @@ class Store:
 
         Raises:
             SettingsError: the URL names no database we know.
-            SchemaTooNew: a newer version of the code wrote this database; nothing was changed.
+            SchemaDiffers: this version does not know the revision of this database; nothing was changed.
             StoreUnavailable: the database cannot be reached or opened.
         """
         until_s, pause_s = time.monotonic() + wait_s, FIRST_PAUSE_S
@@ -185,7 +185,7 @@ async def upgrade(url: str) -> tuple[str | None, str]:
     """Bring a database to the newest revision and close it; the revision before (None: it was empty) and after.
 
     Raises:
-        SettingsError, SchemaTooNew, StoreUnavailable: as `Store.open`.
+        SettingsError, SchemaDiffers, StoreUnavailable: as `Store.open`.
     """
     engine = engine_for(url)
     try:

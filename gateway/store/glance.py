@@ -9,14 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-HEAD = "0057"
-"""The newest revision in `migrations/versions`: known here because importing alembic takes 0.7 s."""
-
-NEWER = (
-    f"the database is at revision {{found}}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore "
-    "the backup made before it"
-)
-"""What is said of a database that is at no revision this version knows."""
+from gateway.store.revisions import HEAD
 
 BUSY_S = 1.0
 

@@ -12,8 +12,8 @@ from gateway.errors import GatewayError, SettingsError, StoreMoved
 from gateway.store import schema
 from gateway.store.addresses import file_of, public_url, server_of
 from gateway.store.backup import BUSY_S
-from gateway.store.glance import HEAD
 from gateway.store.looking import NOT_OURS, is_denied, why_not
+from gateway.store.revisions import HEAD, refusal
 
 CONNECT_S = 10.0
 
@@ -33,12 +33,12 @@ class Inspection:
     @property
     def is_behind(self) -> bool:
         """The next start brings it up to date."""
-        return self.exists and not self.problem and self.revision != HEAD and not self.is_ahead
+        return self.exists and not self.problem and self.revision != HEAD and not self.refusal
 
     @property
-    def is_ahead(self) -> bool:
-        """Only a newer version can use it."""
-        return bool(self.revision) and self.revision not in schema.known_revisions()
+    def refusal(self) -> str:
+        """Why this version cannot use a database of this revision; empty if it can."""
+        return refusal(self.revision) if self.revision else ""
 
 
 async def inspect(url: str) -> Inspection:

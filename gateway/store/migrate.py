@@ -13,15 +13,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
-from alembic.script import Script, ScriptDirectory
+from alembic.script import Script
 
-from gateway.errors import SchemaTooNew
-from gateway.store.glance import NEWER
-from gateway.store.tables.base import metadata
+from gateway.store.revisions import FIRST, HEAD, VERSIONS
 from gateway.store.tables.turns import SHARDS
-from gateway.store.tenancy import raise_wall
-
-MIGRATIONS = Path(__file__).parent / "migrations"
 
 SEED_SHARDS = (
     "INSERT INTO shards (shard, epoch) WITH RECURSIVE n (s) AS "  # noqa: S608  our own number
@@ -29,32 +24,21 @@ SEED_SHARDS = (
 )
 
 
-def upgrade(connection: sa.Connection, found: str | None, to: str = "head") -> None:
-    """From revision `found` (None: an empty database) to `to`, the newest, in the caller's transaction.
-
-    Raises:
-        SchemaTooNew: `found` is no revision of this code; nothing was changed.
-    """
-    config = _config(connection, batch=found is not None)
-    known = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
-    if found is not None and found not in known:
-        raise SchemaTooNew(NEWER.format(found=found))
-    command.upgrade(config, to)
-    if to == "head":
-        raise_wall(connection, metadata.sorted_tables)
+def upgrade(connection: sa.Connection) -> None:
+    """Bring an empty database or one of a known revision to the newest, in the caller's transaction."""
+    command.upgrade(_config(connection, batch=True), "head")
 
 
 def write_revision(message: str) -> Path:
     """Write what the tables have beyond the newest revision as the next one; read the file before you keep it."""
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection, connection.begin():
-        first = not any((MIGRATIONS / "versions").glob("*.py"))
-        config = _config(connection, batch=not first)
-        if not first:
+        config = _config(connection, batch=bool(HEAD))
+        if HEAD:
             command.upgrade(config, "head")
-        number = f"{sum(1 for _ in ScriptDirectory.from_config(config).walk_revisions()) + 1:04}"
+        number = f"{int(HEAD) + 1:04}" if HEAD else FIRST
         written = command.revision(
-            config, message, autogenerate=True, rev_id=number, process_revision_directives=_seed if first else None
+            config, message, autogenerate=True, rev_id=number, process_revision_directives=None if HEAD else _seed
         )
     engine.dispose()
     assert isinstance(written, Script), "one revision was asked for"
@@ -69,7 +53,7 @@ def _seed(_context: MigrationContext, _revision: object, directives: Iterable[op
 
 def _config(connection: sa.Connection, *, batch: bool) -> Config:
     config = Config(attributes={"connection": connection, "batch": batch})
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("script_location", str(VERSIONS.parent).replace("%", "%%"))
     config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
     return config
 

@@ -21,11 +21,11 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import agent_tables, schema
 from gateway.store.addresses import file_of, public_url
 from gateway.store.agent_tables import AgentTables
-from gateway.store.glance import HEAD
 from gateway.store.inspection import refuse_replica, refuse_unfit
 from gateway.store.leases import STORE_NOW
 from gateway.store.looking import code_of, unavailable
 from gateway.store.postgres import make_engine
+from gateway.store.revisions import HEAD
 from gateway.store.schema import relocations
 from gateway.store.sqlite import make_file, writing_engine
 from gateway.store.table_copy import Say, TableCopy, has_rows

@@ -1,27 +1,18 @@
-"""The schema's version: a fresh database is created whole, an old one migrated, a newer one refused."""
+"""The schema's revision: an empty database is created whole, an older one migrated, an unknown one refused."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from gateway.errors import SchemaDiffers, StoreMoved
-from gateway.store.glance import HEAD, NEWER
+from gateway.store.revisions import HEAD, refusal
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import Id, Instant, metadata
 from gateway.store.tenancy import raise_wall
 
-VERSIONS = Path(__file__).parent / "migrations" / "versions"
-
-SQLITE = Path(__file__).parent / "schema.sql"
-"""The tables as SQLite makes them, written by `python -m gateway.store.schema`: to have SQLAlchemy spell them again at
-a first start would take 1 MiB for as long as the process lives."""
-
-STATEMENT_END = ";\n\n"
-
-TELL = """CREATE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
+TELL = """CREATE OR REPLACE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
 BEGIN
   PERFORM pg_notify('tenk', TG_TABLE_NAME || ' ' || (changed ->> TG_ARGV[0]));
@@ -34,11 +25,6 @@ TOLD = {
     "moved_chats": "new_chat", "forgotten_senders": "mark",
 }  # fmt: skip
 """The tables that are told of, each with the column that says which row it was."""
-
-
-def known_revisions() -> frozenset[str]:
-    """Every revision that this version can bring up to date; their numbers say nothing of their order."""
-    return frozenset(path.name.partition("_")[0] for path in VERSIONS.glob("[0-9]*_*.py"))
 
 
 CREATION_LOCK = 0x74656E6B  # "tenk": one process at a time makes or migrates a PostgreSQL database
@@ -74,14 +60,20 @@ def current(connection: Connection) -> str | None:
 
 
 def is_older(connection: Connection) -> bool:
-    """Whether `ensure` would migrate it.
+    """Return whether `ensure` would migrate this database.
 
     Raises:
-        StoreMoved: as `ensure`.
+        SchemaDiffers, StoreMoved: as `ensure`.
     """
-    with connection.begin():
-        refuse_moved(connection)
-        return current(connection) in known_revisions() - {HEAD}
+    refuse_moved(connection)
+    found = current(connection)
+    _refuse_unknown(found)
+    return found not in (None, HEAD)
+
+
+def _refuse_unknown(found: str | None) -> None:
+    if found is not None and (why := refusal(found)):
+        raise SchemaDiffers(why)
 
 
 def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -> str | None:
@@ -90,7 +82,7 @@ def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -
     The result is the revision that was found, None for an empty database. `on_wait` hears that another is at it.
 
     Raises:
-        SchemaTooNew: the database is ahead of this code; nothing was changed.
+        SchemaDiffers: this code does not know its revision; nothing was changed.
         StoreMoved: it lives elsewhere, or not yet here; nothing was changed.
     """
     with connection.begin():
@@ -110,10 +102,11 @@ def _wait_for_turn(connection: Connection, on_wait: Callable[[], None]) -> None:
 def bring_up(connection: Connection) -> str | None:
     """The same within the caller's transaction, whatever became of the store."""
     found = current(connection)
+    _refuse_unknown(found)
     if found is None:
         create(connection)
     elif found != HEAD:
-        _migrate(connection, found)
+        _migrate(connection)
     return found
 
 
@@ -125,8 +118,7 @@ def check(connection: Connection) -> None:
     """
     refuse_moved(connection)
     found = current(connection)
-    if found is not None and found not in known_revisions():
-        raise SchemaDiffers(NEWER.format(found=found))
+    _refuse_unknown(found)
     if found != HEAD:
         which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
         raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")
@@ -157,34 +149,24 @@ def refuse_moved(connection: Connection) -> None:
 
 
 def create(connection: Connection) -> None:
-    """Everything at once; a house test shows that the migrations lead to the same."""
-    if connection.dialect.name == "sqlite":
-        for statement in SQLITE.read_text("utf-8").split(STATEMENT_END):
-            connection.exec_driver_sql(statement)
-    else:
-        whole.create_all(connection)
-        raise_wall(connection, whole.sorted_tables)
-        version.create(connection)
+    """Create every table as the models have it, at the newest revision; a test shows that the revisions lead there."""
+    whole.create_all(connection)
+    version.create(connection)
     connection.execute(version.insert().values(version_num=HEAD))
     connection.execute(turns.shards.insert(), [{"shard": n, "epoch": 0} for n in range(turns.SHARDS)])
+    guard(connection)
+
+
+def guard(connection: Connection) -> None:
+    """On PostgreSQL, put row-level security and the triggers that announce changes on tables without them."""
+    raise_wall(connection, whole.sorted_tables)
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(TELL)
         for table, column in TOLD.items():
             connection.exec_driver_sql(
-                f"CREATE TRIGGER {table}_tell AFTER INSERT OR UPDATE OR DELETE ON {table} "
+                f"CREATE OR REPLACE TRIGGER {table}_tell AFTER INSERT OR UPDATE OR DELETE ON {table} "
                 f"FOR EACH ROW EXECUTE FUNCTION tenk_tell('{column}')"
             )
-
-
-def spell() -> str:
-    """What makes the tables in an empty SQLite database: what `SQLITE` is to be."""
-    dialect = sa.create_mock_engine("sqlite://", print).dialect
-    made: list[sa.schema.ExecutableDDLElement] = []
-    for table in (*whole.sorted_tables, version):
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        made += [sa.schema.CreateTable(table), *map(sa.schema.CreateIndex, indexes)]
-    spelled = (str(statement.compile(dialect=dialect)).strip().replace(", \n", ",\n") for statement in made)
-    return STATEMENT_END.join(spelled) + ";\n"
 
 
 def probe(connection: Connection) -> None:
@@ -192,11 +174,8 @@ def probe(connection: Connection) -> None:
     connection.execute(version.update().values(version_num=version.c.version_num))
 
 
-def _migrate(connection: Connection, found: str) -> None:
+def _migrate(connection: Connection) -> None:
     from gateway.store.migrate import upgrade  # noqa: PLC0415  alembic takes 0.7 s to import, and is needed only here
 
-    upgrade(connection, found)
-
-
-if __name__ == "__main__":
-    SQLITE.write_text(spell(), "utf-8")
+    upgrade(connection)
+    guard(connection)

@@ -141,11 +141,11 @@ class SqliteEngine:
     def _open(self) -> str | None:
         try:
             make_file(self._path)
+            if self._is_older():
+                back_up_older(self._path)
             with self._engine.connect() as connection:
                 driver = connection.connection.dbapi_connection
                 run_all(driver, "PRAGMA foreign_keys = OFF", "PRAGMA temp_store = FILE")  # some rebuild large tables
-                if schema.is_older(connection):
-                    back_up_older(self._path)
                 found = schema.ensure(connection)
             self._connection = self._engine.connect()
         except (OSError, sa.exc.DBAPIError) as error:
@@ -153,6 +153,15 @@ class SqliteEngine:
                 raise unavailable(error) from error
             raise
         return found
+
+    def _is_older(self) -> bool:
+        """Look before anything is written: a database that this version refuses stays as it is to the last byte."""
+        looking = engine_to_look_at(self._path)
+        try:
+            with looking.begin() as connection:
+                return schema.is_older(connection)
+        finally:
+            looking.dispose()
 
     def _read(self, query: Callable[[Connection], T]) -> T:
         try:

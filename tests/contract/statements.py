@@ -18,7 +18,6 @@ IN_USE = re.compile(r"(?:FROM|JOIN|UPDATE|,)\s+(\w+)(?![\w.(])(?:\s+AS\s+(\w+))?
 EXCUSED = {
     "store/migrations/versions/": "a step of the schema, before the first tenant acts, over tables as they were then",
     "store/table_copy.py": "carries the rows of all tenants to another database while nobody acts",
-    "contract/test_store_schema.py": "makes the rows of older versions by hand",
 }
 """Who may name tables without their columns, each with its reason."""
 

@@ -53,12 +53,13 @@ def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(t
     (tmp_path / "words.db").write_bytes(b"not a database " * 400)
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE theirs (x)")
-    (tmp_path / "newer.db").write_bytes(whole)
-    with closing(sqlite3.connect(tmp_path / "newer.db")) as newer, newer:
-        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+    for name, revision in (("newer", "9999"), ("older", "0057")):
+        (tmp_path / f"{name}.db").write_bytes(whole)
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as backup, backup:
+            backup.execute("UPDATE alembic_version SET version_num = ?", (revision,))
     for name, words in (
         ("short", "damaged or cut short"), ("words", "file is not a database"), ("other", "another program's"),
-        ("newer", "of another version: it is at revision 9999"),
+        ("newer", "of another version: the database is at revision 9999"), ("older", "which no release had"),
     ):  # fmt: skip
         refused = tenk("db", "restore", f"{name}.db")
         assert (1, True) == (refused.exit_code, words in str(refused.exception)), str(refused.exception)

@@ -12,10 +12,8 @@ from gateway.safety.vault import Vault, load_keys
 from gateway.store import inbox, reply_routes
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
-from gateway.store.tables.traffic import inbox as rows
 from gateway.store.tables.traffic import reply_routes as routes
 from tests.contract.stores import StoreCase
-from tests.contract.test_store_schema import make_at_revision
 from tests.fakes.spine import NOON
 
 TOKEN = "canary-token-of-one-interaction"
@@ -69,25 +67,3 @@ async def test_a_rotation_brings_all_under_a_new_key(case: StoreCase, tmp_path: 
     assert load_keys(tmp_path) == new
     assert [after] == await tokens(store)
     await store.aclose()
-
-
-async def test_rows_of_before_lose_the_token_they_held_beside(case: StoreCase) -> None:
-    """0016: in the event itself, settled or not; what people said of tokens stays."""
-    held = (
-        '{"type":"command","name":"log","arguments":"my \\"token\\": é","route":{"kind":"interaction","token":"canary",'
-        '"private":true}}'
-    )
-    row = {
-        "tenant_id": "t", "channel": "discord", "account": "main", "sender": "s", "attempts": 0, "received_at": 1,
-        "admitted_at": 1, "chat": "c",
-    }  # fmt: skip
-    names = ("event_id", "kind", "payload")
-    other = '{"text":"\\"token\\""}'
-    said = [("1", "command", held), ("2", "message", other), ("3", "button", other)]
-    old = sa.table("inbox", *map(sa.column, (*row, *names)))
-    inserted = [row | dict(zip(names, values, strict=True)) for values in said]
-    await make_at_revision(case.url, "0014", sa.insert(old), inserted)
-    store = await case.open()
-    found = await store.read(lambda c: list(c.execute(sa.select(rows.c.payload).order_by(rows.c.id)).scalars()))
-    await store.aclose()
-    assert [held.replace("canary", ""), other, other] == found

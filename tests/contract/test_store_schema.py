@@ -1,11 +1,11 @@
-"""The schema on every store: created at once or migrated it is the same; a database from the future is left alone."""
+"""The schema on every store: models and revisions agree, a kill undoes a migration, an unknown revision is refused."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +17,20 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from structlog.testing import capture_logs
 
-from agent.errors import Fenced
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.errors import SchemaDiffers, SchemaTooNew, SettingsError, StoreUnavailable
-from gateway.store import journal, migrate
+from gateway.errors import SchemaDiffers, SettingsError, StoreUnavailable
+from gateway.store import migrate
 from gateway.store.agent_tables import bring_up, versions
-from gateway.store.alerts import known_alerts
-from gateway.store.engine import Store, engine_for, reading, upgrade
-from gateway.store.glance import HEAD
-from gateway.store.schema import CREATION_LOCK, version, whole
-from gateway.store.tables.base import EPOCH, MICROSECOND
-from gateway.store.tables.traffic import chats
-from gateway.store.tables.turns import alerts, shards, usage
-from gateway.store.usage import UsageSum, usage_by_day, usage_sums
+from gateway.store.engine import Store, reading, upgrade
+from gateway.store.revisions import HEAD
+from gateway.store.schema import CREATION_LOCK, guard, version, whole
+from gateway.store.tables.turns import shards
 from tests.contract.stores import StoreCase, note, subjects
+from tests.fakes.newer_version import NewerVersion
 from tests.fakes.postgres import PostgresServer
 
 EVERYTHING: Any = [whole, PRACTICE_TABLES.metadata, versions.metadata]
-"""What the revisions so far lead to: the harness's tables, and the coach's, which are older than agents' own."""
+"""The tables of the gateway and of the coach."""
 
 
 def bring_up_coach(connection: sa.Connection) -> None:
@@ -64,33 +60,45 @@ def seeded(connection: sa.Connection) -> list[tuple[int, str | None, int]]:
     return [tuple(row) for row in connection.execute(sa.select(shards).order_by(shards.c.shard))]
 
 
-async def make_at_revision(url: str, revision: str, insert: sa.Insert, rows: list[dict[str, object]]) -> None:
-    """A database as an older version left it, with these rows in it."""
+@pytest.fixture(scope="module")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> NewerVersion:
+    """The gateway with one revision more."""
+    return NewerVersion(tmp_path_factory.mktemp("newer"))
 
-    def make(connection: sa.Connection) -> None:
-        migrate.upgrade(connection, None, revision)
-        connection.execute(insert, rows)
 
+async def places(url: str) -> list[str]:
+    """What the newer version's revision wrote beside each row."""
+    query = "SELECT place FROM audit ORDER BY id"
     if url.startswith("sqlite"):
-        path = Path(sa.make_url(url).database or "")
-        path.parent.mkdir()
-        with opened(path) as connection:
-            make(connection)
-        return
-    engine = sa.ext.asyncio.create_async_engine(sa.make_url(url).set(drivername="postgresql+asyncpg"))
-    async with engine.begin() as postgres:
-        await postgres.run_sync(make)
-    await engine.dispose()
+        with opened(Path(sa.make_url(url).database or "")) as connection:
+            return list(connection.exec_driver_sql(query).scalars())
+    server = await asyncpg.connect(url, server_settings={"tenk.tenant": "*"})
+    found = [row[0] for row in await server.fetch(query)]
+    await server.close()
+    return found
+
+
+async def looked_at(url: str) -> None:
+    """A look that writes nothing."""
+    async with reading(url):
+        pass
+
+
+def content(url: str) -> bytes:
+    """An SQLite file to the last byte; of a server nothing."""
+    path = Path(sa.make_url(url).database or "")
+    return path.read_bytes() if url.startswith("sqlite") else b""
 
 
 class TestSchema:
     """Creation, migration, refusal."""
 
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
-        """Declared alike, with the same first rows; the coach's tables too, which the first six revisions made."""
+        """Declared alike, with the same first rows."""
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
-            migrate.upgrade(connection, None)
+            migrate.upgrade(connection)
+            guard(connection)
             expected = seeded(connection)
             bring_up_coach(connection)
             assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
@@ -105,7 +113,8 @@ class TestSchema:
         await upgrade(created)
         engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
         async with engine.begin() as connection:
-            await connection.run_sync(migrate.upgrade, None)
+            await connection.run_sync(migrate.upgrade)
+            await connection.run_sync(guard)
             await connection.run_sync(bring_up_coach)
             assert [] == await connection.run_sync(
                 lambda c: compare_metadata(MigrationContext.configure(c), EVERYTHING)
@@ -121,90 +130,39 @@ class TestSchema:
         assert (None, HEAD) == await upgrade(case.url)
         assert (HEAD, HEAD) == await upgrade(case.url)
 
-    async def test_a_database_of_the_first_version_is_upgraded_with_its_rows(self, case: StoreCase) -> None:
-        """0002: usage rows are numbered within their turn; what opens the store upgrades it by itself."""
-        counted = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "at": 7, "input_tokens": 5}
-        old = sa.table("usage", *map(sa.column, (*counted, "turn_id")))
-        rows = [counted | {"turn_id": turn} for turn in ("a", "b", "a", "a")]
-        await make_at_revision(case.url, "0001", sa.insert(old), rows)
-        assert ("0001", HEAD) == await upgrade(case.url)
+    async def test_a_killed_migration_leaves_the_database_as_it_was(
+        self, case: StoreCase, newer: NewerVersion, tmp_path: Path
+    ) -> None:
+        """The version before goes on with it; the next try takes the rows along."""
         store = await case.open()
-        query = sa.select(usage.c.turn_id, usage.c.step, usage.c.input_tokens).order_by(usage.c.id)
-        found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
+        await store.write(note("Ana"))
         await store.aclose()
-        assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
+        killed = newer.run(tmp_path, case.url, "db", "upgrade", killed=True)
+        assert -signal.SIGKILL == killed.returncode, killed.stderr
+        store = await case.open()
+        assert ["Ana"] == await store.read(subjects)
+        await store.aclose()
+        done = newer.run(tmp_path, case.url, "db", "upgrade")
+        assert 0 == done.returncode, done.stderr
+        assert ["was Ana"] == await places(case.url)
 
-    async def test_what_was_used_before_is_summed_by_the_upgrade(self, case: StoreCase) -> None:
-        """0035, 0039: by UTC day, person and model, as a call's commit does it; what nobody counted is unknown."""
-        day = 86_400_000_000
-        same = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "step": 0, "output_tokens": None}
-        new = {"discarded": 0, "estimated": False, "cost_microusd": 7}
-        rows = [
-            same | new | {"turn_id": "a", "at": 3 * day - 1, "input_tokens": 2_000_000_000},
-            same | new | {"turn_id": "b", "at": 2 * day, "input_tokens": 2_000_000_000, "estimated": True},
-            same | new | {"turn_id": "c", "at": 3 * day, "input_tokens": 1, "cost_microusd": None, "discarded": 2},
-        ]
-        old = sa.table("usage", *map(sa.column, rows[0]))
-        await make_at_revision(case.url, "0031", sa.insert(old), rows)
+    @pytest.mark.parametrize(
+        ("revision", "words"),
+        [("0057", "which no release had: this version cannot use it"), ("9999", "run the newer tenk-gateway")],
+    )
+    async def test_a_database_of_an_unknown_revision_is_refused_and_left_alone(
+        self, case: StoreCase, revision: str, words: str
+    ) -> None:
+        """Older than the first release or newer than this version: no byte of a file changes."""
         store = await case.open()
-        found = await store.read(lambda c: usage_sums(c, "t", EPOCH))
-        by_day = await store.read(lambda c: usage_by_day(c, "t", EPOCH))
+        await store.write(note("kept"))
+        await store.write(lambda c: c.execute(version.update().values(version_num=revision)) and None)
         await store.aclose()
-        days = [date(1970, 1, 3), date(1970, 1, 4)]
-        first = UsageSum(days[0], "u", "m", 2, 4_000_000_000, None, None, None, 0, 1, 14, 0)
-        assert [(days[0], 2, 4_000_000_000, 14), (days[1], 1, 1, None)] == by_day
-        assert [first, UsageSum(days[1], "u", "m", 1, 1, None, None, None, 1, 0, None, 1)] == found
-
-    async def test_who_runs_while_a_column_goes_is_fenced(self, case: StoreCase) -> None:
-        """0008: another host's gateway of the version before would write it; its message stays open for the new one."""
-        old = sa.table("shards", sa.column("owner"), sa.column("epoch"))
-        held = sa.update(old).values(owner=sa.bindparam("b_owner"), epoch=sa.bindparam("b_epoch"))
-        await make_at_revision(case.url, "0007", held, [{"b_owner": "elsewhere:7", "b_epoch": 3}])
-        store = await case.open()
-        fence = journal.Fence(0, 3)
-        with pytest.raises(Fenced):
-            await store.write(lambda connection: journal.hold(connection, fence))
-        await store.aclose()
-
-    async def test_direct_chats_from_before_are_known_after_the_upgrade(self, case: StoreCase) -> None:
-        """0005: out of the inbox, strangers and commands in a server's channel left out."""
-        row = {
-            "tenant_id": "t", "channel": "discord", "account": "main", "kind": "message", "sender": "s", "attempts": 0,
-            "received_at": 1,
-        }  # fmt: skip
-        direct, group = '{"kind":"direct"}', '{"kind":"group","text":"\\"kind\\":\\"direct\\""}'
-        said = [
-            ("1", "c1", "u1", "agent:coach:discord:main:direct:p1", direct, 5),
-            ("2", "c1", "u1", "agent:coach:discord:main:direct:p1", direct, 9),
-            ("3", "c2", None, None, direct, 5),
-            ("4", "room", "u1", "agent:coach:discord:main:direct:p1", group, 5),  # what only its asker saw answered
-            ("5", "room", "u1", "agent:coach:discord:main:group:room", group, 5),
-        ]
-        old = sa.table("inbox", *map(sa.column, (*row, "event_id", "chat", "user_id", "session_key", "payload")))
-        old.append_column(sa.column("admitted_at"))
-        names = ("event_id", "chat", "user_id", "session_key", "payload", "admitted_at")
-        rows = [row | dict(zip(names, values, strict=True)) for values in said]
-        await make_at_revision(case.url, "0002", sa.insert(old), rows)
-        await upgrade(case.url)
-        store = await case.open()
-        query = sa.select(chats.c.chat, chats.c.thread, chats.c.direct, chats.c.user_id, chats.c.heard_at)
-        found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
-        await store.aclose()
-        assert [("c1", "", True, "u1", EPOCH + 9 * MICROSECOND)] == found
-
-    async def test_a_database_of_a_newer_version_is_refused_and_left_alone(self, case: StoreCase) -> None:
-        """The error says what to do; nothing was changed."""
-        store = await case.open()
-        await store.write(note("of the future"))
-        await store.write(lambda c: c.execute(version.update().values(version_num="9999")) and None)
-        await store.aclose()
-        with pytest.raises(SchemaTooNew, match="9999"):
-            await case.open()
-        with pytest.raises(SchemaTooNew):
-            await upgrade(case.url)
-        with pytest.raises(SchemaDiffers, match="run the newer tenk-gateway"):  # no start would bring it up to date
-            async with reading(case.url):
-                pass
+        before = content(case.url)
+        for opening in (case.open, lambda: upgrade(case.url), lambda: looked_at(case.url)):
+            with pytest.raises(SchemaDiffers, match=f"revision {revision}.*{words}"):
+                await opening()
+        assert before == content(case.url)
 
     async def test_two_processes_may_create_one_database_at_once(self, case: StoreCase) -> None:
         """The second finds what the first made."""
@@ -223,32 +181,28 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_databas
 
 @asynccontextmanager
 async def another_migrates(url: str, waiting: int) -> "AsyncIterator[asyncpg.Connection[Any]]":
-    """Another process is at it, over this connection, until what is done here has so many wait; they said so."""
+    """Another process is at it, over this connection, until so many wait."""
     other, looker = await asyncpg.connect(url), await asyncpg.connect(url)
-    with capture_logs() as logs:
-        async with asyncio.timeout(60), other.transaction():
-            await other.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})")
-            yield other
-            while await looker.fetchval(WAITING) < waiting:
-                await asyncio.sleep(0.01)
-    assert waiting == sum(entry["event"] == "schema_awaited" for entry in logs)
+    async with asyncio.timeout(60), other.transaction():
+        await other.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})")
+        yield other
+        while await looker.fetchval(WAITING) < waiting:
+            await asyncio.sleep(0.01)
     await other.close()
     await looker.close()
 
 
 @pytest.mark.gate
-async def test_of_several_workers_one_migrates(postgres: PostgresServer) -> None:
+async def test_of_several_workers_one_migrates(postgres: PostgresServer, newer: NewerVersion, tmp_path: Path) -> None:
     """Each of an older database's new workers begins; whoever is not the first waits, and finds what it has made."""
-    url = await postgres.create()
-    row = {"key": "channel sim:main", "began_at": EPOCH, "level": 1}
-    await make_at_revision(url, "0031", sa.insert(alerts), [row])
-    engines = [engine_for(url) for _ in range(3)]
-    async with asyncio.TaskGroup() as group, another_migrates(url, len(engines)):
-        opening = [group.create_task(engine.open()) for engine in engines]
-    assert ["0031", HEAD, HEAD] == sorted((str(task.result()) for task in opening), key=lambda found: found != "0031")
-    assert ["channel sim:main"] == list(await engines[2].read(known_alerts))
-    for engine in engines:
-        await engine.aclose()
+    url = await postgres.create_migrated()
+    homes = [tmp_path / str(n) for n in range(3)]
+    async with asyncio.TaskGroup() as group, another_migrates(url, len(homes)):
+        for home in homes:
+            home.mkdir()
+        running = [group.create_task(asyncio.to_thread(newer.run, home, url, "db", "upgrade")) for home in homes]
+    done = [task.result() for task in running]
+    assert [0] * 3 == [one.returncode for one in done], done
 
 
 async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refused(postgres: PostgresServer) -> None:
@@ -262,8 +216,9 @@ async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refuse
 
 async def refused_start(url: str) -> str:
     """In which words a newer database is refused."""
-    with pytest.raises(SchemaTooNew) as refused:
+    with pytest.raises(SchemaDiffers) as refused, capture_logs() as logs:
         await Store.open(url)
+    assert "schema_awaited" in [entry["event"] for entry in logs]
     return str(refused.value)
 
 

@@ -18,7 +18,11 @@ def body_lines(node: ast.AST) -> int:
 
 def test_no_module_is_over_400_lines() -> None:
     """A module that needs more has two reasons to change."""
-    sizes = {named(path): len(path.read_text().splitlines()) for path in python_files(*PACKAGES, "tests")}
+    sizes = {
+        named(path): len(path.read_text().splitlines())
+        for path in python_files(*PACKAGES, "tests")
+        if not is_migration(path)
+    }
     assert {} == {name: lines for name, lines in sizes.items() if lines > MAX_MODULE_LINES}
 
 

@@ -26,8 +26,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_data_travels_with_the_code(names: set[str]) -> None:
-    """Migrations, the tables' text, prompts, texts and the example configuration are in it."""
-    assert "gateway/store/schema.sql" in names
+    """Migrations, prompts, texts and the example configuration are in it."""
     assert any(name.startswith("gateway/store/migrations/versions/") for name in names)
     assert any(name.startswith("agent/coach/prompts/") and name.endswith(".md") for name in names)
     assert any(name.startswith("gateway/locale/es/") and name.endswith(".mo") for name in names)

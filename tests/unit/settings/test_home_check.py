@@ -11,22 +11,21 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner
 from pydantic import SecretStr
 
 from channels.probing import Finding
 from gateway.cli.doctor import carry_out
-from gateway.cli.root import root
 from gateway.http.config import HttpConfig
 from gateway.ops.home_check import check_database, check_disk, check_files, check_port, check_secrets, check_socket
 from gateway.ops.lock import HomeLock
 from gateway.safety.vault import Vault, keep_keys
-from gateway.store import credentials, migrate, people
+from gateway.store import credentials, people
 from gateway.store.credentials import Connected
-from gateway.store.glance import HEAD
 from gateway.store.inspection import inspect
 from gateway.store.people import Newcomer
+from gateway.store.revisions import HEAD
 from tests.fakes.fresh_database import copy_fresh
+from tests.fakes.newer_version import NEWER, NewerVersion
 from tests.fakes.spine import quick_store
 
 
@@ -140,40 +139,27 @@ async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> No
     assert (True, True, None) == ("revision 9999" in found.words, "newer tenk-gateway" in found.to_do, found.mend)
 
 
-async def test_a_pending_migration_is_made_behind_a_backup(tmp_path: Path) -> None:
-    """The database as it was stands beside it; a gateway that runs keeps it from being done."""
-    make_older(tmp_path)
-    found = await database(tmp_path)
-    assert "at revision 0001" in found.words
-    assert found.mend is not None
-    assert f"revision {HEAD}" in await found.mend()
-    assert "" == (await database(tmp_path)).to_do
-    (copy,) = tmp_path.glob("before-*.db")
-    assert copy.name.startswith(f"before-{HEAD}-")
-    before = await check_database(f"sqlite:///{copy}", tmp_path)
-    assert "at revision 0001" in before.words
-    assert before.mend is not None
-    with HomeLock(tmp_path), pytest.raises(Exception, match=f"process {os.getpid()} already runs"):
-        await before.mend()
-
-
-def make_older(home: Path) -> None:
-    """A database of the first revision."""
-    (home / "tenk.db").touch(0o600)
-    engine = sa.create_engine(f"sqlite:///{home}/tenk.db")
-    with engine.begin() as connection:
-        migrate.upgrade(connection, None, "0001")
-    engine.dispose()
-
-
-def test_a_command_that_migrates_a_database_says_where_it_is_as_it_was(tmp_path: Path) -> None:
-    """As the start of a gateway it makes a backup first; without room for one nothing is migrated."""
-    make_older(tmp_path)
-    done = CliRunner().invoke(root, ["keys", "create", "eyes"], env={"TENK_HOME": str(tmp_path)})
-    (copy,) = tmp_path.glob("before-*.db")
-    assert (0, True) == (done.exit_code, f"as it was before it is in {copy}" in done.output), done.output
-    seen = [asyncio.run(inspect(f"sqlite:///{file}")).revision for file in (copy, tmp_path / "tenk.db")]
-    assert ["0001", HEAD] == seen
+@pytest.mark.parametrize(
+    ("command", "done"),
+    [(["doctor", "--fix", "--local"], "as it was before it is in"), (["keys", "create", "eyes"], "brought up to this")],
+)
+async def test_what_migrates_a_database_makes_a_backup_and_says_where(
+    tmp_path: Path, command: list[str], done: str
+) -> None:
+    """The database as it was stands beside it, of use to the version before."""
+    newer, home = NewerVersion(tmp_path / "newer"), tmp_path / "home"
+    await copy_fresh(home / "tenk.db")
+    url = f"sqlite:///{home}/tenk.db"
+    output = newer.run(home, url, *command)
+    (copy,) = home.glob(f"before-{NEWER}-*.db")
+    assert done in output.stdout + output.stderr
+    assert str(copy) in output.stdout + output.stderr
+    seen = [(await inspect(f"sqlite:///{file}")).revision for file in (copy, home / "tenk.db")]
+    assert [HEAD, NEWER] == seen
+    with HomeLock(home):
+        copy.replace(home / "tenk.db")
+        held = newer.run(home, url, "doctor", "--fix", "--local")
+    assert "already runs" in held.stdout + held.stderr, "what runs here keeps it from being done"
 
 
 async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: Path) -> None:

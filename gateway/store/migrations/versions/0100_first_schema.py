@@ -1,0 +1,725 @@
+"""First schema."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0100"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """First schema."""
+    op.create_table(
+        "alerts",
+        sa.Column("key", sa.String(length=160), nullable=False),
+        sa.Column("began_at", sa.BigInteger(), nullable=False),
+        sa.Column("told_at", sa.BigInteger(), nullable=True),
+        sa.Column("over_at", sa.BigInteger(), nullable=True),
+        sa.Column("level", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_alerts")),
+    )
+    op.create_table(
+        "api_keys",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("scopes", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("created_by", sa.String(length=128), nullable=False),
+        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_api_keys")),
+    )
+    op.create_table(
+        "approvals",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("call_key", sa.String(length=64), nullable=False),
+        sa.Column("tool", sa.String(length=128), nullable=False),
+        sa.Column("fingerprint", sa.String(length=64), nullable=False),
+        sa.Column("may_remember", sa.Boolean(), nullable=False),
+        sa.Column("numbered", sa.Boolean(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("asked_at", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.Column("answered_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_approvals")),
+    )
+    op.create_index(op.f("ix_approvals_turn_id"), "approvals", ["turn_id"], unique=False)
+    op.create_table(
+        "audit",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("actor", sa.String(length=128), nullable=False),
+        sa.Column("action", sa.String(length=64), nullable=False),
+        sa.Column("subject", sa.String(length=256), nullable=False),
+        sa.Column("detail", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_audit")),
+    )
+    op.create_index(op.f("ix_audit_at"), "audit", ["at"], unique=False)
+    op.create_table(
+        "blobs",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_blobs")),
+    )
+    op.create_index(op.f("ix_blobs_created_at"), "blobs", ["created_at"], unique=False)
+    op.create_index(op.f("ix_blobs_turn_id"), "blobs", ["turn_id"], unique=False)
+    op.create_table(
+        "budget_holds",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("microusd", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_budget_holds")),
+    )
+    op.create_table(
+        "budget_use",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("scope", sa.String(length=16), nullable=False),
+        sa.Column("key", sa.String(length=255), nullable=False),
+        sa.Column("day", sa.String(length=10), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("microusd", sa.BigInteger(), nullable=False),
+        sa.Column("most_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("most_microusd", sa.BigInteger(), nullable=True),
+        sa.Column("resets_at", sa.BigInteger(), nullable=True),
+        sa.Column("told", sa.Boolean(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "scope", "key", "day", name=op.f("pk_budget_use")),
+    )
+    op.create_index(op.f("ix_budget_use_at"), "budget_use", ["at"], unique=False)
+    op.create_table(
+        "channel_accounts",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("cursor", sa.Text(), nullable=True),
+        sa.Column("last_heard_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("channel", "account", "tenant_id", name=op.f("pk_channel_accounts")),
+    )
+    op.create_table(
+        "chats",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("thread", sa.String(length=128), nullable=False),
+        sa.Column("direct", sa.Boolean(), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("heard_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("channel", "account", "chat", "thread", "tenant_id", name=op.f("pk_chats")),
+    )
+    op.create_index(
+        op.f("ix_chats_channel_account_heard_at"), "chats", ["channel", "account", "heard_at"], unique=False
+    )
+    op.create_table(
+        "crashes",
+        sa.Column("work", sa.String(length=64), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("at_work", sa.SmallInteger(), nullable=False),
+        sa.Column("deaths", sa.SmallInteger(), nullable=False),
+        sa.Column("alone", sa.SmallInteger(), nullable=False),
+        sa.Column("events", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("work", name=op.f("pk_crashes")),
+    )
+    op.create_table(
+        "erasures",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("extent", sa.String(length=16), nullable=False),
+        sa.Column("senders", sa.Text(), nullable=False),
+        sa.Column("keys", sa.Text(), nullable=False),
+        sa.Column("lanes", sa.Text(), nullable=False),
+        sa.Column("inbox_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("asked_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
+    )
+    op.create_table(
+        "forgotten_senders",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("mark", sa.String(length=64), nullable=False),
+        sa.Column("former_id", sa.String(length=36), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "mark", name=op.f("pk_forgotten_senders")),
+    )
+    op.create_index(op.f("ix_forgotten_senders_at"), "forgotten_senders", ["at"], unique=False)
+    op.create_table(
+        "groups",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("allowed", sa.Boolean(), nullable=False),
+        sa.Column("every_message", sa.Boolean(), nullable=False),
+        sa.Column("context", sa.SmallInteger(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.Column("kept", sa.Text(), nullable=True),
+        sa.Column("kept_of", sa.String(length=36), nullable=True),
+        sa.Column("kept_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_groups")),
+        sa.UniqueConstraint(
+            "tenant_id", "channel", "account", "chat", name=op.f("uq_groups_tenant_id_channel_account_chat")
+        ),
+    )
+    op.create_table(
+        "inbox",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("event_id", sa.String(length=256), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("message_id", sa.String(length=128), nullable=True),
+        sa.Column("sender", sa.String(length=160), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=True),
+        sa.Column("session_key", sa.String(length=512), nullable=True),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.Column("received_at", sa.BigInteger(), nullable=False),
+        sa.Column("admitted_at", sa.BigInteger(), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=True),
+        sa.Column("attempts", sa.SmallInteger(), nullable=False),
+        sa.Column("outcome", sa.String(length=16), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("done_at", sa.BigInteger(), nullable=True),
+        sa.Column("sign", sa.String(length=8), nullable=True),
+        sa.Column("shard", sa.SmallInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_inbox")),
+        sa.UniqueConstraint(
+            "channel", "account", "event_id", "tenant_id", name=op.f("uq_inbox_channel_account_event_id_tenant_id")
+        ),
+    )
+    op.create_index(
+        "ix_inbox_claimed",
+        "inbox",
+        ["turn_id"],
+        unique=False,
+        sqlite_where=sa.text("turn_id IS NOT NULL"),
+        postgresql_where=sa.text("turn_id IS NOT NULL"),
+    )
+    op.create_index("ix_inbox_message", "inbox", ["channel", "account", "chat", "message_id"], unique=False)
+    op.create_index(
+        "ix_inbox_open",
+        "inbox",
+        ["session_key", "id"],
+        unique=False,
+        sqlite_where=sa.text("outcome IS NULL"),
+        postgresql_where=sa.text("outcome IS NULL"),
+    )
+    op.create_index(
+        "ix_inbox_read_along",
+        "inbox",
+        ["channel", "account", "chat", "outcome", "id"],
+        unique=False,
+        sqlite_where=sa.text("outcome IN ('context', 'quarantined') AND payload != ''"),
+        postgresql_where=sa.text("outcome IN ('context', 'quarantined') AND payload != ''"),
+    )
+    op.create_index(
+        "ix_inbox_settled",
+        "inbox",
+        ["outcome", "done_at"],
+        unique=False,
+        sqlite_where=sa.text("done_at IS NOT NULL"),
+        postgresql_where=sa.text("done_at IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_inbox_signed",
+        "inbox",
+        ["sign", "id"],
+        unique=False,
+        sqlite_where=sa.text("sign IS NOT NULL"),
+        postgresql_where=sa.text("sign IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_inbox_waiting",
+        "inbox",
+        ["outcome", "id"],
+        unique=False,
+        sqlite_where=sa.text("outcome IS NULL AND turn_id IS NULL AND session_key IS NOT NULL"),
+        postgresql_where=sa.text("outcome IS NULL AND turn_id IS NULL AND session_key IS NOT NULL"),
+    )
+    op.create_table(
+        "invite_guesses",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("sender", sa.String(length=160), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_invite_guesses")),
+    )
+    op.create_index(op.f("ix_invite_guesses_at"), "invite_guesses", ["at"], unique=False)
+    op.create_index(op.f("ix_invite_guesses_sender_at"), "invite_guesses", ["sender", "at"], unique=False)
+    op.create_table(
+        "invites",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("code_mac", sa.String(length=64), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("founding", sa.Boolean(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("created_by", sa.String(length=128), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("used_at", sa.BigInteger(), nullable=True),
+        sa.Column("used_by", sa.String(length=160), nullable=True),
+        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_invites")),
+        sa.UniqueConstraint("code_mac", name=op.f("uq_invites_code_mac")),
+    )
+    op.create_table(
+        "leases",
+        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("owner", sa.String(length=64), nullable=True),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_leases")),
+    )
+    op.create_table(
+        "link_moves",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("link_id", sa.String(length=36), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("row", sa.String(length=320), nullable=False),
+        sa.Column("was", sa.String(length=36), nullable=True),
+        sa.PrimaryKeyConstraint("link_id", "kind", "row", name=op.f("pk_link_moves")),
+    )
+    op.create_table(
+        "links",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("sender", sa.String(length=160), nullable=False),
+        sa.Column("place", sa.Text(), nullable=False),
+        sa.Column("other_id", sa.String(length=36), nullable=True),
+        sa.Column("other_sender", sa.String(length=160), nullable=True),
+        sa.Column("other_place", sa.Text(), nullable=True),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("role_before", sa.String(length=16), nullable=True),
+        sa.Column("other_role", sa.String(length=16), nullable=True),
+        sa.Column("role", sa.String(length=16), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_links")),
+    )
+    op.create_index(op.f("ix_links_other_id"), "links", ["other_id"], unique=False)
+    op.create_index(op.f("ix_links_state_expires_at"), "links", ["state", "expires_at"], unique=False)
+    op.create_index(op.f("ix_links_user_id"), "links", ["user_id"], unique=False)
+    op.create_table(
+        "members",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("host", sa.String(length=128), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("version", sa.String(length=32), nullable=False),
+        sa.Column("key_mark", sa.String(length=64), nullable=False),
+        sa.Column("joined_at", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.Column("fenced", sa.BigInteger(), nullable=False),
+        sa.Column("leaving", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_members")),
+    )
+    op.create_table(
+        "model_rests",
+        sa.Column("model", sa.String(length=255), nullable=False),
+        sa.Column("gate", sa.String(length=16), nullable=False),
+        sa.Column("why", sa.String(length=16), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.Column("strikes", sa.Integer(), nullable=False),
+        sa.Column("mark", sa.String(length=16), nullable=False),
+        sa.PrimaryKeyConstraint("model", "gate", name=op.f("pk_model_rests")),
+    )
+    op.create_table(
+        "moved_chats",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("old_chat", sa.String(length=128), nullable=False),
+        sa.Column("new_chat", sa.String(length=128), nullable=False),
+        sa.Column("moved_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("channel", "account", "old_chat", "tenant_id", name=op.f("pk_moved_chats")),
+    )
+    op.create_table(
+        "outbox",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("cause", sa.String(length=64), nullable=False),
+        sa.Column("part", sa.SmallInteger(), nullable=False),
+        sa.Column("op", sa.SmallInteger(), nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("lane", sa.String(length=256), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("thread", sa.String(length=128), nullable=True),
+        sa.Column("target", sa.String(length=128), nullable=True),
+        sa.Column("reply_to", sa.String(length=128), nullable=True),
+        sa.Column("rendered", sa.Text(), nullable=False),
+        sa.Column("markup", sa.Text(), nullable=True),
+        sa.Column("plain", sa.Text(), nullable=False),
+        sa.Column("secret_ref", sa.String(length=128), nullable=True),
+        sa.Column("answers", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("buttons", sa.Text(), nullable=True),
+        sa.Column("media", sa.Text(), nullable=True),
+        sa.Column("idem_key", sa.String(length=32), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("not_before", sa.BigInteger(), nullable=True),
+        sa.Column("attempts", sa.SmallInteger(), nullable=False),
+        sa.Column("platform_id", sa.String(length=128), nullable=True),
+        sa.Column("marked", sa.Boolean(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("done_at", sa.BigInteger(), nullable=True),
+        sa.Column("locale", sa.String(length=35), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
+        sa.UniqueConstraint("cause", "part", "op", name=op.f("uq_outbox_cause_part_op")),
+    )
+    op.create_index(
+        "ix_outbox_discarded",
+        "outbox",
+        ["id"],
+        unique=False,
+        sqlite_where=sa.text("state = 'discarded'"),
+        postgresql_where=sa.text("state = 'discarded'"),
+    )
+    op.create_index(
+        "ix_outbox_failed",
+        "outbox",
+        ["state"],
+        unique=False,
+        sqlite_where=sa.text("state IN ('unknown', 'dead')"),
+        postgresql_where=sa.text("state IN ('unknown', 'dead')"),
+    )
+    op.create_index(
+        "ix_outbox_open",
+        "outbox",
+        ["lane", "id"],
+        unique=False,
+        sqlite_where=sa.text("state IN ('ready', 'sending')"),
+        postgresql_where=sa.text("state IN ('ready', 'sending')"),
+    )
+    op.create_index(
+        "ix_outbox_over",
+        "outbox",
+        ["done_at"],
+        unique=False,
+        sqlite_where=sa.text("done_at IS NOT NULL"),
+        postgresql_where=sa.text("done_at IS NOT NULL"),
+    )
+    op.create_table(
+        "pairing_guesses",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("approver", sa.String(length=128), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pairing_guesses")),
+    )
+    op.create_index(op.f("ix_pairing_guesses_at"), "pairing_guesses", ["at"], unique=False)
+    op.create_table(
+        "pairing_requests",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("sender", sa.String(length=128), nullable=False),
+        sa.Column("display_name", sa.Text(), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("locale", sa.String(length=35), nullable=True),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("replied_at", sa.BigInteger(), nullable=True),
+        sa.Column("decided_at", sa.BigInteger(), nullable=True),
+        sa.Column("decided_by", sa.String(length=128), nullable=True),
+        sa.Column("again", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("kept", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pairing_requests")),
+    )
+    op.create_index(
+        op.f("ix_pairing_requests_channel_account_created_at"),
+        "pairing_requests",
+        ["channel", "account", "created_at"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_pairing_requests_channel_account_sender"),
+        "pairing_requests",
+        ["channel", "account", "sender"],
+        unique=False,
+    )
+    op.create_index(
+        op.f("ix_pairing_requests_channel_account_state"),
+        "pairing_requests",
+        ["channel", "account", "state"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_pairing_requests_pending",
+        "pairing_requests",
+        ["expires_at"],
+        unique=False,
+        sqlite_where=sa.text("state = 'pending'"),
+        postgresql_where=sa.text("state = 'pending'"),
+    )
+    op.create_table(
+        "parked_lanes",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("lane", sa.String(length=256), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("parked_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("lane", "tenant_id", name=op.f("pk_parked_lanes")),
+    )
+    op.create_table(
+        "remembered_tools",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("tool", sa.String(length=128), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "user_id", "tool", name=op.f("pk_remembered_tools")),
+    )
+    op.create_table(
+        "sessions",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("key", sa.String(length=512), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("mode", sa.String(length=16), nullable=False),
+        sa.Column("title", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("continues_id", sa.String(length=36), nullable=True),
+        sa.Column("continues_seq", sa.Integer(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
+        sa.UniqueConstraint("tenant_id", "key", "generation", name=op.f("uq_sessions_tenant_id_key_generation")),
+    )
+    op.create_index(
+        "ix_sessions_continues",
+        "sessions",
+        ["continues_id"],
+        unique=False,
+        sqlite_where=sa.text("continues_id IS NOT NULL"),
+        postgresql_where=sa.text("continues_id IS NOT NULL"),
+    )
+    op.create_table(
+        "shards",
+        sa.Column("shard", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("owner", sa.String(length=64), nullable=True),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("shard", name=op.f("pk_shards")),
+    )
+    op.create_table(
+        "usage",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=False),
+        sa.Column("model", sa.String(length=128), nullable=False),
+        sa.Column("input_tokens", sa.Integer(), nullable=True),
+        sa.Column("output_tokens", sa.Integer(), nullable=True),
+        sa.Column("cache_read_tokens", sa.Integer(), nullable=True),
+        sa.Column("cache_write_tokens", sa.Integer(), nullable=True),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("step", sa.SmallInteger(), nullable=False),
+        sa.Column("discarded", sa.SmallInteger(), server_default="0", nullable=False),
+        sa.Column("estimated", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("cost_microusd", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_usage")),
+        sa.UniqueConstraint("turn_id", "step", "discarded", name=op.f("uq_usage_turn_id_step_discarded")),
+    )
+    op.create_index(op.f("ix_usage_at"), "usage", ["at"], unique=False)
+    op.create_index(op.f("ix_usage_user_id_at"), "usage", ["user_id", "at"], unique=False)
+    op.create_table(
+        "usage_days",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("model", sa.String(length=128), nullable=False),
+        sa.Column("calls", sa.BigInteger(), nullable=False),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("cache_read_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("cache_write_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("discarded", sa.BigInteger(), nullable=False),
+        sa.Column("estimated", sa.BigInteger(), nullable=False),
+        sa.Column("cost_microusd", sa.BigInteger(), nullable=True),
+        sa.Column("unpriced", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "day", "user_id", "model", name=op.f("pk_usage_days")),
+    )
+    op.create_index(op.f("ix_usage_days_day"), "usage_days", ["day"], unique=False)
+    op.create_table(
+        "usage_totals",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("calls", sa.BigInteger(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cost_microusd", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "day", name=op.f("pk_usage_totals")),
+    )
+    op.create_table(
+        "users",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("display_name", sa.Text(), nullable=False),
+        sa.Column("locale", sa.String(length=35), nullable=True),
+        sa.Column("timezone", sa.String(length=64), nullable=False),
+        sa.Column("week_start", sa.SmallInteger(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("zone_from", sa.String(length=8), server_default="nobody", nullable=False),
+        sa.Column("joined", sa.String(length=36), nullable=True),
+        sa.Column("model", sa.String(length=128), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
+    )
+    op.create_table(
+        "web_devices",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("chat", sa.String(length=128), nullable=False),
+        sa.Column("device", sa.String(length=16), nullable=False),
+        sa.Column("browser", sa.Text(), nullable=False),
+        sa.Column("came_at", sa.BigInteger(), nullable=False),
+        sa.Column("seen_at", sa.BigInteger(), nullable=False),
+        sa.Column("out_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("tenant_id", "chat", "device", name=op.f("pk_web_devices")),
+    )
+    op.create_index(op.f("ix_web_devices_seen_at"), "web_devices", ["seen_at"], unique=False)
+    op.create_table(
+        "credentials",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("provider", sa.String(length=32), nullable=False),
+        sa.Column("kind", sa.String(length=8), nullable=False),
+        sa.Column("sealed", sa.Text(), nullable=False),
+        sa.Column("connected_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_credentials_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_credentials")),
+        sa.UniqueConstraint("tenant_id", "user_id", "provider", name=op.f("uq_credentials_tenant_id_user_id_provider")),
+    )
+    op.create_table(
+        "events",
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=False),
+        sa.Column("step", sa.SmallInteger(), nullable=False),
+        sa.Column("call_key", sa.String(length=64), nullable=True),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("version", sa.SmallInteger(), nullable=False),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_events_session_id")),
+        sa.PrimaryKeyConstraint("session_id", "seq", name=op.f("pk_events")),
+        sa.UniqueConstraint("call_key", "kind", name=op.f("uq_events_call_key_kind")),
+    )
+    op.create_index(op.f("ix_events_turn_id"), "events", ["turn_id"], unique=False)
+    op.create_table(
+        "grants",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("account", sa.String(length=64), nullable=False),
+        sa.Column("granted_by", sa.String(length=128), nullable=False),
+        sa.Column("granted_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_grants_user_id")),
+        sa.PrimaryKeyConstraint("user_id", "channel", "account", name=op.f("pk_grants")),
+    )
+    op.create_table(
+        "identities",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("channel", sa.String(length=32), nullable=False),
+        sa.Column("scope", sa.String(length=64), nullable=False),
+        sa.Column("sender", sa.String(length=128), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("linked_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_identities_user_id")),
+        sa.PrimaryKeyConstraint("tenant_id", "channel", "scope", "sender", name=op.f("pk_identities")),
+    )
+    op.create_index(op.f("ix_identities_user_id"), "identities", ["user_id"], unique=False)
+    op.create_table(
+        "oauth_flows",
+        sa.Column("state_hash", sa.String(length=64), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("provider", sa.String(length=32), nullable=False),
+        sa.Column("sealed", sa.Text(), nullable=False),
+        sa.Column("ends_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_oauth_flows_user_id")),
+        sa.PrimaryKeyConstraint("state_hash", name=op.f("pk_oauth_flows")),
+        sa.UniqueConstraint("tenant_id", "user_id", "provider", name=op.f("uq_oauth_flows_tenant_id_user_id_provider")),
+    )
+    op.create_index(op.f("ix_oauth_flows_ends_at"), "oauth_flows", ["ends_at"], unique=False)
+    op.create_table(
+        "reply_routes",
+        sa.Column(
+            "inbox_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
+        ),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("uses_left", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["inbox_id"], ["inbox.id"], name=op.f("fk_reply_routes_inbox_id")),
+        sa.PrimaryKeyConstraint("inbox_id", name=op.f("pk_reply_routes")),
+    )
+    op.create_table(
+        "summaries",
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("notes", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=False),
+        sa.Column("step", sa.SmallInteger(), nullable=False),
+        sa.Column("condensed", sa.Integer(), nullable=False),
+        sa.Column("left_out", sa.Integer(), nullable=False),
+        sa.Column("kept_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_summaries_session_id")),
+        sa.PrimaryKeyConstraint("session_id", "user_id", name=op.f("pk_summaries")),
+    )
+    op.create_index(op.f("ix_summaries_kept_at"), "summaries", ["kept_at"], unique=False)
+    op.create_table(
+        "turns",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("address", sa.Text(), nullable=False),
+        sa.Column("reply_to", sa.String(length=128), nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=False),
+        sa.Column("attempts", sa.SmallInteger(), nullable=False),
+        sa.Column("end_reason", sa.String(length=32), nullable=True),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("parked_at", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_turns_session_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_turns")),
+    )
+    op.create_index(
+        "ix_turns_ended",
+        "turns",
+        ["ended_at"],
+        unique=False,
+        sqlite_where=sa.text("ended_at IS NOT NULL"),
+        postgresql_where=sa.text("ended_at IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_turns_open",
+        "turns",
+        ["end_reason", "session_id", "id"],
+        unique=False,
+        sqlite_where=sa.text("end_reason IS NULL"),
+        postgresql_where=sa.text("end_reason IS NULL"),
+    )
+    op.create_index(op.f("ix_turns_session_id"), "turns", ["session_id"], unique=False)
+    op.create_index(op.f("ix_turns_user_id"), "turns", ["user_id"], unique=False)
+    op.execute(
+        "INSERT INTO shards (shard, epoch) WITH RECURSIVE n (s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < 255) SELECT s, 0 FROM n"
+    )
