@@ -8,7 +8,8 @@ person's turns.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import groupby
+from typing import Any, cast
 
 from agent.config import LinkConfig
 from agent.encoded_pieces import EncodedPieces
@@ -46,14 +47,28 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
         body["system"] = instructions
     if request.tools:
         body["tools"] = _tools(request.tools, request.pieces)
-    if isinstance(config.thinking, int):
+    if isinstance(config.thinking, int) and _may_think(request.items):
         body["thinking"] = {"type": "enabled", "budget_tokens": config.thinking}
         body["max_tokens"] = cap + config.thinking  # the budget is counted in the cap
-    elif config.thinking:
+    elif isinstance(config.thinking, str):
         body["thinking"] = {"type": config.thinking}
     elif config.temperature is not None:  # beside thinking the API takes none
         body["temperature"] = config.temperature
     return body
+
+
+def _may_think(items: Sequence[Item]) -> bool:
+    """Return whether thinking may be enabled: if the open turn has tool results, it must have begun with a thought.
+
+    A turn whose first tool call came from another model or wire has none, and the API refuses thinking in the rest.
+    """
+    opening: AssistantItem | None = None
+    for is_answer, run in groupby(items, key=lambda item: isinstance(item, AssistantItem)):
+        if is_answer:
+            opening = opening or cast("AssistantItem", next(run))
+        elif not any(isinstance(item, ToolItem) for item in run):
+            opening = None
+    return opening is None or _blocks_of(opening)[0]["type"] not in {"text", "tool_use"}
 
 
 def _instructions(system: SystemPrompt) -> Blocks:

@@ -376,7 +376,7 @@ async def test_the_marks_stand_behind_what_stays_the_same(server, model):
 async def test_settings_are_sent_as_the_api_takes_them(server, config, sent):
     """Beside thinking no temperature goes out, and its budget is on top of the answer's."""
     model = model_of(server, **config)
-    await ask(model)
+    await ask(model, items=(UserItem("hello"),))
     names = ("max_tokens", "temperature", "thinking")
     assert sent == {name: value for name, value in server.requests[0].body.items() if name in names}
     version = "2023-06-01" if "temperature" in config else "2026-10-21"

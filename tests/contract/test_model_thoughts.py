@@ -1,8 +1,9 @@
-"""What a model thought aloud over the openai wire is kept, and goes back where servers want it."""
+"""What a model thought is kept, and goes back where servers want it; without it a turn goes on without thinking."""
 
 import pytest
 
 from agent.config import ModelConfig
+from agent.models.anthropic import AnthropicModel
 from agent.models.openai import OpenAIModel
 from agent.ports import ModelRequest, SystemPrompt, TextDelta
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
@@ -51,3 +52,22 @@ async def test_another_wires_thoughts_are_not_sent(server, model):
     said = AssistantItem("", (ToolCall("c", "double", "{}"),), (thought, "old"))
     await ask(model, items=(UserItem("go"), said, ToolItem("c", "double", "{}")))
     assert {"role", "content", "tool_calls"} == set(server.requests[0].body["messages"][2])
+
+
+async def test_a_turn_that_another_model_began_goes_on_without_thinking(server):
+    """Anthropic refuses thinking in the rest of such a turn; the next one has it again, over its own calls too."""
+    model = AnthropicModel("test", ModelConfig(base_url=server.root_url, thinking=2048))
+
+    def called(id_, thinking=()):
+        return AssistantItem("", (ToolCall(id_, "double", "{}"),), thinking), ToolItem(id_, "double", "{}")
+
+    server.script(Reply("42."), Reply("", (Call("double", id="c3"),), thinking="Hm."))
+    foreign = (UserItem("go"), *called("c1"), *called("c2"))
+    await ask(model, items=foreign)
+    again = (*foreign, AssistantItem("42."), UserItem("again"))
+    asked, _ = await ask(model, items=again)
+    await ask(model, items=(*again, *called("c3", asked.thinking)))
+    await model.aclose()
+    sent = [request.body.get("thinking", {}).get("budget_tokens") for request in server.requests]
+    assert [None, 2048, 2048] == sent
+    assert [100, 2148, 2148] == [request.body["max_tokens"] for request in server.requests]

@@ -44,6 +44,7 @@ def flaws_in_request(body: Mapping[str, Any], *, openai: bool) -> list[str]:
         turns = turns[1:] if turns and turns[0].role == "system" else turns
     else:
         turns, flaws = list(_spread(turns)), _alternation_flaws(turns)
+        flaws += _thinking_flaws(body)
         return [*flaws, *_pairing_flaws(turns), *_order_flaws(turns), *_end_flaws(turns)]
     return [*_pairing_flaws(turns), *_order_flaws(turns), *_end_flaws(turns)]
 
@@ -120,3 +121,18 @@ def _end_flaws(turns: Sequence[_Turn]) -> Iterator[str]:
     """What is asked has to be somebody's but the model's."""
     if not turns or turns[-1].role == "assistant":
         yield "the assistant has the last word"
+
+
+def _thinking_flaws(body: Mapping[str, Any]) -> Iterator[str]:
+    """A turn that goes on after tool results must have begun with a thought, if one is asked for (not "adaptive")."""
+    if body.get("thinking", {}).get("type") != "enabled":
+        return
+    first: str | None = None
+    for message in body["messages"]:
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "assistant":
+            first = first or kinds[0]
+        elif "tool_result" not in kinds:
+            first = None
+    if first not in {None, "thinking", "redacted_thinking"}:
+        yield f"expected a thinking block at the start of the turn, found {first}"
