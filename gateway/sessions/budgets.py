@@ -125,7 +125,7 @@ class Budgets:
             ModelFailure: calls under way hold what is left, and take long.
         """
         spender, now, id_ = _SPENDER.get(), self.now(), new_id()
-        caps = [] if spender is None else caps_of(self._config, spender, now)
+        caps = [] if spender is None else await self._running(spender, now)
         if not caps:
             return _NoHold()
         hold = _StoredHold(self._store, id_, caps, partial(self._note_settled, caps))
@@ -139,6 +139,13 @@ class Budgets:
                 raise ModelFailure(FailureKind.RATE_LIMIT, words, retry_after_s=2 * WAIT_S + 1, unasked=True) from None
             raise
         return hold
+
+    async def _running(self, spender: Spender, now: datetime) -> list[Cap]:
+        """Return the caps of a call, a person's own as it runs since before they changed their zone."""
+        caps = caps_of(self._config, spender, now)
+        if not any(cap.scope == "user" for cap in caps):
+            return caps
+        return await self._store.read(partial(budgets.running, caps=caps, now=now), lasting=True)
 
     async def _reserve(self, id_: str, caps: Sequence[Cap], most: Spending, now: datetime) -> None:
         """Try anew each time that a call was settled, as long as that may help."""
@@ -185,7 +192,7 @@ class Budgets:
     async def own_cap(self, principal: Principal) -> CapUse | None:
         """A person's own cap of today with what is used of it; None where there is none."""
         spender = Spender(principal.tenant, principal.user_id, "", "", principal.timezone)
-        cap = next((cap for cap in caps_of(self._config, spender, self.now()) if cap.scope == "user"), None)
+        cap = next((cap for cap in await self._running(spender, self.now()) if cap.scope == "user"), None)
         if cap is None:
             return None
         return self.without_calls(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))

@@ -5,7 +5,7 @@ a process that died nothing has to be found out, its calls count in full.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -86,7 +86,11 @@ def reserve(connection: sa.Connection, id_: str, caps: Sequence[Cap], most: Spen
         sa.or_(new.most_microusd.is_(None), old.microusd < new.most_microusd),
         sa.or_(new.most_tokens.is_(None), old.tokens < new.most_tokens),
     )
-    upsert = insert.on_conflict_do_update(index_elements=list(_IDENTITY), set_={**added, **said}, where=below)
+    is_over = old.resets_at <= now  # a day of this date in the person's former zone
+    fresh = {"tokens": new.tokens, "microusd": new.microusd, "resets_at": new.resets_at, "told": new.told}
+    begun = {name: sa.case((is_over, value), else_=added.get(name, old[name])) for name, value in fresh.items()}
+    change = {**begun, **said}
+    upsert = insert.on_conflict_do_update(index_elements=list(_IDENTITY), set_=change, where=sa.or_(is_over, below))
     taken = {tuple(row) for row in connection.execute(upsert.returning(*(old[name] for name in _IDENTITY)))}
     for cap in caps:
         if (cap.tenant, cap.scope, cap.key, cap.day) not in taken:
@@ -111,6 +115,19 @@ def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spen
 def forget_holds(connection: sa.Connection) -> int:
     """A process begins: calls of one that died were perhaps made, and count in full from now on. How many."""
     return connection.execute(sa.delete(budget_holds)).rowcount
+
+
+def running(connection: sa.Connection, caps: Sequence[Cap], now: datetime) -> list[Cap]:
+    """Return the caps, a person's with the day that they began in another zone if it still runs."""
+    return [_running(connection, cap, now) if cap.scope == "user" else cap for cap in caps]
+
+
+def _running(connection: sa.Connection, cap: Cap, now: datetime) -> Cap:
+    use = budget_use.c
+    mine = sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key, use.resets_at > now)
+    query = sa.select(use.day, use.resets_at).where(mine).order_by(use.microusd.desc(), use.tokens.desc()).limit(1)
+    row = connection.execute(query).first()
+    return cap if row is None else replace(cap, day=row.day, resets_at=row.resets_at)
 
 
 def used_of(connection: sa.Connection, cap: Cap) -> Spending:
@@ -160,7 +177,9 @@ def _of_today(now: datetime) -> sa.ColumnElement[bool]:
 
 def _is(cap: Cap) -> sa.ColumnElement[bool]:
     use = budget_use.c
-    return sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key, use.day == cap.day)
+    same_reset = use.resets_at.is_not_distinct_from(cap.resets_at)
+    mine = sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key)
+    return sa.and_(mine, use.day == cap.day, same_reset)
 
 
 def _as_row(cap: Cap, used: Spending, now: datetime) -> dict[str, object]:

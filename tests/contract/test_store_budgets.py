@@ -64,6 +64,17 @@ async def test_what_is_settled_makes_room(store: Store) -> None:
     assert Spending(130, 1000) == await used(store)
 
 
+async def test_a_day_of_the_same_date_in_another_zone_begins_with_nothing_used(store: Store) -> None:
+    """East of the date line their 4th of March is over when it begins in the west; what ran then is settled there."""
+    east, later = replace(USER, resets_at=NOW + timedelta(hours=1)), NOW + timedelta(hours=2)
+    await store.write(reserve("a", Spending(100, 1000), caps=(east,)))
+    assert [east] == await store.read(partial(budgets.running, caps=[USER], now=NOW))
+    assert [USER] == await store.read(partial(budgets.running, caps=[USER], now=later))
+    await store.write(partial(budgets.reserve, id_="b", caps=(USER,), most=Spending(7, 8), now=later))
+    await store.write(settle("a", Spending(), caps=(east,)))
+    assert (Spending(), Spending(7, 8)) == (await used(store, east), await used(store))
+
+
 async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
     """Its successor lets go of them; who settles one after that changes nothing."""
     await store.write(reserve("a", Spending(100, 600)))

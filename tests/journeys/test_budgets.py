@@ -54,3 +54,24 @@ async def test_over_their_cap_a_person_reads_when_it_starts_again_and_retry_asks
         here.sim.say(1, "/retry")
         await here.told(1, "Scales, every day.")
         assert "cello" in str(here.model.requests[-1].body["messages"])
+
+
+async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
+    """What was used counts until midnight of the zone in which it began, whatever zone the person says afterwards."""
+    async with house(tmp_path, config=CAPPED.format(user_usd=0.01)) as here:
+        here.model.script(Reply("Hello Ana.", usage=(1_000, 1_000)))
+        here.sim.say(1, "/timezone UTC")
+        await here.until(lambda: here.texts(1), "her zone taken")
+        here.sim.say(1, "hello")
+        await here.told(1, "Hello Ana.")
+        asked = len(here.model.requests)
+        for count, zone in enumerate(("Pacific/Kiritimati", "Pacific/Pago_Pago"), 1):
+            here.sim.say(1, f"/timezone {zone}")
+            await here.told(1, zone)
+            here.sim.say(1, "and again")
+            await here.until(lambda count=count: count == sum("used up" in text for text in here.texts(1)), zone)
+            here.sim.say(1, "/usage")
+            await here.until(
+                lambda count=count: count == sum("0.00 / 0.01 USD" in text for text in here.texts(1)), zone
+            )
+        assert asked == len(here.model.requests)
