@@ -13,8 +13,8 @@ from aiohttp import web
 
 from channels.base import HttpRoute, Renderer
 from channels.clocks import steady_now
-from channels.console.drawing import width_of
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
+from channels.console.text import width_of
 from channels.markdown.tree import Block, Heading, Paragraph, Span, text_of
 from channels.messages import Address, OutboundPart, Receipt, Rendered, Sender
 from channels.viewers.plain_renderer import PlainRenderer

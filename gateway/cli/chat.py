@@ -16,15 +16,15 @@ from pydantic import JsonValue
 
 from channels.api.config import ApiAccount
 from channels.console.client import ConsoleClient
-from channels.console.drawing import printable
 from channels.console.limits import PATH
+from channels.console.text import printable
 from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.cli.terminal import Face, Lines, PlainFace, TerminalFace
+from gateway.cli.terminal import Face, PlainFace, TerminalFace
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
@@ -231,12 +231,12 @@ async def _talk(
     face: Face = TerminalFace() if watched else PlainFace(text)
     untaken: list[str] = []
     try:
-        with face as lines:
+        async with face:
             if watched:
                 face.notice(GREETING)
             while True:
                 client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
-                stayed = await _carry(client, _say(client, face, lines, untaken, before, watched=watched))
+                stayed = await _carry(client, _say(client, face, untaken, before, watched=watched))
                 untaken, before = client.untaken, None
                 if stayed or own:  # its own gateway ends when it is told to: so does this
                     return
@@ -278,9 +278,7 @@ def terminal_locale(environ: Mapping[str, str]) -> str:
     return tag if tag not in {"C", "POSIX"} else ""
 
 
-async def _say(
-    client: ConsoleClient, face: Face, lines: Lines, untaken: Sequence[str], before: str | None, *, watched: bool
-) -> None:
+async def _say(client: ConsoleClient, face: Face, untaken: Sequence[str], before: str | None, *, watched: bool) -> None:
     """Say what an earlier gateway did not take, then `before` to its answer, then the lines."""
     now_s = asyncio.get_running_loop().time
     for line in untaken:
@@ -288,7 +286,7 @@ async def _say(
     if before is not None:
         client.say(before)
         await _is_met(lambda: client.is_answered(now_s()), ANSWER_S)
-    while (said := await lines.get()) is not None:
+    while (said := await face.lines.get()) is not None:
         if too_long := _excess(said):
             face.notice(too_long)
         elif said.strip():

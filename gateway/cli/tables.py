@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from channels.console.drawing import width_of
+from channels.console.text import width_of
 from gateway.safety.redaction import UNSAFE_CHARACTERS, escape_controls
 
 GAP = "  "

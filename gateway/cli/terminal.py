@@ -1,99 +1,94 @@
-"""Where lines come from and answers go, for `tenk chat`: a terminal, where one types below what is said, or a pipe."""
+"""Where `tenk chat` takes its lines from and shows the answers: a terminal, or a pipe."""
 
 import asyncio
 import os
 import shutil
 import sys
-import termios
-import tty
-from types import TracebackType
-from typing import Protocol
+from contextlib import AsyncExitStack
+from typing import Protocol, Self
 
-from channels.console.drawing import Drawing, printable
-from channels.console.line_editor import PASTES_MARKED, PASTES_PLAIN, LineEditor
+from channels.console.text import printable
 
 STDIN = 0
 READ_BYTES = 65_536
-
+PROMPT = "\n> "
 
 Lines = asyncio.Queue[str | None]
-"""What is to be said, line by line; None is the end."""
+"""The lines to say; None is the end of the input."""
 
 
 class Face(Protocol):
-    """One of the two."""
+    """A source of lines that shows messages."""
 
-    def __enter__(self) -> Lines:
-        """Begin to take lines; None is the end of the input."""
+    lines: Lines
+
+    async def __aenter__(self) -> Self:
+        """Start to read lines."""
         ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave everything as it was found."""
+    async def __aexit__(self, *error: object) -> None:
+        """Stop reading and restore the terminal."""
         ...
 
     def show(self, message_id: str, text: str, live: bool) -> None:
-        """A message as it is now."""
+        """Show a message as it is now; `live` if it will still grow."""
         ...
 
     def notice(self, text: str) -> None:
-        """A word of the terminal's own."""
+        """Show a sentence of the program's own."""
         ...
 
 
 class PlainFace:
-    """Takes one text, or the lines of the input, and prints each message once, when it is complete."""
+    """One text or the lines of a pipe; each message is printed once, when it is complete."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text
-        self._lines: Lines = asyncio.Queue()  # bounded by what is in the pipe
+        self.lines: Lines = asyncio.Queue()  # bounded by what is in the pipe
         self._printed: dict[str, str] = {}
         self._begun = b""
         self._watched = False
 
-    def __enter__(self) -> Lines:
-        """As the protocol says."""
+    async def __aenter__(self) -> Self:
+        """Take the one text, or start to read the input."""
         if self._text is not None:
-            self._lines.put_nowait(self._text)
-            self._lines.put_nowait(None)
-            return self._lines
+            self.lines.put_nowait(self._text)
+            self.lines.put_nowait(None)
+            return self
         try:
             asyncio.get_running_loop().add_reader(STDIN, self._read)
             self._watched = True
         except PermissionError:  # a file is always ready, and cannot be watched
             while self._read():
                 pass
-        return self._lines
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """As the protocol says."""
+    async def __aexit__(self, *error: object) -> None:
+        """Stop reading."""
         if self._watched:
             asyncio.get_running_loop().remove_reader(STDIN)
 
     def show(self, message_id: str, text: str, live: bool) -> None:
-        """Print it unless it goes on, or was printed as it is."""
+        """Print a complete message, unless it was printed with this text before."""
         if not live and self._printed.get(message_id) != text:
             self._printed[message_id] = text
             write(printable(text) + "\n")
 
     def notice(self, text: str) -> None:
-        """Say it beside the answers."""
+        """Print it to the standard error."""
         sys.stderr.write(f"{printable(text)}\n")
 
     def _read(self) -> bool:
-        """Take what there is; whether there may be more."""
+        """Read what the pipe holds. Return True if more may follow."""
         chunk = os.read(STDIN, READ_BYTES)
         *lines, self._begun = (self._begun + chunk).split(b"\n")
         for line in lines:
-            self._lines.put_nowait(line.decode(errors="replace"))
+            self.lines.put_nowait(line.decode(errors="replace"))
         if chunk:
             return True
         if self._begun:
-            self._lines.put_nowait(self._begun.decode(errors="replace"))
-        self._lines.put_nowait(None)
+            self.lines.put_nowait(self._begun.decode(errors="replace"))
+        self.lines.put_nowait(None)
         if self._watched:
             asyncio.get_running_loop().remove_reader(STDIN)
             self._watched = False
@@ -101,56 +96,69 @@ class PlainFace:
 
 
 class TerminalFace:
-    """Draws on a terminal: answers grow above the line that is typed, which stays as it is meanwhile."""
+    """A terminal: an answer grows above the line that the person types, and scrolls away when it is complete."""
 
     def __init__(self) -> None:
-        size = shutil.get_terminal_size()
-        self._drawing = Drawing(columns=size.columns, rows=size.lines)
-        self._editor = LineEditor()
-        self._lines: Lines = asyncio.Queue()  # bounded by what a person types
+        from prompt_toolkit import PromptSession  # noqa: PLC0415  # 0.2 s, for `tenk chat` on a terminal alone
 
-    def __enter__(self) -> Lines:
-        """Keys come one by one and unechoed from here on; Ctrl-C interrupts as ever."""
-        self._before = termios.tcgetattr(STDIN)
-        tty.setcbreak(STDIN, termios.TCSANOW)  # what was typed early is kept
-        asyncio.get_running_loop().add_reader(STDIN, self._read)
-        write(PASTES_MARKED + self._drawing.prompt())
-        return self._lines
+        self.lines: Lines = asyncio.Queue()  # bounded by what a person types
+        self._session = PromptSession[str](message=self._above_the_line)
+        self._growing = ""
+        self._printed: dict[str, str] = {}
+        self._held = AsyncExitStack()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """The terminal is as it was, the cursor below what was drawn."""
-        asyncio.get_running_loop().remove_reader(STDIN)
-        termios.tcsetattr(STDIN, termios.TCSANOW, self._before)
-        write(f"{PASTES_PLAIN}\n")
+    async def __aenter__(self) -> Self:
+        """Ask for lines; what the program prints from here on stands above the prompt."""
+        from prompt_toolkit.patch_stdout import patch_stdout  # noqa: PLC0415  # as above
+
+        self._held.enter_context(patch_stdout())
+        tasks = await self._held.enter_async_context(asyncio.TaskGroup())
+        reading = tasks.create_task(self._read())
+        self._held.callback(reading.cancel)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Stop asking; the cursor stands below what was printed."""
+        await self._held.aclose()
 
     def show(self, message_id: str, text: str, live: bool) -> None:
-        """Draw a message as it is now."""
-        self._fit()
-        write(self._drawing.message(message_id, text, live=live))
+        """Draw a growing message above the prompt; print a complete one once."""
+        text = printable(text)
+        self._growing = text if live else ""
+        if not live and self._printed.get(message_id) != text:
+            self._printed[message_id] = text
+            self._print(text)
+        self._session.app.invalidate()
 
     def notice(self, text: str) -> None:
-        """Draw it below what was said."""
-        self._fit()
-        write(self._drawing.notice(text))
+        """Print it above the prompt."""
+        self._print(printable(text))
 
-    def _fit(self) -> None:
-        self._drawing.columns, self._drawing.rows = shutil.get_terminal_size()
+    def _print(self, text: str) -> None:
+        write("\n" + "\n".join(_wrap(text)) + "\n")
 
-    def _read(self) -> None:
-        keys = os.read(STDIN, READ_BYTES)
-        self._fit()
-        for line in self._editor.feed(keys):
-            write(self._drawing.type(line, len(line)) + self._drawing.submit())
-            self._lines.put_nowait(line)
-        write(self._drawing.type(self._editor.text, self._editor.cursor))
-        if self._editor.ended or not keys:
-            asyncio.get_running_loop().remove_reader(STDIN)
-            self._lines.put_nowait(None)
+    def _above_the_line(self) -> str:
+        """Return the prompt below the last rows of the growing message, half a screen at most."""
+        rows = _wrap(self._growing)[-(shutil.get_terminal_size().lines // 2) :] if self._growing else []
+        return "".join(f"\n{row}" for row in rows) + ("\n" if rows else "") + PROMPT
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                self.lines.put_nowait(await self._session.prompt_async())
+        except (EOFError, KeyboardInterrupt):
+            self.lines.put_nowait(None)
+
+
+def _wrap(text: str) -> list[str]:
+    """Return the rows of a text, broken at words where the terminal ends."""
+    from wcwidth import wrap  # noqa: PLC0415  # 60 ms; prompt_toolkit brings it
+
+    columns = shutil.get_terminal_size().columns - 1
+    return [row for line in text.split("\n") for row in wrap(line, columns) or [""]]
 
 
 def write(text: str) -> None:
-    """Put it on the standard output at once."""
+    """Write to the standard output at once."""
     sys.stdout.write(text)
     sys.stdout.flush()

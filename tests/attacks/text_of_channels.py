@@ -7,7 +7,7 @@ from functools import partial
 import orjson
 
 from channels.base import CommandSpec, Renderer
-from channels.console import drawing
+from channels.console.text import printable, width_of
 from channels.discord import payloads as discord_payloads
 from channels.discord import translate as discord
 from channels.discord.config import DiscordAccount
@@ -210,11 +210,9 @@ def from_the_page(text: str) -> None:
 
 
 def on_a_terminal(text: str) -> None:
-    """A message that grows, and stands."""
-    screen = drawing.Drawing(columns=80, rows=24)
-    screen.message("1", text + drawing.GROWING, live=True)
-    screen.message("1", text + text, live=False)
-    screen.notice(text)
+    """A message in `tenk chat`, and the width of a cell."""
+    printable(text)
+    width_of(text)
 
 
 def shown_on_the_page(rendered: Rendered) -> None:
@@ -252,7 +250,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.discord.translate": Entry(from_discord),
     "channels.slack.translate": Entry(from_slack),
     "channels.viewers.viewer_frames": Entry(from_the_page),
-    "channels.console.drawing": Entry(on_a_terminal),
+    "channels.console.text": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
     "channels.discord.render:inline_code": Entry(inline_code),
@@ -268,7 +266,6 @@ EXCUSED: dict[str, str] = {
     "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.slack.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.console.line_editor": "keys of one person at their own terminal, who waits for nobody else",
     "channels.console.client": "the terminal's own process, which shows one person their own words",
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",

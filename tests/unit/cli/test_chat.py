@@ -111,7 +111,7 @@ def test_operator_may_ask_for_a_code_also_here(tmp_path: Path):
 def test_interrupt_ends_it_cleanly(tmp_path: Path):
     """Ctrl-C at the prompt: no traceback, and the terminal's own gateway is gone too."""
     with terminal(tmp_path) as (running, ours):
-        drawn = _until(ours, b"> ")
+        drawn = _until(ours, b"joins it.")
         os.write(ours, b"/log 45m guitar\n")
         drawn += _until(ours, b"45 min")
         os.write(ours, b"half a line")
@@ -129,7 +129,7 @@ def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Pa
     with ExitStack() as first:
         ending = first.enter_context(gateway(tmp_path))
         with terminal(tmp_path) as (running, ours):
-            _until(ours, b"> ")
+            _until(ours, b"joins it.")
             os.write(ours, b"/log 45m guitar\n")
             _until(ours, b"45 min")
             ending.send_signal(signal.SIGTERM)
