@@ -21,6 +21,7 @@ FAILPOINTS = (
     "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
     "page_turned",
     "send_pre", "send_done", "sent_pre", "sent_post", "edit_done",
+    "commit_unknown",
     "command_pre", "command_post", "pairing_approved", "recovery_begun", "recovery_turn", "shutdown_begun",
 )  # fmt: skip
 """Every name there is; a house test holds the code against it."""

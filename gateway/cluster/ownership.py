@@ -88,14 +88,16 @@ class Ownership:
         while self.lease(lease.name) == lease:
             await self.until_changed()
 
-    def leases_to_send(self) -> frozenset[Lease]:
-        """All that entitles to send."""
+    def last_lease_to_send(self, where: Address) -> Lease | None:
+        """Return the lease to send there as it was known last: it may have run out. None: another process has it."""
+        return EVERYTHING
+
+    def last_leases_to_send(self) -> frozenset[Lease]:
+        """Return every lease to send as it was known last."""
         return frozenset([EVERYTHING])
 
-    def check(self, lease: Lease) -> None:
-        """Raise Fenced unless this lease is held still, as far as is known here."""
-        if lease is not EVERYTHING and self.lease(lease.name) != lease:
-            raise Fenced(f"{lease.name} is not held by epoch {lease.epoch} any more")
+    async def confirm(self, lease: Lease) -> None:
+        """Wait until a lease that ran out is renewed; raise Fenced if another process has it."""
 
 
 class SharedOwnership(Ownership):
@@ -151,10 +153,22 @@ class SharedOwnership(Ownership):
         epoch = self._names.get(name)
         return None if epoch is None or self._now_s() >= self._until_s else Lease(name, epoch)
 
-    def leases_to_send(self) -> frozenset[Lease]:
-        """As of the other."""
-        held = (self.lease(name) for name in self._names if name.startswith("out "))
-        return frozenset(lease for lease in held if lease is not None)
+    def last_lease_to_send(self, where: Address) -> Lease | None:
+        """Return the lease to send there, whether or not it has run out."""
+        name = out_name(where.channel, where.account)
+        epoch = self._names.get(name)
+        return None if epoch is None else Lease(name, epoch)
+
+    def last_leases_to_send(self) -> frozenset[Lease]:
+        """Return every lease to send, whether or not it has run out."""
+        return frozenset(Lease(name, epoch) for name, epoch in self._names.items() if name.startswith("out "))
+
+    async def confirm(self, lease: Lease) -> None:
+        """Wait until the next round of leases if this one ran out; raise Fenced if that round lost it."""
+        while self._names.get(lease.name) == lease.epoch and self.lease(lease.name) is None:
+            await self.until_changed()
+        if self.lease(lease.name) != lease:
+            raise Fenced(f"{lease.name} is not held by epoch {lease.epoch} any more")
 
     async def until_changed(self) -> None:
         """As of the other; also when something may have run out."""

@@ -63,7 +63,7 @@ class Delivery:
         self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership, reader)
         self._shared = SharedLaneState()
         self._looked: frozenset[Lease] = (
-            self.ownership.leases_to_send() if not self.ownership.is_shared else frozenset()
+            self.ownership.last_leases_to_send() if not self.ownership.is_shared else frozenset()
         )
         self._unread: dict[str, Address] = {}  # lanes with rows that a look under way may not have found
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
@@ -83,7 +83,7 @@ class Delivery:
         Only then what is published for an account goes at once: what waits there already goes before it. Lanes of
         removed accounts are left alone.
         """
-        held = self.ownership.leases_to_send()
+        held = self.ownership.last_leases_to_send()
         parked, open_lanes = await self._deps.store.read(
             lambda connection: (outbox.parked_lanes(connection), outbox.open_lanes(connection) if held else {}),
             lasting=True,
@@ -111,7 +111,7 @@ class Delivery:
 
     def _sends(self, address: Address) -> Lease | None:
         """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
-        lease = self.ownership.sends(address)
+        lease = self.ownership.last_lease_to_send(address)
         return lease if lease in self._looked else None
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
@@ -128,7 +128,7 @@ class Delivery:
 
     def _leave(self, address: Address) -> None:
         """Another process sends there; or this one, as soon as it knows what waits there."""
-        if self.ownership.is_shared and self.ownership.sends(address) is not None:
+        if self.ownership.is_shared and self.ownership.last_lease_to_send(address) is not None:
             self._unread[address.lane] = address
         if (worker := self._workers.get(address.lane)) is not None:
             worker.lane.on_released()
@@ -169,7 +169,7 @@ class Delivery:
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
-        if self.ownership.sends(address) is None:
+        if self.ownership.last_lease_to_send(address) is None:
             self._leave(address)
         else:
             self._worker(address.lane).reread()

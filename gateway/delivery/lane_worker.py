@@ -215,8 +215,8 @@ class LaneWorker:
                 self.queue.head.rewind()  # what is at hand behind it is as old
                 return self.lane.on_ended()
             case Call(row):
-                if self.lease is not None:
-                    self._deps.ownership.check(self.lease)  # who was paused does not send what another has taken up
+                if self.lease is not None:  # a process that was paused does not send what another took over
+                    await self._deps.ownership.confirm(self.lease)
                 try:
                     receipt = await self._deps.sender.attempt(row, self._loaded_channel)
                 except ChannelError as failure:

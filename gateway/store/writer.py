@@ -13,6 +13,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
+from gateway.failpoints import failpoint
 from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off, driver_of
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import forget_setting
@@ -193,7 +194,9 @@ class Writer:
 
     async def _attempt(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         try:
-            return await self._commit(jobs)
+            outcomes = await self._commit(jobs)
+            failpoint("commit_unknown")
+            return outcomes
         except (OSError, RuntimeError, SQLAlchemyError) as error:  # an engine should not; it is an outage all the same
             return [(None, unavailable(error)) for _ in jobs]
 

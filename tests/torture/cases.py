@@ -147,7 +147,7 @@ SINGLE = (
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
     Case("command_pre", command), Case("command_post", command),
     Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),
-    Case("picture_kept", showing),
+    Case("picture_kept", showing), Case("commit_unknown", long),
 )  # fmt: skip
 """Every named point but those of a recovery and of a pairing."""
 
@@ -205,7 +205,7 @@ async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.
     elif case.action == "stop":
         await _thaw(world, case)
     else:
-        await world.until(lambda: f"FailpointRaised: {case.point}" in world.gateway.tail(200_000), 15, case.name)
+        await world.until(lambda: f": {case.point}" in world.gateway.tail(200_000), 15, case.name)
         await world.gateway.ended(1.0)
     if case.meanwhile is not None:
         await case.meanwhile(world, chat)

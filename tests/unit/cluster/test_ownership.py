@@ -32,7 +32,7 @@ async def test_one_process_alone_owns_everything() -> None:
     assert alone.stands(alone.fence_of(KEY))
     lease = alone.sends(HERE)
     assert lease is not None
-    alone.check(lease)
+    await alone.confirm(lease)
     assert lease == await alone.until_held("chores")
 
 
@@ -50,11 +50,25 @@ async def test_what_is_not_renewed_runs_out_by_itself() -> None:
     owns.update(Round({shard_of(KEY): 4}, {OUT: 2}), 103.0)
     fence = owns.fence_of(KEY)
     assert (True, Lease(OUT, 2)) == (owns.stands(fence), owns.sends(HERE))
-    assert frozenset([Lease(OUT, 2)]) == owns.leases_to_send()
+    assert frozenset([Lease(OUT, 2)]) == owns.last_leases_to_send()
     clock.now_s = 103.0
     assert (False, None) == (owns.stands(fence), owns.sends(HERE))
+    assert Lease(OUT, 2) == owns.last_lease_to_send(HERE)
+
+
+async def test_a_lease_that_ran_out_is_waited_for_until_it_is_renewed_or_lost() -> None:
+    clock = Clock()
+    owns = SharedOwnership("all", clock, lambda *_: None)
+    owns.update(Round({}, {OUT: 2}), 103.0)
+    await owns.confirm(Lease(OUT, 2))
+    clock.now_s = 103.0
+    waiting = asyncio.ensure_future(owns.confirm(Lease(OUT, 2)))  # noqa: TID251  awaited below
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    owns.update(Round({}, {OUT: 2}), 106.0)
+    await waiting
     with pytest.raises(Fenced):
-        owns.check(Lease(OUT, 2))
+        await owns.confirm(Lease(OUT, 1))
 
 
 async def test_a_lease_of_another_epoch_is_lost() -> None:

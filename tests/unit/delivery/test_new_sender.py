@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from channels.messages import Address
+from gateway import failpoints
 from gateway.cluster.ownership import SharedOwnership
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
@@ -125,3 +126,35 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
             while ["sent", "sent"] != await column(spine, "state"):
                 pass
     assert ["first", "second"] == names(spine)
+
+
+async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) -> None:
+    """The database was away for longer than a lease: nobody knows whether the first part was committed, and it was."""
+    now_s = 0.0
+    ownership = SharedOwnership("all", lambda: now_s, lambda *_: None)
+    await hold(spine, ownership, 1)
+    async with asyncio.TaskGroup() as tasks:
+        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
+        delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
+        await delivery.recover()
+
+        async def say(text: str) -> None:
+            parts = to_parts(spine.channel, OutboundMessage(CHAT, text, text))
+            claimed = delivery.reserve(CHAT.lane)
+            put = partial(outbox.put_last, tenant="default", parts=parts, now=spine.now, first_claimed=claimed)
+            await spine.store.write(put, delivery.publish)
+
+        failpoints.arm("commit_unknown:1:raise")
+        saying = tasks.create_task(say("first"))
+        now_s = 61.0
+        await saying
+        await asyncio.sleep(0)
+        assert [] == names(spine)
+        ownership.update(Round({}, {"out sim:main": 1}), 120.0)
+        await say("second")
+        await delivery.recover()
+        async with asyncio.timeout(30):
+            while ["sent", "sent"] != await column(spine, "state"):
+                pass
+    assert ["first", "second"] == names(spine)
+    assert [0, 0] == await column(spine, "marked")
