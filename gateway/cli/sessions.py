@@ -18,7 +18,6 @@ def _who(row: Mapping[str, Any]) -> str:
     return short(row["user"]) if row["person"] in {"", row["user"]} else printable(row["person"])
 
 
-TITLE_COLUMNS = 44
 NAMES = {
     "turn_started": "begun", "model_responded": "model", "tool_intended": "tool begun", "tool_returned": "tool",
     "tool_result_rewritten": "result cut", "response_discarded": "discarded", "called_beside": "model beside",
@@ -34,7 +33,6 @@ COLUMNS: Columns = {
     "turns": "turns",
     "mode": "mode",
     "now": lambda row: "*" if row["living"] else "",
-    "title": lambda row: (row["title"] or "(no title)")[:TITLE_COLUMNS],
 }
 
 
@@ -89,8 +87,7 @@ def _place(key: str) -> str:
 def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The conversation, then each of its turns with a line a hop."""
     session = found["session"]
-    title = printable(session["title"] or "(no title)")
-    yield f"{session['id']}  {title}"
+    yield f"{session['id']}  begun {minute(session['created_at'])}"
     where, count = _place(session["key"]), session["turns"]
     yield f"{_who(session)}, {where}, mode {session['mode']}, {count} {'turn' if count == 1 else 'turns'}"
     for turn in found["turns"]:

@@ -37,9 +37,9 @@ def list_call(store: Reader, _clock: object) -> Mapping[str, Handler]:
 
 
 def head_shown(head: ConversationHead) -> "dict[str, JsonValue]":
-    """A conversation for a list."""
+    """A conversation for an operator's list, without its title: that is for its person, whose first words it has."""
     return {
-        "id": head.id, "title": shown_name(head.title), "person": shown_name(head.person) or head.user_id,
+        "id": head.id, "person": shown_name(head.person) or head.user_id,
         "user": head.user_id, "key": head.key, "generation": head.generation, "living": head.living,
         "mode": head.mode, "turns": head.turns, "created_at": head.created_at.isoformat(),
         "used_at": head.used_at.isoformat(), "cost_microusd": head.cost_microusd,

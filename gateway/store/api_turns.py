@@ -148,14 +148,11 @@ class StoredSession:
     key: str
     generation: int
     mode: str
-    title: str | None
     created_at: datetime
 
 
 def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[StoredSession]:
     """A tenant's conversations on every channel, the youngest first."""
-    columns = (
-        sessions.c.id, sessions.c.key, sessions.c.generation, sessions.c.mode, sessions.c.title, sessions.c.created_at
-    )  # fmt: skip
+    columns = (sessions.c.id, sessions.c.key, sessions.c.generation, sessions.c.mode, sessions.c.created_at)
     query = sa.select(*columns).where(sessions.c.tenant_id == tenant).order_by(sessions.c.id.desc()).limit(limit)
     return [StoredSession(*row) for row in connection.execute(query)]

@@ -321,3 +321,11 @@ async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) 
         await operate.say(f"/role {users['ben']} operator")
         roles = {user["name"]: user["role"] for user in await here.operator("users.list")}
         assert ("owner", "operator") == (roles["olga"], roles["ben"])
+
+
+async def test_a_key_to_read_lists_conversations_without_their_words(tmp_path: Path) -> None:
+    """A title is for its person: it is made of what they said first."""
+    async with api_house(tmp_path) as here:
+        await (await here.program()).say("I am afraid of the audition", user="ana")
+        listed = await (await here.program("read")).get("/v1/all-sessions")
+    assert 1 == len(listed["sessions"]) and "audition" not in str(listed)

@@ -212,8 +212,9 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
         async with visiting(base, key) as reader:
             _, page = await reader.get("/sessions")
             found = re.search(r'href="/console(/session\?id=[^"]+)"', page)
-            assert found is not None, page
+            assert found is not None and "hello" not in page, page
             _, page = await reader.get(found[1])
+            assert "hello" not in page and "Ana" in page
             assert page.index("admitted") < page.index("claimed") < page.index("part put")
             assert "call_key" not in page and " in +" not in page
             here.sim.faults.load([{"kind": "status", "method": "sendMessage", "status": 403}])

@@ -104,7 +104,6 @@ class OperatorSession(ApiModel):
     key: str
     generation: int = Field(description="/new raises it.")
     mode: str
-    title: str | None
     created_at: datetime
 
 
@@ -221,8 +220,7 @@ class OperatorRoutes:
         return OperatorSessionsAnswer(
             sessions=tuple(
                 OperatorSession(
-                    id=row.id, key=row.key, generation=row.generation, mode=row.mode, title=row.title,
-                    created_at=row.created_at,
+                    id=row.id, key=row.key, generation=row.generation, mode=row.mode, created_at=row.created_at
                 )
                 for row in rows
             )

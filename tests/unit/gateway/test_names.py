@@ -109,7 +109,6 @@ def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_conso
     id_ = "01a208b1-247c-716c-b65c-2baba71d41af"
     session = {
         "id": "s",
-        "title": "",
         "person": id_,
         "used_at": "2026-11-23T13:56:14",
         "turns": 1,
