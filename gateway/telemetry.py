@@ -5,8 +5,9 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TextIO, TypeVar
 
 import structlog
@@ -106,6 +107,12 @@ ESTIMATE_RATIO = Gauge(
     registry=REGISTRY,
 )
 
+LOG_DROPPED = Counter(
+    "tenk_log_lines_dropped",
+    "Lines that could not be written: the disk is full, or the pipe closed.",
+    registry=REGISTRY,
+)
+
 HTTP_CUT = Counter(
     "tenk_http_connections_cut",
     "Connections ended by us: made room for another, refused at a full door.",
@@ -162,7 +169,7 @@ def configure(
     `stream` is stderr where None. `as_json` None means: JSON unless the stream is a terminal.
     """
     _REDACTORS[:] = [redactor]
-    out = sys.stderr if stream is None else stream
+    out = LossyStream(sys.stderr if stream is None else stream)
     plain = out.isatty() if as_json is None else not as_json
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -177,11 +184,12 @@ def configure(
         if plain
         else structlog.processors.JSONRenderer()
     )
+    out.announce = partial(_render_dropped, (*shared, renderer))
     numeric = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(numeric),
-        logger_factory=structlog.WriteLoggerFactory(file=out),
+        logger_factory=structlog.WriteLoggerFactory(file=out),  # type: ignore[arg-type]  # of a file it uses these two
         cache_logger_on_first_use=True,
     )
     _route_libraries(shared, renderer, out)
@@ -196,7 +204,60 @@ def log_end(event: str, **ids: object) -> Iterator[None]:
         structlog.get_logger().info(event, duration_s=round(time.monotonic() - begun_s, 3))
 
 
-def _shows_colours(out: TextIO) -> bool:
+class LossyStream:
+    """A text stream whose writes raise nothing: a line that cannot be written is dropped and counted.
+
+    It writes past Python's buffer, which would keep a line that failed and fail again with the next one.
+    """
+
+    def __init__(self, out: TextIO, announce: Callable[[int], str] = lambda _dropped: "") -> None:
+        """`announce` makes the line that says how many were dropped; it is written as soon as writing works again."""
+        self._out = out
+        self.announce = announce
+        self._dropped = 0  # since the last line that was written
+        self._is_torn = False  # a line was written in part
+
+    def isatty(self) -> bool:
+        """Return True if a terminal shows the lines."""
+        return self._out.isatty()
+
+    def write(self, line: str) -> int:
+        """Write a whole line, or drop it."""
+        try:
+            if self._is_torn:
+                self._put("\n")
+            self._put(line)
+            if self._dropped:
+                announced, self._dropped = self._dropped, 0
+                self._put(self.announce(announced))
+        except (OSError, ValueError):  # the disk is full, nobody reads the pipe, the stream is closed
+            self._dropped += 1
+            LOG_DROPPED.inc()
+        return len(line)
+
+    def flush(self) -> None:
+        """Do nothing: `write` keeps nothing back."""
+
+    def _put(self, line: str) -> None:
+        try:
+            descriptor = self._out.fileno()
+        except (OSError, ValueError):  # a stream in memory
+            self._out.write(line)
+            return
+        rest = line.encode(self._out.encoding or "utf-8", self._out.errors or "backslashreplace")
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+            self._is_torn = bool(rest)
+
+
+def _render_dropped(processors: Sequence[structlog.types.Processor], dropped: int) -> str:
+    event: Any = {"event": "log_lines_dropped", "lines": dropped}
+    for process in processors:
+        event = process(None, "error", event)
+    return f"{event}\n"
+
+
+def _shows_colours(out: LossyStream) -> bool:
     """Colours only on a terminal that knows them, and never where NO_COLOR is set (no-color.org)."""
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -206,7 +267,9 @@ def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:
     return event
 
 
-def _route_libraries(shared: list[structlog.types.Processor], renderer: structlog.types.Processor, out: TextIO) -> None:
+def _route_libraries(
+    shared: list[structlog.types.Processor], renderer: structlog.types.Processor, out: LossyStream
+) -> None:
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -19,6 +19,7 @@ from gateway.config.sources import ConfigFile
 from gateway.errors import SettingsError
 from gateway.ops.model_servers import look_ahead
 from gateway.product import check_names
+from gateway.telemetry import LossyStream
 
 SETTLED_S = 0.1
 """So long a file has to stay as it is to be taken for whole."""
@@ -40,9 +41,14 @@ def command(config_path: Path | None, role: str | None) -> None:
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
-        click.echo(hint)
+        _say(hint)
     with asyncio.Runner(loop_factory=_make_loop) as runner:
         runner.run(_serve(settings, config_path))
+
+
+def _say(sentence: str) -> None:
+    """Print it for the operator, if somebody can read it."""
+    LossyStream(sys.stdout).write(f"{sentence}\n")
 
 
 def _make_loop() -> asyncio.AbstractEventLoop:
@@ -96,6 +102,6 @@ async def _serve(settings: Settings, config_path: Path | None) -> None:
     model, sentences = await look_ahead(settings.model, servers)
     settings = settings.model_copy(update={"model": model})
     for sentence in sentences:
-        click.echo(sentence)
-    show = click.echo if sys.stdout.isatty() else None
+        _say(sentence)
+    show = _say if sys.stdout.isatty() else None
     await serve(settings, show=show, servers=servers, read_again=Rereading(config_path))

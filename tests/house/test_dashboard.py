@@ -41,7 +41,7 @@ def test_most_of_what_is_measured_is_on_the_dashboard() -> None:
     ours = {family for family in known.values() if family.startswith("tenk_")}
     left_out = {
         "tenk_context_estimate_ratio", "tenk_context_summaries", "tenk_guard_findings", "tenk_http_connections_cut",
-        "tenk_inbound_duplicates", "tenk_loop_stall_seconds", "tenk_store_commit_jobs",
+        "tenk_inbound_duplicates", "tenk_log_lines_dropped", "tenk_loop_stall_seconds", "tenk_store_commit_jobs",
     }  # fmt: skip
     assert left_out == ours - shown
 
