@@ -250,7 +250,7 @@ def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, T
     return (
         Parking(deps.store, deps.clock, sleep),
         Trials(deps.store, settings.sessions.max_turns, deps.tasks, sleep),
-        StatusReactions(deps.store, deps.channels, deps.tasks, wanted=settings.delivery.signs != "off"),
+        StatusReactions(deps.channels, wanted=settings.delivery.signs != "off"),
     )
 
 

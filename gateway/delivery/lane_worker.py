@@ -64,13 +64,8 @@ class ChannelDirectory(Protocol):
         """How text is formatted there, for the model."""
         ...
 
-    def react(
-        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
-    ) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls.
-
-        `then` is called when that is over, however it ended.
-        """
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:

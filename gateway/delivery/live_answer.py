@@ -21,7 +21,7 @@ from channels.messages import Address, Rendered
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.sender import call_within
-from gateway.store import sends, signs
+from gateway.store import sends
 from gateway.store.journal import Fence, TurnRow
 
 log = structlog.get_logger()
@@ -126,7 +126,8 @@ class LiveAnswer:
     def clear_sign(self) -> None:
         """The answer is out: take the working sign away."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
-            self._deps.tasks.create_task(self._take_sign_away(self._channel, self._message_id))
+            taking_away = self._channel.react(self._address, self._message_id, None)
+            self._deps.tasks.create_task(self._sign_only(taking_away))
 
     def show_wait(self, busy_s: float | None) -> None:
         """The turn has ended: for so long the model is busy, 0 where it does not say; None: it is not."""
@@ -232,17 +233,7 @@ class LiveAnswer:
     async def _react(self) -> None:
         self._reacted = True
         if self._message_id and isinstance(self._channel, Reacts):
-            self._keep_sign(self._message_id, Sign.WORKING)
             await self._sign_only(self._channel.react(self._address, self._message_id, Sign.WORKING))
-
-    async def _take_sign_away(self, channel: Reacts, message_id: str) -> None:
-        await self._sign_only(channel.react(self._address, message_id, None))
-        self._keep_sign(message_id, None)
-
-    def _keep_sign(self, message_id: str, sign: Sign | None) -> None:
-        """What is shown is known to the next start, which takes it away."""
-        put = partial(signs.put_on, address=self._address, message_id=message_id, sign=sign)
-        signs.keep(self._deps.store, put)
 
     async def _sign_only(self, asked: Awaitable[None]) -> None:
         """Signs may fail without harm."""

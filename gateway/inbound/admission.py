@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from agent.calendar import is_zone
-from channels.base import Channel, Sign
+from channels.base import Channel
 from channels.messages import (
     Address,
     Button,
@@ -207,8 +207,8 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         person = self._with_zone(event, person)
         if plan.over is not None:
-            over, sign = f"over the {plan.over.bound} bound", None if is_talk(event) else Sign.REFUSED
-            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over, sign=sign)
+            over = f"over the {plan.over.bound} bound"
+            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over)
         keeps = self._keeps_talk and plan.reads_talk
         return replace(open_row(event, person, self._doorway.agent), kept=keeps or not is_talk(event))
 

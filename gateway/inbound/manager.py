@@ -192,9 +192,7 @@ class ChannelManager:
         persona = self.personas.get(f"{address.channel}:{address.account}", "")
         return "\n\n".join(filter(None, (persona, ready.result().limits.hints if ready.done() else "")))
 
-    def react(
-        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
-    ) -> None:
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
         ready = self._held[address.channel, address.account].ready
         channel: object = ready.result() if ready.done() else None
@@ -204,9 +202,7 @@ class ChannelManager:
             self._reacting[where] = reacting = self._tasks.create_task(
                 self._react(ask, address.channel, self._reacting.get(where))
             )
-            reacting.add_done_callback(partial(self._forget_reaction, where, then))
-        elif then is not None:
-            then()
+            reacting.add_done_callback(partial(self._forget_reaction, where))
 
     async def _react(
         self, ask: Callable[[], Awaitable[None]], channel: str, before: "asyncio.Task[None] | None"
@@ -216,11 +212,7 @@ class ChannelManager:
                 await asyncio.wait([before])
             await self._sign(ask(), "sign_failed", channel)
 
-    def _forget_reaction(
-        self, where: tuple[Address, str], then: Callable[[], None] | None, task: "asyncio.Task[None]"
-    ) -> None:
-        if then is not None and not task.cancelled():
-            then()
+    def _forget_reaction(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
         if self._reacting.get(where) is task:
             del self._reacting[where]
 

@@ -22,9 +22,8 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
 )
-from channels.base import Sign
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, leases, outbox, signs, usage
+from gateway.store import approvals, conversations, inbox, journal, leases, outbox, usage
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -158,19 +157,13 @@ def steer(
     overtaken: Sequence[ToolReturned],
     read: Sequence[tuple[InboxRow, UserItem]],
     clock: Clock,
-    sign: Sign | None = None,
 ) -> list[tuple[InboxRow, UserItem]]:
-    """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written.
-
-    The `sign` of those that did is kept with them.
-    """
+    """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written."""
     journal.hold(connection, place.fence)
     claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]
     if claimed:
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
         journal.append(connection, place.turn, place.seq, events, clock())
-        if sign is not None:
-            signs.put(connection, [row.id for row, _ in claimed], sign)
     return claimed
 
 

@@ -163,11 +163,11 @@ class JournaledTurn:
         items = [await self._deps.user_items.build(row.event, self._channel) or WITHHELD for row in waiting]
         rows = mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
-        place, clock, sign = self._reserve(len(overtaken) + 1), self._deps.clock, self._session.reactions.taken
+        place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
         try:
             failpoint("steer_pre")
             claimed = await self._deps.store.write(
-                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock, sign=sign)
+                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock)
             )
         except BaseException:
             mailbox.put_back(rows)
@@ -178,7 +178,7 @@ class JournaledTurn:
         if taken:
             self._note_journaled((*overtaken, Steered(step, taken)))
         for row, _ in claimed:
-            self._session.reactions.show_kept(row, Sign.STEERED)
+            self._session.reactions.show(row, Sign.STEERED)
         return taken
 
     async def consent(self, ask: AskedCall) -> Consent | None:

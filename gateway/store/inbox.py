@@ -54,7 +54,6 @@ class NewRow:
     outcome: Outcome | None = None
     detail: str | None = None
     kept: bool = True  # False: of what it says nothing is stored
-    sign: str | None = None  # see channels.base.Sign: what its message is to carry
 
 
 _EVENT = (inbox.c.channel, inbox.c.account, inbox.c.event_id)
@@ -102,7 +101,6 @@ def admit_later(connection: sa.Connection, row: NewRow, now: datetime, then: Cal
             "outcome": row.outcome,
             "detail": row.detail,
             "done_at": now if row.outcome else None,
-            "sign": row.sign,
         },
         note,
     )

@@ -170,10 +170,6 @@ class FakeChannels:
         """As the port says."""
         return ""
 
-    def react(
-        self, address: Address, message_id: str, sign: Sign | None, then: Callable[[], None] | None = None
-    ) -> None:
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """As the port says."""
         self.reactions.append((message_id, sign))
-        if then is not None:
-            then()

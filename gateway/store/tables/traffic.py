@@ -73,7 +73,6 @@ inbox = sa.Table(
     sa.Column("outcome", sa.String(16)),  # None while open; see gateway.store.inbox.Outcome
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),
-    sa.Column("sign", sa.String(8)),  # see channels.base.Sign: what it carries, or is owed; None: nothing to put right
     sa.Column("shard", sa.SmallInteger),  # the session's, see gateway.store.journal.shard_of; None without a session
     sa.UniqueConstraint("channel", "account", "event_id", "tenant_id"),
 )
@@ -84,8 +83,6 @@ _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a tur
 partial_index("ix_inbox_claimed", inbox.c.turn_id, where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)
 partial_index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, where=_is_settled)
-_is_signed = inbox.c.sign.is_not(None)
-partial_index("ix_inbox_signed", inbox.c.sign, inbox.c.id, where=_is_signed)
 _is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
 partial_index(
     "ix_inbox_read_along", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.outcome, inbox.c.id,

@@ -194,7 +194,6 @@ def upgrade() -> None:
         sa.Column("outcome", sa.String(length=16), nullable=True),
         sa.Column("detail", sa.Text(), nullable=True),
         sa.Column("done_at", sa.BigInteger(), nullable=True),
-        sa.Column("sign", sa.String(length=8), nullable=True),
         sa.Column("shard", sa.SmallInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_inbox")),
         sa.UniqueConstraint(
@@ -233,14 +232,6 @@ def upgrade() -> None:
         unique=False,
         sqlite_where=sa.text("done_at IS NOT NULL"),
         postgresql_where=sa.text("done_at IS NOT NULL"),
-    )
-    op.create_index(
-        "ix_inbox_signed",
-        "inbox",
-        ["sign", "id"],
-        unique=False,
-        sqlite_where=sa.text("sign IS NOT NULL"),
-        postgresql_where=sa.text("sign IS NOT NULL"),
     )
     op.create_index(
         "ix_inbox_waiting",
