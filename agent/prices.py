@@ -31,11 +31,22 @@ class TokenPrices:
     cache_read: TokenPrice | None = None  # None: as other input
     cache_write: TokenPrice | None = None  # None: as other input
 
+    @property
+    def dearest_usd_per_mtok(self) -> Decimal:
+        """The most that any token costs, in a call of any size."""
+        kinds = [kind for kind in (self.input, self.output, self.cache_read, self.cache_write) if kind is not None]
+        return max(price for kind in kinds for price in (kind.usd_per_mtok, *(tier for _, tier in kind.tiers)))
+
     def without_tiers(self) -> "TokenPrices":
         """For sums of many calls, of which nobody knows how large each was."""
         four = (self.input, self.output, self.cache_read, self.cache_write)
         given, written, *cached = (None if each is None else replace(each, tiers=()) for each in four)
         return TokenPrices(given or self.input, written or self.output, *cached)
+
+    @classmethod
+    def flat(cls, usd_per_mtok: Decimal) -> "TokenPrices":
+        """Return one price for every token, read or written."""
+        return cls(TokenPrice(usd_per_mtok), TokenPrice(usd_per_mtok))
 
     def cost_microusd(self, used: Usage) -> int | None:
         """What a call cost, rounded up; None where the tokens of either side were not counted."""

@@ -40,6 +40,7 @@ from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
+from gateway.model_prices import price_words
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.control_client import Handler
@@ -303,7 +304,11 @@ class Gateway:
         return {**self._own.settings.agent.personas, **{name: words or "" for name, words in named.items()}}
 
     def _standing(self, manager: ChannelManager, router: Router, intake: Intake, presence: Presence) -> GatewayStatus:
-        model = ModelStanding(self._own.model.name, self._rests.board.states, self._watch, self._own.budgets.standing)
+        def price_losses() -> Mapping[str, str]:
+            return price_words(tenant.prices for tenant in self._tenants)
+
+        name, board = self._own.model.name, self._rests.board.states
+        model = ModelStanding(name, board, self._watch, self._own.budgets.standing, price_losses)
         standing = GatewayStatus(
             self._store, manager, router, self._snapshot, model, steady_now(), self._faults, lambda: intake.floods
         )

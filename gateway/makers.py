@@ -7,6 +7,7 @@ from functools import partial
 
 from agent.answers import by_rules_text
 from agent.catalogue import Catalogue
+from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
@@ -111,13 +112,23 @@ def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> Chat
         raise SettingsError(f"model.name: {unknown}") from None
 
 
+def judge_link(settings: Settings) -> ModelConfig | None:
+    """Return the small model of mode auto, if it is another one than the one that answers."""
+    auto = settings.permissions.auto
+    if settings.permissions.mode is not Mode.AUTO or auto.model in (None, settings.model.name):
+        return None
+    return settings.model.model_copy(update={"name": auto.model, "prices": auto.prices})
+
+
 def judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
-    """The small model of mode auto, where it is another one than the one that answers."""
-    permissions = settings.permissions
-    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
+    """Make the small model of mode auto, if there is one.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    if (small := judge_link(settings)) is None:
         return None
     try:
-        small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
         return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
     except UnknownModel as unknown:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None

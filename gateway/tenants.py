@@ -40,6 +40,7 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.makers import judge_of, model_of
+from gateway.model_prices import look_at_prices, take_up_prices
 from gateway.ops.control_client import Handler
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.operators import (
@@ -95,10 +96,10 @@ class Tenant:
         self.store = store = deps.store.of(name)
         self.product = product = load_product(settings.of_tenant(name).agent.product)
         self.settings = own = in_force(settings.of_tenant(name), product)
-        for texts in (product.texts, product.catalogue):
-            if texts is not None:
-                texts.load()
-        self.budgets = Budgets(own.budgets, deps.store, wall_now, None if budgets is None else budgets.news)
+        for texts in filter(None, (product.texts, product.catalogue)):
+            texts.load()
+        self.prices, news = take_up_prices(own), budgets.news if budgets else None
+        self.budgets = Budgets(own.budgets, deps.store, wall_now, news, self.prices.lost)
         self.levels = CredentialLevels(store, deps.vault, own.connect, deps.clock)
         self.desk = OperatorDesk(groups=self._groups(own))
         chosen = [link.name for link in (own.model, *own.model.fallback.values(), own.model.light) if link is not None]
@@ -119,21 +120,22 @@ class Tenant:
         old, new = self.settings, in_force(settings.of_tenant(self.name), self.product)
         if (old.model, old.budgets) == (new.model, new.budgets):
             return None
-        self.budgets.reconfigure(new.budgets)  # asked when a model is made, whether anything is capped
+        self.budgets.reconfigure(new.budgets, look_at_prices(new).lost)  # asked when a model is made
         try:
             return model_of(new, self.product, self._models)
         except BaseException:
-            self.budgets.reconfigure(old.budgets)
+            self.budgets.reconfigure(old.budgets, self.prices.lost)
             raise
 
     def adopt(self, settings: Settings, model: ChatModel | None) -> None:
         """Put them in force, with the model that they made."""
         self.settings = own = in_force(settings.of_tenant(self.name), self.product)
-        self.budgets.reconfigure(own.budgets)
         self.desk.groups = self._groups(own)
         if model is not None:
+            self.prices = take_up_prices(own)
             self.model = model
             self._made.append(model)
+        self.budgets.reconfigure(own.budgets, self.prices.lost)
 
     @property
     def language(self) -> str | None:
@@ -225,7 +227,7 @@ class Tenants:
             return TriedSettings({tenant: tenant.try_settings(settings) for tenant in staying}, made)
         except BaseException:
             for tenant, budgets in before.items():
-                tenant.budgets.reconfigure(budgets)
+                tenant.budgets.reconfigure(budgets, tenant.prices.lost)
             raise
 
     def adopt(self, settings: Settings, tried: "TriedSettings") -> None:

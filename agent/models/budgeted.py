@@ -15,17 +15,21 @@ from agent.ports import (
     ModelRequest,
     OnModelEvent,
 )
+from agent.prices import TokenPrices
 from agent.transcript import ModelResponded, Usage
 
 
 class BudgetedModel:
     """Reserves for the input as we estimate it and for all the output that the call may have; settles by what was."""
 
-    def __init__(self, model: ChatModel, config: LinkConfig, budget: Budget) -> None:
-        """`model` says what its responses cost, where that is known."""
+    def __init__(
+        self, model: ChatModel, config: LinkConfig, budget: Budget, last_prices: TokenPrices | None = None
+    ) -> None:
+        """`model` says what its responses cost; if nobody knows that any more, `last_prices` count."""
         self.name = model.name
         self._model = model
         self._budget = budget
+        self._last_prices = last_prices
         self._thinking_tokens = config.thinking if isinstance(config.thinking, int) else 0
         self._calibration = Calibration()
 
@@ -41,7 +45,7 @@ class BudgetedModel:
             OverBudget: a cap is reached; the model was not asked.
             ModelFailure: as the model's.
         """
-        prices = self._model.facts.prices
+        prices = self._model.facts.prices or self._last_prices
         estimated = self._calibration.sizes.estimate(request)
         asked_tokens = self._calibration.tokens(self.name, estimated)
         most = most_of(prices, asked_tokens, request.max_output_tokens + self._thinking_tokens)

@@ -13,7 +13,7 @@ from agent.errors import FailureKind
 from agent.models.caching import CachedModel
 from agent.models.chain import Chain, ModelRoute, RoutedModel, StandIn, needs_eyes, needs_tools
 from agent.models.credentials import Credentialed, CredentialSource
-from agent.models.facts import PricedModel
+from agent.models.facts import PricedModel, configured_prices, facts_of
 from agent.models.failures import RETRYABLE
 from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
 from agent.models.limiter import Limited
@@ -22,6 +22,7 @@ from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import HURRY_S, Resilient
 from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
+from agent.prices import TokenPrices
 
 if TYPE_CHECKING:
     from agent.models.known_servers import KnownServers
@@ -169,6 +170,17 @@ def _mark(config: LinkConfig) -> str:
     """Of the key and the server; tells nothing of either."""
     key = config.api_key.get_secret_value() if config.api_key is not None else ""
     return blake2b(f"{key} {config.base_url}".encode(errors="replace"), digest_size=8).hexdigest()
+
+
+def prices_in_force(config: LinkConfig) -> TokenPrices | None:
+    """Return what this link's tokens cost: as configured, else as its wire or the table has it; None: nobody knows.
+
+    Raises:
+        UnknownModel: the name means nothing here, or its settings cannot work.
+    """
+    if config.name.partition(":")[0] in OWN_WIRES:
+        return facts_of(config.name, config).prices
+    return configured_prices(config) or bare_model(config, None).facts.prices
 
 
 def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:

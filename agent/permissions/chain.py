@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from agent.config import PriceConfig
 from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verdict, host_outside, parse_rule, ruling_of
 
 
@@ -168,6 +169,8 @@ class AutoConfig(BaseModel):
 
     model: str | None = None
     """Its name, as under [model]; None: the one that answers."""
+    prices: PriceConfig | None = None
+    """What its tokens cost, as under [model.prices]; None: as the table of prices has it."""
     allow: tuple[str, ...] = ()
     """What may run unasked, in words."""
     soft_deny: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
 from gateway.config.sources import KeyPath, key_of
 from gateway.errors import SettingsError
+from gateway.model_prices import price_sentences
 from gateway.product import check_names, in_force, load_product
 from gateway.wiring import describe_slack_app
 
@@ -35,7 +36,10 @@ def check(config_path: Path | None) -> None:
     """Say whether the gateway could start with this configuration, and what else could be set."""
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
+    lost = price_sentences(settings)
     click.echo("The configuration can be used.")
+    for sentence in lost:
+        click.echo(sentence)
     for name in settings.unused_tenants():
         click.echo(f'No account says tenant = "{name}": nobody reaches that tenant but programs, with a key of it.')
     for hint in settings.hints(of_process().command("run")):

@@ -14,6 +14,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
+from gateway.model_prices import price_sentences
 from gateway.ops import control_client
 from gateway.ops.doctor import check_models, check_nats, check_public_url
 from gateway.ops.home_check import (
@@ -111,6 +112,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
 
 def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
     yield Finding("configuration", "it can be used")
+    yield from _prices(settings)
     yield from check_files([secrets], settings.home)
     yield check_disk(settings.home)
     if (found := check_socket(settings.control_path)) is not None:
@@ -118,6 +120,16 @@ def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
     if (found := check_port(settings.http, settings.control_path)) is not None:
         yield found
     yield from _standing(settings.control_path)
+
+
+def _prices(settings: Settings) -> Iterable[Finding]:
+    """Yield a finding for each model that a cap in USD cannot count, or cannot count exactly any more."""
+    try:
+        found = price_sentences(settings)
+    except SettingsError as error:
+        found = str(error).splitlines()
+    for sentence in found:
+        yield Finding("prices", sentence, "set the prices in the configuration, or cap tokens instead")
 
 
 def _standing(control: Path) -> Iterable[Finding]:

@@ -45,6 +45,8 @@ class ModelStanding:
     watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
     caps: Callable[[str | None], Awaitable[Mapping[str, str]]] | None = None
     """What may be spent, and what is, of a tenant's (None: all); None: nobody asks."""
+    lost_prices: Callable[[], Mapping[str, str]] = dict
+    """By model how its tokens count, if an upgrade lost its price."""
 
     def troubles(self) -> "list[Trouble]":
         """The models that do not get over it by themselves, or failed time and again."""
@@ -62,6 +64,10 @@ class ModelStanding:
             for model, (times, ratio) in self.watch.drifting.items()
             if times >= FEW
         ]
+
+    def price_troubles(self) -> "list[Trouble]":
+        """Return the models whose price an upgrade lost."""
+        return [Trouble("price", model, why, at_once=True) for model, why in self.lost_prices().items()]
 
     def states(self) -> Mapping[str, str]:
         """Each model, and how it is; one that fails is never called ready."""
@@ -85,7 +91,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | key | model | estimates | letters | versions | roles
+    kind: str  # channel | key | model | estimates | price | letters | versions | roles
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -210,8 +216,10 @@ class GatewayStatus:
         whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
             tenant = whose.get(model, DEFAULT_TENANT)
-            found |= {Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model", "estimates")}
-        of_models = (*self._model.troubles(), *self._model.drifts())
+            found |= {
+                Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model", "estimates", "price")
+            }
+        of_models = (*self._model.troubles(), *self._model.drifts(), *self._model.price_troubles())
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}
         for tenant in (DEFAULT_TENANT, *others):

@@ -6,11 +6,13 @@ nothing here is on a call's way.
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 
 import structlog
 
@@ -21,6 +23,7 @@ from agent.errors import FailureKind
 from agent.language import escape
 from agent.models.budgeted import BudgetedModel
 from agent.ports import ChatModel, ModelFailure, Principal
+from agent.prices import TokenPrices
 from agent.transcript import EndReason
 from channels.messages import DEFAULT_TENANT
 from gateway.commands.usage import in_digits, usd_text
@@ -95,25 +98,37 @@ class Budgets:
     """The caps of one gateway; a `Budget` of its models."""
 
     def __init__(
-        self, config: BudgetsConfig, store: Store, dates: Callable[[], datetime], news: asyncio.Event | None = None
+        self,
+        config: BudgetsConfig,
+        store: Store,
+        dates: Callable[[], datetime],
+        news: asyncio.Event | None = None,
+        lost_prices: Mapping[str, Decimal] = MappingProxyType({}),
     ) -> None:
-        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well."""
+        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well.
+
+        `lost_prices` have USD per million tokens, by model: those whose price nobody knows any more.
+        """
         self._config = config
         self._store = store
         self.now = dates
         self.wait_s = WAIT_S
         self.news = news or asyncio.Event()
         """Calls were settled since somebody looked."""
+        self._lost_prices = lost_prices
         self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
         self._settled = asyncio.Event()  # the next call is
 
     def charge(self, model: ChatModel, config: LinkConfig) -> ChatModel:
         """The model, with what its calls may cost set aside; itself where nothing is capped."""
-        return BudgetedModel(model, config, self) if self._config.has_any else model
+        if not self._config.has_any:
+            return model
+        last = self._lost_prices.get(config.name)
+        return BudgetedModel(model, config, self, None if last is None else TokenPrices.flat(last))
 
-    def reconfigure(self, config: BudgetsConfig) -> None:
+    def reconfigure(self, config: BudgetsConfig, lost_prices: Mapping[str, Decimal]) -> None:
         """These caps from the next call on; a model made before them, where nothing was capped, is to be made anew."""
-        self._config = config
+        self._config, self._lost_prices = config, lost_prices
 
     async def reserve(self, most: Spending) -> Hold:
         """Set this aside in each cap that the turn at work falls under, or in none.

@@ -38,6 +38,11 @@ class BudgetsConfig(BaseModel):
         """Whether anything is capped."""
         return any(getattr(self, name) is not None for name in type(self).model_fields)
 
+    @property
+    def caps_usd(self) -> bool:
+        """Whether anything is capped in USD."""
+        return any(getattr(self, name) is not None for name in type(self).model_fields if name.endswith("_usd"))
+
 
 class SessionsConfig(BaseModel):
     """How conversations run."""

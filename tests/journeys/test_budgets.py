@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from gateway.errors import SettingsError
 from tests.fakes.model_server import Reply
 from tests.journeys.house import House, house
 
@@ -75,3 +78,32 @@ async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
                 lambda count=count: count == sum("0.00 / 0.01 USD" in text for text in here.texts(1)), zone
             )
         assert asked == len(here.model.requests)
+
+
+UNLISTED = """
+[model]
+local = false
+[budgets]
+user_usd = {user_usd}
+"""
+
+
+async def test_a_price_lost_by_an_upgrade_stops_no_gateway_and_the_cap_counts_tokens(tmp_path: Path) -> None:
+    """Each token counts at the dearest price that was known: 5 USD a million, of a cap of 0.05. Owners are told."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    with pytest.raises(BaseExceptionGroup) as refused:
+        async with house(tmp_path, config=UNLISTED.format(user_usd=0.05)):
+            raise AssertionError("it began")
+    assert refused.group_contains(SettingsError, match=r"model: openai:journey has no price, .* set model\.prices")
+    (tmp_path / "home" / "prices.json").write_text('{"openai:journey": "5"}')
+    async with house(tmp_path, config=UNLISTED.format(user_usd=0.05)) as here:
+        here.sim.say(2, "hello")
+        await here.told(2, "A short answer.")
+        await make_owner(here, 2)
+        assert "5 USD per million" in (await here.operator("status"))["needs_you"]["price openai:journey"]
+        here.model.script(Reply("Hello Ana.", usage=(9_000, 1_000)))
+        here.sim.say(1, "hello")
+        await here.told(1, "Hello Ana.")
+        here.sim.say(1, "and again")
+        await here.told(1, "What I may spend on you today is used up.")
+        assert "each token" in (await here.told(2, "openai:journey")).text
