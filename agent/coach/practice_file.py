@@ -35,6 +35,12 @@ _NAMES = {
     "date": "date day fecha día dia", "skill": "skill habilidad name nombre", "minutes": "minutes minutos min",
     "hours": "hours horas h", "notes": "notes notas note nota",
 }  # fmt: skip
+_FORMULA = r"(?=['\s]*[=+\-@＝＋－＠]|'*[;\t\r])"
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+
+_UNGUARDED, _GUARDED = (re.compile(rf"(^|[;,\t\r\n]){mark}{_FORMULA}") for mark in ("", "'"))
+"""After the cell's start, and after each character at which some country's spreadsheet begins the next cell."""
+
 _COLUMNS = {word: column for column, words in _NAMES.items() for word in words.split()}
 
 
@@ -103,7 +109,7 @@ def _from_csv(text: str, today: date) -> PracticeFile:
                 if "date" not in columns or "skill" not in columns or not {"minutes", "hours"} & set(columns):
                     return PracticeFile((), (BadLine(reader.line_num, "import.no_header"),))
             elif len(found) < MAX_ROWS:
-                found.append((reader.line_num, dict(zip(columns, map(_without_quote, cells), strict=False))))
+                found.append((reader.line_num, dict(zip(columns, map(unguard_cell, cells), strict=False))))
             else:
                 return _read(found, bad, today, more=True)
     except csv.Error:
@@ -186,9 +192,14 @@ def _text(value: object) -> str:
     return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
-def _without_quote(text: str) -> str:
-    """Without the mark that our own export puts before what a spreadsheet could take for a formula."""
-    return text[1:] if text.startswith(("'=", "'+", "'-", "'@")) else text
+def guard_cell(text: str) -> str:
+    """Put an apostrophe before each piece of a cell that a spreadsheet could take for a formula."""
+    return _UNGUARDED.sub(r"\1'", text)
+
+
+def unguard_cell(text: str) -> str:
+    """Take off the apostrophes of `guard_cell`."""
+    return _GUARDED.sub(r"\1", text)
 
 
 def _number(text: str, times: int = 1) -> int | None:

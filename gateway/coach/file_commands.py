@@ -8,7 +8,7 @@ from functools import partial
 
 from agent.calendar import today_of
 from agent.coach.practice import PracticeReader, PracticeSession, Skill
-from agent.coach.practice_file import MAX_GOOD, PracticeFile, practice_json, read_file
+from agent.coach.practice_file import MAX_GOOD, PracticeFile, guard_cell, practice_json, read_file
 from agent.coach.texts import COACH_TEXTS, file_name, say, say_day
 from agent.coach.timer_changes import ImportPractice
 from agent.language import escape, language_of
@@ -20,9 +20,6 @@ from gateway.commands.base import Command, Invocation, Reply
 MAX_EXPORTED = 100_000
 NOW = frozenset(("now", "ahora"))
 SHOWN_BAD = 10
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
 
 
 def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
@@ -51,23 +48,18 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession], language: str = "en") -> bytes:
-    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted.
+    """UTF-8 with a byte order mark, one row a session, the oldest first; all text is quoted, and none of it a formula.
 
     Its columns are named in the language; /import knows them in each.
     """
     names = {skill.id: skill.name for skill in skills}
     out = io.StringIO()
-    rows = csv.writer(out)
+    rows = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     rows.writerow(say(language, "export.columns").split())
     for session in sorted(sessions, key=lambda logged: logged.day):
-        rows.writerow(
-            (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))
-        )
+        name, notes = guard_cell(names.get(session.skill_id, "")), guard_cell(session.notes)
+        rows.writerow((session.day.isoformat(), name, session.minutes, notes))
     return out.getvalue().encode("utf-8-sig")
-
-
-def _cell(value: str) -> str:
-    return f"'{value}" if value.startswith(_FORMULA) else value
 
 
 async def _import(asked: Invocation) -> Reply:

@@ -1,16 +1,21 @@
 """Practice as files: in and out, checked first; over the store's own functions."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.coach.changes import LogPractice
-from agent.coach.practice_file import BadLine, FileRow, read_file
+from agent.coach.practice_file import BadLine, FileRow, guard_cell, read_file, unguard_cell
 from agent.ports import Principal
 from gateway.coach.commands import coach_commands
+from gateway.coach.file_commands import practice_csv
 from gateway.commands.base import Invocation, Reply
 from gateway.commands.table import CommandTable
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
@@ -160,11 +165,30 @@ class TestExport:
         reply = await command.handle(Invocation(word, arguments, ana, NOW, Session(), "inbox:1"))
         (file,) = reply.files
         assert f"{name}-{TODAY}.{form}" == file.name
-        assert (form, "es") != ("csv", locale) or b"fecha,habilidad,minutos,notas" in file.content
+        assert (form, "es") != ("csv", locale) or b'"fecha","habilidad","minutos","notas"' in file.content
         kept = sorted((each.minutes, each.notes) for each in await practice.sessions(ANA))
         found = read_file(file.content.decode("utf-8-sig"), TODAY)
         assert () == found.bad
+        assert kept == sorted((row.minutes, row.notes) for row in found.rows)
         if form == "json":
-            assert kept == sorted((row.minutes, row.notes) for row in found.rows)
             assert {"=cmd()", "Guitar"} == {skill["name"] for skill in json.loads(file.content)["skills"]}
         assert {"=cmd()", "Guitar"} == {row.skill for row in found.rows}
+
+    @pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t=", ";=", " =", ";;@", "＝", "'="])
+    @pytest.mark.parametrize("before", ["", "x;", "x\t", "x,", "x\n"])
+    async def test_no_cell_begins_a_formula_whatever_separates_cells(
+        self, practice: ConnectedPractice, before: str, mark: str
+    ):
+        """Many countries' spreadsheets split at ";", inside our quotes too: each piece is text in all of them."""
+        practice.change(LogPractice("guitar", 45, TODAY, f"{before}{mark}cmd()"))
+        (skill,), sessions = await practice.skills(ANA), await practice.sessions(ANA)
+        content = practice_csv([skill], sessions).decode("utf-8-sig")
+        for delimiter in ",;\t":
+            cells = [cell for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter) for cell in row]
+            assert not [cell for cell in cells if cell.lstrip(' \t;,"')[:1] in {"=", "+", "-", "@", "＝"}], cells
+        assert f'"{TODAY}","guitar",45,"' in content
+        assert [sessions[0].notes] == [row.notes for row in read_file(content, TODAY).rows]
+
+    @given(text=st.text(alphabet="=+-@;,\t\n' \"aＡ＝", max_size=20))
+    def test_what_guards_a_cell_is_taken_off_again(self, text: str):
+        assert text == unguard_cell(guard_cell(text))
