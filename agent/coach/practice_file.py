@@ -35,7 +35,7 @@ _NAMES = {
     "date": "date day fecha día dia", "skill": "skill habilidad name nombre", "minutes": "minutes minutos min",
     "hours": "hours horas h", "notes": "notes notas note nota",
 }  # fmt: skip
-_FORMULA = r"(?=['\s]*[=+\-@＝＋－＠]|'*[;\t\r])"
+_FORMULA = r"(?=[' ]*[=+\-@＝＋－＠]|'*[;\t\r])"
 """What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
 
 _UNGUARDED, _GUARDED = (re.compile(rf"(^|[;,\t\r\n]){mark}{_FORMULA}") for mark in ("", "'"))

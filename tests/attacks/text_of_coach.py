@@ -193,7 +193,13 @@ def imported(text: str) -> None:
         practice_file.read_file(said, TODAY)
 
 
+def exported(text: str) -> None:
+    """Notes on their way into a cell, and out of it."""
+    practice_file.unguard_cell(practice_file.guard_cell(text))
+
+
 ENTRIES: dict[str, Entry] = {
+    "agent.coach.practice_file:guard_cell": Entry(exported, practice.MAX_NOTES_CHARS),
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.amendments:amend": Entry(amended, amendments.MAX_CHARS),
