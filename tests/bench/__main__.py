@@ -25,6 +25,7 @@ from tests.bench import (
     growth,
     ingest,
     loads,
+    memory,
     plan,
     profile,
     ratelimit,
@@ -45,6 +46,7 @@ class Asked:
     per_s: int
     seconds: float
     settled: int
+    memory: memory.Asked
 
 
 ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
@@ -61,11 +63,13 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "context": lambda _asked: context.run(),
     "encoding": lambda _asked: encoding.run(),
     "growth": lambda asked: growth.run(asked.settled),
+    "memory": lambda asked: memory.waves(asked.memory),
+    "memory-hours": lambda asked: memory.hours(asked.memory),
     "scale": lambda _asked: scale.run(),
     "boot": lambda _asked: boot.run(),
     "console": lambda _asked: console.run(),
 }
-ASKED_FOR = ("acks-each", "profile", "console", "growth", "scale")
+ASKED_FOR = ("acks-each", "profile", "console", "growth", "memory", "memory-hours", "scale")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
@@ -90,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--per-second", type=int, default=500, help="events a second (acks)")
     parser.add_argument("--seconds", type=float, default=20.0, help="for how long (acks)")
     parser.add_argument("--settled", type=int, default=1_000_000, help="settled rows at most (growth)")
+    parser.add_argument("--waves", type=int, default=3, help="waves of new people (memory)")
+    parser.add_argument("--wave-chats", type=int, default=2_500, help="chats of a wave (memory)")
+    parser.add_argument("--minutes", type=float, default=60.0, help="for how long (memory-hours)")
+    parser.add_argument("--rate", type=float, default=5.0, help="messages a second (memory-hours)")
+    parser.add_argument("--people", type=int, default=1_000, help="who write them in turns (memory-hours)")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     return parser
 
@@ -108,7 +117,8 @@ def main(arguments: Sequence[str]) -> int:
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     wanted = Loads(given.platform or tuple(PLATFORMS), chats=given.chats, messages_each=given.messages)
-    results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds, given.settled)))
+    kept = memory.Asked(given.waves, given.wave_chats, given.rate, given.minutes, given.people)
+    results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds, given.settled, kept)))
     if given.json is not None:
         given.json.write_text(json.dumps(results, indent=2))
     return 0

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import cycle
 from types import TracebackType
 from typing import Self
@@ -158,23 +159,52 @@ class People:
 
         async def talk(chat: str) -> None:
             for number in range(messages_each):
-                answered = self._waiting[chat] = asyncio.get_running_loop().create_future()
                 begun_s = time.monotonic()
-                self._platform.say(chat, f"how is my practice going? ({number})")
-                async with asyncio.timeout(ANSWER_S):
-                    await answered
+                await self._ask(chat, number)
                 load.latencies_ms.append((time.monotonic() - begun_s) * 1000)
 
         begun_s = time.monotonic()
-        async with asyncio.TaskGroup() as talking:
-            watching = talking.create_task(self._watch())
-            async with asyncio.TaskGroup() as chatting:
-                for person in range(FIRST_PERSON, FIRST_PERSON + chats):
-                    chatting.create_task(talk(self._platform.direct(person)))
-            watching.cancel()
+        async with self._watching(), asyncio.TaskGroup() as chatting:
+            for person in range(FIRST_PERSON, FIRST_PERSON + chats):
+                chatting.create_task(talk(self._platform.direct(person)))
         load.wall_s = time.monotonic() - begun_s
         load.messages = chats * messages_each
         return load
+
+    async def each_once(self, people: Iterable[int], at_once: int) -> None:
+        """Each of these people writes one message; so many of them wait for an answer at the same time."""
+        left = iter(people)
+
+        async def talk() -> None:
+            for person in left:
+                await self._ask(self._platform.direct(person), 0)
+
+        async with self._watching(), asyncio.TaskGroup() as chatting:
+            for _ in range(at_once):
+                chatting.create_task(talk())
+
+    async def evenly(self, people: int, per_s: float, seconds: float) -> None:
+        """These people write in turns, at an even rate; one who still waits for an answer is left out."""
+        begun_s = time.monotonic()
+        async with self._watching(), asyncio.TaskGroup() as chatting:
+            for number in range(int(per_s * seconds)):
+                await asyncio.sleep(begun_s + number / per_s - time.monotonic())
+                chat = self._platform.direct(FIRST_PERSON + number % people)
+                if chat not in self._waiting or self._waiting[chat].done():
+                    chatting.create_task(self._ask(chat, number))
+
+    async def _ask(self, chat: str, number: int) -> None:
+        answered = self._waiting[chat] = asyncio.get_running_loop().create_future()
+        self._platform.say(chat, f"how is my practice going? ({number})")
+        async with asyncio.timeout(ANSWER_S):
+            await answered
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self._watch())
+            yield
+            watching.cancel()
 
     async def _watch(self) -> None:
         while True:
