@@ -37,7 +37,7 @@ class Principal:
 # ---------------------------------------------------------------- the model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equal schemas may differ as JSON: `1` and `1.0`
 class ToolSpec:
     """A tool as the model is told of it."""
 

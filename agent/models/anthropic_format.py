@@ -8,12 +8,13 @@ person's turns.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, cast
 
 from agent.config import LinkConfig
 from agent.encoded_pieces import EncodedPieces
-from agent.models.json_bodies import to_piece
+from agent.models.json_bodies import TOOLS_KEPT, to_piece
 from agent.models.openai_format import note_text, readable_arguments, spoken_text
 from agent.pictures import as_base64, visible
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
@@ -46,7 +47,7 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
     if instructions := _instructions(request.system):
         body["system"] = instructions
     if request.tools:
-        body["tools"] = _tools(request.tools, request.pieces)
+        body["tools"] = [*map(_tool if request.pieces is None else _tool_piece, request.tools)]
     if isinstance(config.thinking, int) and _may_think(request.items):
         body["thinking"] = {"type": "enabled", "budget_tokens": config.thinking}
         body["max_tokens"] = cap + config.thinking  # the budget is counted in the cap
@@ -80,10 +81,9 @@ def _instructions(system: SystemPrompt) -> Blocks:
     return blocks
 
 
-def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> Sequence[Any]:
-    if pieces is None:
-        return [_tool(spec) for spec in specs]
-    return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))
+@lru_cache(TOOLS_KEPT)
+def _tool_piece(spec: ToolSpec) -> Any:
+    return to_piece(_tool(spec))
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _blocks(items: Sequence[Item], pieces: EncodedPieces | None, content: Mappin
 
     if pieces is None:
         return map(whole, items)
-    return pieces.of(WIRE, "messages", items, lambda item: [to_piece(block) for block in whole(item)])
+    return pieces.of(WIRE, items, lambda item: [to_piece(block) for block in whole(item)])
 
 
 def _images(item: Item, content: Mapping[str, bytes]) -> Blocks:

@@ -12,6 +12,9 @@ from agent.models.failures import failure
 from agent.ports import ModelRequest
 from agent.wellformed import well_formed
 
+TOOLS_KEPT = 1_000
+"""Tools whose encoded form is kept, a wire: all conversations share it."""
+
 
 def encode(body: dict[str, Any]) -> bytes:
     """JSON, with what no encoder takes mended: lone surrogates, integers beyond 64 bits (F40)."""

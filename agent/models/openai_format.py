@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pydantic import JsonValue
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
-from agent.models.json_bodies import decode, to_piece
+from agent.models.json_bodies import TOOLS_KEPT, decode, to_piece
 from agent.pictures import as_base64, describe, visible
 from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import (
@@ -73,7 +74,7 @@ def request_body(
     if service_tier is not None:
         body["service_tier"] = service_tier
     if request.tools:
-        body["tools"] = _tools(request.tools, request.pieces)
+        body["tools"] = [*map(_tool if request.pieces is None else _tool_piece, request.tools)]
     if request.stream and usage_in_stream:
         body["stream_options"] = {"include_usage": True}
     return body
@@ -90,13 +91,12 @@ def messages(
     head: list[Any] = [{"role": "system", "content": system}] if system else []
     if pieces is None:
         return head + [_message(item, content) for item in items]
-    return [*head, *pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item, content)))]
+    return [*head, *pieces.of(WIRE, items, lambda item: to_piece(_message(item, content)))]
 
 
-def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> Sequence[Any]:
-    if pieces is None:
-        return [_tool(spec) for spec in specs]
-    return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))
+@lru_cache(TOOLS_KEPT)
+def _tool_piece(spec: ToolSpec) -> Any:
+    return to_piece(_tool(spec))
 
 
 def _message(item: Item, content: Mapping[str, bytes]) -> dict[str, Any]:

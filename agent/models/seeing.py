@@ -73,7 +73,7 @@ async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[Mode
 async def _load(request: ModelRequest, wire: str) -> ModelRequest:
     """The request with the bytes of what is to be encoded; words for what nobody keeps any more."""
     said = [request.items[at] for at in _places(request.items)]
-    new = said if request.pieces is None else request.pieces.lacks(wire, "messages", said)
+    new = said if request.pieces is None else request.pieces.lacks(wire, said)
     ids = [picture.id for item in new if isinstance(item, UserItem) for picture in visible(item.pictures)]
     content = await request.load_pictures(ids) if ids and request.load_pictures is not None else {}
     lost = set(ids) - content.keys()

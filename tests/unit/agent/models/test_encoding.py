@@ -1,6 +1,7 @@
 """A request's body, made of what the last one was encoded as, against the same made anew."""
 
 import json
+import operator
 from dataclasses import replace
 from functools import partial
 
@@ -125,6 +126,13 @@ def test_the_marks_move_along(wire):
             assert marked == ([*range(len(users))][-2:] if wire == "anthropic" else [])
 
 
+@pytest.mark.parametrize("wire", BODIES)
+def test_all_conversations_share_the_encoded_tools(wire):
+    """Each has its own pieces of what was said; a tool is encoded once for all of them."""
+    one, two = (BODIES[wire](ModelRequest(SYSTEM, (UserItem("a"),), TOOLS, pieces=EncodedPieces())) for _ in "ab")
+    assert all(map(operator.is_, one["tools"], two["tools"]))
+
+
 class Maker:
     """Makes pieces, and keeps of what."""
 
@@ -145,38 +153,38 @@ class TestEncodedPieces:
         """A conversation that grows by one costs one, also where its items are made anew each time."""
         pieces, maker = EncodedPieces(), Maker()
         for length in range(1, 50):
-            assert [str(item) for item in talk(length)] == pieces.of("w", "messages", talk(length), maker)
+            assert [str(item) for item in talk(length)] == pieces.of("w", talk(length), maker)
         assert talk(49) == maker.made
 
     def test_what_stays_of_a_cut_conversation_is_not_made_again(self):
         """Only the notes are, that stand for the rest."""
         pieces, maker = EncodedPieces(), Maker()
-        pieces.of("w", "messages", talk(40), maker)
+        pieces.of("w", talk(40), maker)
         maker.made.clear()
         head = UserItem("notes")
-        pieces.of("w", "messages", [head, *talk(30, 10), UserItem("new")], maker)
+        pieces.of("w", [head, *talk(30, 10), UserItem("new")], maker)
         assert [head, UserItem("new")] == maker.made
 
     @pytest.mark.parametrize("after", [("w", talk(1, 50)), ("v", talk(1))])
     def test_nothing_but_the_last_request_is_kept(self, after):
         """What was left out of it, or was for another wire, is made again."""
         pieces, maker = EncodedPieces(), Maker()
-        pieces.of("w", "messages", talk(40), maker)
-        pieces.of(after[0], "messages", after[1], maker)
+        pieces.of("w", talk(40), maker)
+        pieces.of(after[0], after[1], maker)
         maker.made.clear()
-        pieces.of("w", "messages", talk(40), maker)
+        pieces.of("w", talk(40), maker)
         assert talk(40) == maker.made
 
     def test_a_piece_that_cannot_be_made_leaves_all_as_it_was(self):
         """The next request finds what the last whole one left."""
         pieces, maker = EncodedPieces(), Maker()
-        pieces.of("w", "messages", talk(5), maker)
+        pieces.of("w", talk(5), maker)
 
         def refuse(_item):
             raise TypeError("no")
 
         with pytest.raises(TypeError):
-            pieces.of("w", "messages", talk(6), refuse)
+            pieces.of("w", talk(6), refuse)
         maker.made.clear()
-        pieces.of("w", "messages", talk(5), maker)
+        pieces.of("w", talk(5), maker)
         assert [] == maker.made
