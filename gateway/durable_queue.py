@@ -6,9 +6,10 @@ of which a bounded number is kept in memory. A head that is full forgets what co
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from weakref import WeakMethod
 
 from gateway.errors import GatewayError
 from gateway.supervision import Care, start
@@ -24,9 +25,11 @@ class Numbered(Protocol):
 
 
 T = TypeVar("T", bound=Numbered)
+P = ParamSpec("P")
+R = TypeVar("R")
 
-Load = Callable[[int, int], Awaitable[list[T]]]
-"""Read the rows behind an id, in order, at most so many."""
+Load = Callable[[int, int], Awaitable[list[T] | None]]
+"""Read the rows behind an id, in order, at most so many; None as an empty list."""
 
 
 class QueueHead(Generic[T]):
@@ -122,7 +125,9 @@ class QueueHead(Generic[T]):
         return bool(self._rows) or self._has_unread
 
 
-async def load_filtered(load: Load[T], wanted: Callable[[T], bool], after_id: int, limit: int) -> list[T]:
+async def load_filtered(
+    load: Callable[[int, int], Awaitable[list[T]]], wanted: Callable[[T], bool], after_id: int, limit: int
+) -> list[T]:
     """As `load`, of the wanted rows alone: fewer than `limit` still means that there are no more."""
     rows: list[T] = []
     while len(rows) < limit:
@@ -132,6 +137,20 @@ async def load_filtered(load: Load[T], wanted: Callable[[T], bool], after_id: in
             break
         after_id = page[-1].id
     return rows[:limit]
+
+
+def weakly(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R | None]]:
+    """Return a function that calls a bound method but does not keep its object; it does nothing once that is freed.
+
+    An object and a queue that call each other would be a cycle, which only Python's collector frees, hours later.
+    """
+    bound = WeakMethod(method)
+
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        alive = bound()
+        return None if alive is None else await alive(*args, **kwargs)
+
+    return call
 
 
 class SerialWorker(Generic[T]):

@@ -9,7 +9,7 @@ import structlog
 
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
-from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
+from gateway.durable_queue import QueueHead, SerialWorker, load_filtered, weakly
 from gateway.sessions.inbox_rules import CHAT, joins, own_route_id
 from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
 from gateway.store import inbox
@@ -42,7 +42,7 @@ class Mailbox(SerialWorker[InboxRow]):
         tasks: asyncio.TaskGroup,
     ) -> None:
         """`handle` is called with one row at a time; what it was not called with may join its turn."""
-        super().__init__(QueueHead(size, self._load), handle, tasks, care_of(tasks, "session", key))
+        super().__init__(QueueHead(size, weakly(self._load)), handle, tasks, care_of(tasks, "session", key))
         self._store = store
         self._key = key
         self._kind_of = kind_of

@@ -275,11 +275,14 @@ class Router:
         await self._store.of(tenant).write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
 
     async def _sweep(self) -> None:
-        """Let idle sessions go: what they know is in the store."""
         while True:
             await asyncio.sleep(SWEEP_EVERY_S)
-            oldest = self._deps.turns.clock() - timedelta(seconds=self._deps.config.idle_s)
-            for where, used_at in list(self._used_at.items()):
-                at_work = any(queue[:2] == where for queue in self._part(where[0])[1].queues)
-                if used_at < oldest and not self._sessions[where].busy and not at_work:
-                    del self._sessions[where], self._used_at[where]
+            self.drop_idle()
+
+    def drop_idle(self) -> None:
+        """Free the sessions that have been idle for long: the store has what they know."""
+        oldest = self._deps.turns.clock() - timedelta(seconds=self._deps.config.idle_s)
+        at_work = {queue[:2] for commands in self._runners() for queue in commands.queues}
+        for where in [where for where, used_at in self._used_at.items() if used_at < oldest]:
+            if where not in at_work and not self._sessions[where].busy:
+                del self._sessions[where], self._used_at[where]

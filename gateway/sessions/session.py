@@ -17,6 +17,7 @@ from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Sign
 from channels.messages import MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.durable_queue import weakly
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
@@ -70,7 +71,7 @@ class Session:
         self.fence = deps.ownership.fence_of(key)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
         self.mailbox = Mailbox(
-            self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, self._handle, tasks
+            self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, weakly(self._handle), tasks
         )
         self._reactions = deps.signs
         self._turn = SessionTurn()

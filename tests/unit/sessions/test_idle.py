@@ -1,0 +1,54 @@
+"""A chat that is idle leaves nothing of its conversation in memory."""
+
+import gc
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.sessions.conversation import Conversation
+from gateway.sessions.mailbox import Mailbox
+from gateway.sessions.session import Session
+from tests.fakes.spine import GatedModel, Spine, quick_store
+
+
+@pytest.fixture
+async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
+    """Parts over a fresh store, begun."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store)
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """Free only what nothing refers to: Python's collector of cycles seldom looks at objects that have lived long."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_collector")
+async def test_an_idle_session_is_freed_without_the_collector(spine: Spine) -> None:
+    """Nothing of it is left: two turns and a command were answered."""
+    kept = _count_sessions()
+    for words in ("one", "two"):
+        await spine.say(words)
+        await spine.asked()
+        spine.model.give("yes")
+        await spine.quiet()
+    await spine.say("/help")
+    await spine.quiet()
+    spine.model = GatedModel()  # the old one keeps every request
+    assert kept + 3 == _count_sessions()
+    spine.later(seconds=spine.sessions.idle_s + 1)
+    spine.router.drop_idle()
+    assert kept == _count_sessions()
+
+
+def _count_sessions() -> int:
+    return sum(isinstance(each, Session | Conversation | Mailbox) for each in gc.get_objects())
