@@ -34,5 +34,5 @@ class SchemaDiffers(GatewayError):
     """The database is of another revision, and this version or this command cannot bring it up to date."""
 
 
-class StoreMoved(GatewayError):
-    """The database was carried elsewhere, or is not whole yet; the message says where the living one is."""
+class StoreClosed(GatewayError):
+    """A final dump was made of the database: no gateway uses it until it is reopened."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,15 +17,15 @@ from gateway.errors import GatewayError, SettingsError
 from gateway.ops.home_check import check_database, check_secrets
 from gateway.ops.lock import HomeLock
 from gateway.product import load_product
-from gateway.safety.private_files import DATABASE, KEY, SECRETS_KEY
-from gateway.store.addresses import file_of
+from gateway.safety.private_files import KEY, SECRETS_KEY
+from gateway.store.addresses import file_of, public_url
 from gateway.store.agent_tables import AgentTables
 from gateway.store.backup import back_up
 from gateway.store.backup import restore as put_back
 from gateway.store.backup import vacuum as rewrite
-from gateway.store.engine import engine_for
-from gateway.store.moving import Moved
-from gateway.store.moving import move as carry
+from gateway.store.dump import dump as write_dump
+from gateway.store.dump import reopen as open_again
+from gateway.store.load import load as read_dump
 
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -51,10 +51,7 @@ def backup(destination: Path, config_path: Path | None) -> None:
     settings, database = _sqlite(config_path, "PGOPTIONS='-c tenk.tenant=*' pg_dump --enable-row-security")
     size = back_up(database, destination)
     click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
-    click.echo(
-        f"Not in it: the configuration and its secrets, {settings.home / KEY}, without which the pairing codes that "
-        f"people hold now are void, and {settings.home / SECRETS_KEY}, without which nobody can read the secrets in it."
-    )
+    _tell_keys(settings)
 
 
 @command.command("restore")
@@ -67,11 +64,7 @@ def restore(source: Path, config_path: Path | None) -> None:
         put_back(source, database)
     click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")
     click.echo("What was waiting to be answered or sent at the time of the backup is answered or sent again.")
-    secrets = asyncio.run(check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys))
-    if secrets is not None and secrets.to_do:
-        click.echo(f"Before it starts: {secrets.words}; {secrets.to_do}.")
-    if not (settings.home / KEY).exists():
-        click.echo(f"No {settings.home / KEY}: without theirs, codes and invitations that people hold are void.")
+    _check_keys(settings)
 
 
 @command.command("check")
@@ -99,48 +92,74 @@ def vacuum(config_path: Path | None) -> None:
     click.echo(f"{database} was {before:,} bytes long and is {after:,}.")
 
 
-@command.command("move")
-@click.argument("destination", required=False)
+@command.command("dump")
+@click.argument("destination", type=NEW_FILE)
+@click.option("--final", is_flag=True, help="Close the database here: no gateway starts on it until `tenk db reopen`.")
 @config_option
-def move(destination: str | None, config_path: Path | None) -> None:
-    """Carry everything to the empty database DESTINATION, such as postgresql://tenk@host/tenk, while no gateway runs.
+def dump(destination: Path, final: bool, config_path: Path | None) -> None:
+    """Write every row to the new file DESTINATION as JSON lines, as of one moment, also while the gateway runs.
 
-    Without DESTINATION it is asked for, or read from the input: what is typed as an argument stands in the shell's
-    history. Every row is read back; killed, it goes on when it is called again. The database here answers no gateway
-    any more afterwards. The way back is the same command, called with the other DATABASE_URL.
+    `tenk db load` puts them into another database, SQLite or PostgreSQL. To go on there, stop the gateway and add
+    --final.
     """
     settings = prepare(config_path)
-    if destination is None:
-        asks = sys.stdin.isatty()
-        destination = click.prompt("DESTINATION", hide_input=True) if asks else sys.stdin.readline().strip()
-    engine_for(destination)  # whether it means a database
-    moved = asyncio.run(_move(settings, destination))
-    click.echo(f"{moved.target} holds all {moved.rows:,} rows of {moved.tables} tables now; each was read back.")
-    if moved.mended:
-        click.echo(f"In {moved.mended} of them a character that PostgreSQL does not keep (NUL) is U+FFFD now.")
-    click.echo(
-        f"Not in it, and needed as before: the configuration, {settings.home / KEY} and {settings.home / SECRETS_KEY}; "
-        "on another machine put them into the home there first."
-    )
-    if moved.target == str(settings.home.absolute() / DATABASE):
-        click.echo(
-            "Next: start the gateway without DATABASE_URL (and gateway.database_url): it is the home's own again."
-        )
-    else:
-        click.echo("Next: set DATABASE_URL to it (or: tenk config set gateway.database_url), then start the gateway.")
-    click.echo(
-        f"{moved.source} is the past: no gateway starts on it. Remove it when you are sure; its words stand in it."
+    with HomeLock(settings.home) if final else nullcontext():
+        final_at = datetime.now(UTC) if final else None
+        written = asyncio.run(write_dump(settings.database_url, destination, _tables_of, final_at))
+    click.echo(f"{destination} holds all {written.rows:,} rows of {written.tables} tables.")
+    _tell_keys(settings)
+    if final:
+        click.echo("The database here is closed. Next: `tenk db load` with the DATABASE_URL of an empty one.")
+
+
+@command.command("load")
+@click.argument("source", type=NEW_FILE)
+@config_option
+def load(source: Path, config_path: Path | None) -> None:
+    """Fill the empty database of DATABASE_URL, or of the home, with a dump; cut short, it leaves nothing."""
+    settings = prepare(config_path)
+    with HomeLock(settings.home):
+        read = asyncio.run(read_dump(source, settings.database_url, _tables_of))
+    where = public_url(settings.database_url)
+    click.echo(f"{where} holds all {read.rows:,} rows of {read.tables} tables; `tenk run` goes on from there.")
+    if read.mended:
+        click.echo(f"In {read.mended} of them a character that PostgreSQL does not keep (NUL) is U+FFFD now.")
+    click.echo("What was waiting to be answered or sent at the time of the dump is answered or sent again.")
+    _check_keys(settings)
+
+
+@command.command("reopen")
+@config_option
+def reopen(config_path: Path | None) -> None:
+    """Let the gateway start again on a database that `tenk db dump --final` closed."""
+    settings = prepare(config_path)
+    with HomeLock(settings.home):
+        was_closed = asyncio.run(open_again(settings.database_url))
+    click.echo("The database is open again." if was_closed else "The database was not closed.")
+
+
+@command.command("move", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("anything", nargs=-1, expose_value=False)
+def move() -> None:
+    """Say what to do instead."""
+    raise GatewayError(
+        "`tenk db move` is gone: run `tenk db dump --final FILE`, then `tenk db load FILE` with the other DATABASE_URL"
     )
 
 
-async def _move(settings: Settings, destination: str) -> Moved:
-    """With both homes held."""
-    file = file_of(destination)
-    with ExitStack() as held:
-        held.enter_context(HomeLock(settings.home))
-        if file is not None and file.absolute().parent != settings.home.absolute():
-            held.enter_context(HomeLock(file.absolute().parent))
-        return await carry(settings.database_url, destination, _tables_of, datetime.now(UTC), click.echo)
+def _tell_keys(settings: Settings) -> None:
+    click.echo(
+        f"Not in it: the configuration and its secrets, {settings.home / KEY}, without which the pairing codes that "
+        f"people hold now are void, and {settings.home / SECRETS_KEY}, without which nobody can read the secrets in it."
+    )
+
+
+def _check_keys(settings: Settings) -> None:
+    secrets = asyncio.run(check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys))
+    if secrets is not None and secrets.to_do:
+        click.echo(f"Before it starts: {secrets.words}; {secrets.to_do}.")
+    if not (settings.home / KEY).exists():
+        click.echo(f"No {settings.home / KEY}: without theirs, codes and invitations that people hold are void.")
 
 
 def _tables_of(agent: str) -> AgentTables | None:

@@ -33,7 +33,7 @@ COMMANDS = {
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print what makes a Slack app for this agent."),
-    "db": ("gateway.cli.db", "Back up, restore, move, upgrade or shrink the database."),
+    "db": ("gateway.cli.db", "Back up, restore, dump, load, upgrade or shrink the database."),
 }
 """Name -> (module, summary); the module's `command` is the click command, unless another name stands behind a colon."""
 

@@ -165,8 +165,8 @@ async def check_database(url: str, home: Path) -> Finding:
         return Finding("database", f"{seen.where} cannot be looked at", seen.problem)
     if seen.problem:
         return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
-    if seen.moved:
-        return Finding("database", f"{seen.where} is whole, but not in use", seen.moved)
+    if seen.closed:
+        return Finding("database", f"{seen.where} is whole, but not in use", seen.closed)
     if seen.refusal:
         words, _, to_do = seen.refusal.partition(": ")
         return Finding("database", f"{seen.where} cannot be used: {words}", to_do)

@@ -6,7 +6,7 @@ of its own; nothing of it lives here.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -94,7 +94,21 @@ def vacuum(database: Path) -> tuple[int, int]:
 
 
 def _put(source: Path, destination: Path, taken: str) -> None:
-    """A copy at a name where nothing is, or nothing at all: made under another name, looked over, then linked."""
+    """Put a copy at a name where nothing is, looked over before it has that name."""
+
+    def write(draft: Path) -> None:
+        with _errors(source):
+            _copy(source, draft)
+
+    write_new(destination, write, taken)
+
+
+def write_new(destination: Path, write: Callable[[Path], None], taken: str) -> None:
+    """Write a file of mode 0600 under another name, then give it its own; if anything fails, leave nothing.
+
+    Raises:
+        GatewayError: the words of `taken` if there is such a file; or it cannot be written.
+    """
     if os.path.lexists(destination):
         raise GatewayError(taken)
     draft = destination.with_name(f".{destination.name}.{os.getpid()}")
@@ -103,8 +117,7 @@ def _put(source: Path, destination: Path, taken: str) -> None:
     except OSError as error:
         raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
     try:
-        with _errors(source):
-            _copy(source, draft)
+        write(draft)
         _sync(draft)
         os.link(draft, destination)
     except FileExistsError:

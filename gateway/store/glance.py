@@ -14,7 +14,7 @@ from gateway.store.revisions import HEAD
 BUSY_S = 1.0
 
 REVISION = "SELECT alembic_version.version_num \nFROM alembic_version"
-WAS_MOVED = "SELECT 1 FROM sqlite_master WHERE name = 'relocations'"
+IS_CLOSED = "SELECT 1 FROM final_dump"
 COUNTED = "SELECT outbox.state, count(*) AS parts \nFROM outbox \nWHERE outbox.state IN "
 DEPTHS = f"{COUNTED}('ready', 'sending') GROUP BY outbox.state", f"{COUNTED}('unknown', 'dead') GROUP BY outbox.state"
 PENDING_COUNTS = (
@@ -27,7 +27,7 @@ STATES = ("ready", "sending", "unknown", "dead")
 def glance_at(file: Path) -> dict[str, dict[str, int]] | None:
     """How many parts of the outbox stand in which state, and how many requests wait at which account.
 
-    Empty where there is no such file. None: it was moved once, is of another version, or does not answer at once.
+    Empty where there is no such file. None: it was closed, is of another version, or does not answer at once.
     """
     if not file.exists():
         return {}
@@ -42,7 +42,7 @@ def glance_at(file: Path) -> dict[str, dict[str, int]] | None:
 
 def _read(connection: sqlite3.Connection) -> dict[str, dict[str, int]] | None:
     connection.execute("BEGIN")  # one view
-    if connection.execute(WAS_MOVED).fetchall() or connection.execute(REVISION).fetchall() != [(HEAD,)]:
+    if connection.execute(REVISION).fetchall() != [(HEAD,)] or connection.execute(IS_CLOSED).fetchall():
         return None
     parts = dict(row for query in DEPTHS for row in connection.execute(query))
     waiting = connection.execute(PENDING_COUNTS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from gateway.errors import GatewayError, SettingsError, StoreMoved
+from gateway.errors import GatewayError, SettingsError, StoreClosed
 from gateway.store import schema
 from gateway.store.addresses import file_of, public_url, server_of
 from gateway.store.backup import BUSY_S
@@ -28,7 +28,7 @@ class Inspection:
     problem: str = ""  # why it cannot be used; "" where it can
     is_denied: bool = False  # it may be whole: this user may not use it
     risks: tuple[str, ...] = ()  # what its server has off that keeps data whole
-    moved: str = ""  # to where, or from where it was not wholly carried, in words; "" where it lives here
+    closed: str = ""  # why no gateway uses it after its final dump, and what to do; "" if it is in use
 
     @property
     def is_behind(self) -> bool:
@@ -58,14 +58,14 @@ def _inspect_file(file: Path) -> Inspection:
         with closing(sqlite3.connect(address, uri=True, timeout=BUSY_S)) as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-            moved = _look_for_move(file)
+            closed = _look_if_closed(file)
     except (sqlite3.Error, sa.exc.SQLAlchemyError) as error:
         denied = is_denied(error)
         return Inspection(where, problem=NOT_OURS if denied else str(error), is_denied=denied)
-    return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0], moved=moved)
+    return Inspection(where, revision=row[0] if row else "", problem="" if found == ["ok"] else found[0], closed=closed)
 
 
-def _look_for_move(file: Path) -> str:
+def _look_if_closed(file: Path) -> str:
     """The same words that a start would say."""
     engine = sa.create_engine(
         "sqlite://", creator=lambda: sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
@@ -79,9 +79,9 @@ def _look_for_move(file: Path) -> str:
 
 def _refusal(connection: sa.Connection) -> str:
     try:
-        schema.refuse_moved(connection)
-    except StoreMoved as moved:
-        return str(moved)
+        schema.refuse_closed(connection)
+    except StoreClosed as closed:
+        return str(closed)
     return ""
 
 
@@ -100,12 +100,12 @@ async def _inspect_server(url: str) -> Inspection:
                 return Inspection(where, problem=f"it {problem}")
             risks = tuple(await connection.run_sync(risks_of))
             revision = await connection.run_sync(schema.current)
-            moved = await connection.run_sync(_refusal)
+            closed = await connection.run_sync(_refusal)
     except (OSError, ValueError, sa.exc.SQLAlchemyError) as error:  # ValueError: what the driver cannot be told
         return Inspection(where, problem=why_not(error))
     finally:
         await engine.dispose()
-    return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, moved=moved)
+    return Inspection(where, exists=revision is not None, revision=revision or "", risks=risks, closed=closed)
 
 
 _SERVER = sa.text(

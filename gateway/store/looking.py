@@ -118,7 +118,7 @@ class FileReader:
         """One consistent look.
 
         Raises:
-            StoreUnavailable, SchemaDiffers, StoreMoved: as `gateway.store.engine.reading`.
+            StoreUnavailable, SchemaDiffers, StoreClosed: as `gateway.store.engine.reading`.
         """
         try:
             with self._engine.begin() as connection:

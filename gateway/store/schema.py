@@ -1,15 +1,15 @@
 """The schema's revision: an empty database is created whole, an older one migrated, an unknown one refused."""
 
 from collections.abc import Callable
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from gateway.errors import SchemaDiffers, StoreMoved
+from gateway.errors import SchemaDiffers, StoreClosed
 from gateway.store.revisions import HEAD, refusal
 from gateway.store.tables import people, traffic, turns
-from gateway.store.tables.base import Id, Instant, metadata
+from gateway.store.tables.base import metadata
+from gateway.store.tables.turns import final_dump
 from gateway.store.tenancy import raise_wall
 
 TELL = """CREATE OR REPLACE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -42,15 +42,6 @@ version = sa.Table(
 REVISION = sa.select(version.c.version_num)
 """`gateway.store.glance` has its text."""
 
-relocations = sa.Table(  # made by the first move: where this store went, or came from; the newest row is in force
-    "relocations",
-    sa.MetaData(),
-    sa.Column("id", Id, primary_key=True),  # the same at both ends
-    sa.Column("state", sa.String(8), nullable=False),  # leaving | left | filling | filled
-    sa.Column("other", sa.Text, nullable=False),  # the database at the other end, without a password
-    sa.Column("at", Instant, nullable=False),
-)
-
 
 def current(connection: Connection) -> str | None:
     """The database's revision; None where nothing was created yet."""
@@ -63,17 +54,24 @@ def is_older(connection: Connection) -> bool:
     """Return whether `ensure` would migrate this database.
 
     Raises:
-        SchemaDiffers, StoreMoved: as `ensure`.
+        SchemaDiffers, StoreClosed: as `ensure`.
     """
-    refuse_moved(connection)
+    return _usable(connection) not in (None, HEAD)
+
+
+def _usable(connection: Connection) -> str | None:
+    """Return the revision, None of an empty database; refuse one that this version or any gateway may not use."""
+    found = _known_revision(connection)
+    if found is not None:
+        refuse_closed(connection)
+    return found
+
+
+def _known_revision(connection: Connection) -> str | None:
     found = current(connection)
-    _refuse_unknown(found)
-    return found not in (None, HEAD)
-
-
-def _refuse_unknown(found: str | None) -> None:
     if found is not None and (why := refusal(found)):
         raise SchemaDiffers(why)
+    return found
 
 
 def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -> str | None:
@@ -83,12 +81,12 @@ def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -
 
     Raises:
         SchemaDiffers: this code does not know its revision; nothing was changed.
-        StoreMoved: it lives elsewhere, or not yet here; nothing was changed.
+        StoreClosed: its final dump was made; nothing was changed.
     """
     with connection.begin():
         if connection.dialect.name == "postgresql":
             _wait_for_turn(connection, on_wait)
-        refuse_moved(connection)
+        _usable(connection)
         return bring_up(connection)
 
 
@@ -100,9 +98,8 @@ def _wait_for_turn(connection: Connection, on_wait: Callable[[], None]) -> None:
 
 
 def bring_up(connection: Connection) -> str | None:
-    """The same within the caller's transaction, whatever became of the store."""
-    found = current(connection)
-    _refuse_unknown(found)
+    """Create or migrate in the caller's transaction, also after a final dump; return the revision that was found."""
+    found = _known_revision(connection)
     if found is None:
         create(connection)
     elif found != HEAD:
@@ -114,38 +111,36 @@ def check(connection: Connection) -> None:
     """Refuse to read a database of another version: the start of a gateway migrates it, a look at it does not.
 
     Raises:
-        SchemaDiffers, StoreMoved: the message says what to do.
+        SchemaDiffers, StoreClosed: the message says what to do.
     """
-    refuse_moved(connection)
-    found = current(connection)
-    _refuse_unknown(found)
+    check_revision(connection)
+    refuse_closed(connection)
+
+
+def check_revision(connection: Connection) -> None:
+    """Refuse a database that is not at the newest revision.
+
+    Raises:
+        SchemaDiffers: the message says what to do.
+    """
+    found = _known_revision(connection)
     if found != HEAD:
         which = "is empty" if found is None else f"is of version {found}, this is version {HEAD}"
         raise SchemaDiffers(f"the database {which}; start the gateway, or run `tenk db upgrade`")
 
 
-def newest_move(connection: Connection) -> sa.Row[Any] | None:
-    """What became of this store last; None where it was never moved."""
-    if not sa.inspect(connection).has_table(relocations.name):
-        return None
-    return connection.execute(sa.select(relocations).order_by(relocations.c.id.desc()).limit(1)).first()
-
-
-def refuse_moved(connection: Connection) -> None:
-    """Two stores that go on from one are two histories: only the newer one is used.
+def refuse_closed(connection: Connection) -> None:
+    """Refuse a database after its final dump: two that go on from one are two histories.
 
     Raises:
-        StoreMoved: the message says where it is.
+        StoreClosed: the message says what to do.
     """
-    move = newest_move(connection)
-    if move is None or move.state in ("leaving", "filled"):
-        return
-    if move.state == "left":
-        raise StoreMoved(
-            f"this database was moved to {move.other} on {move.at:%Y-%m-%d %H:%M} UTC and is the past: set "
-            "DATABASE_URL to that one; `tenk db move`, called with that, brings it back"
+    at = connection.execute(sa.select(sa.func.max(final_dump.c.at))).scalar()
+    if at is not None:
+        raise StoreClosed(
+            f"this database was closed by `tenk db dump --final` on {at:%Y-%m-%d %H:%M} UTC: set DATABASE_URL to the "
+            "one that the dump was loaded into, or run `tenk db reopen` to go on with this one"
         )
-    raise StoreMoved(f"this is an unfinished copy of {move.other}: call `tenk db move` there again, it goes on")
 
 
 def create(connection: Connection) -> None:

@@ -30,6 +30,7 @@ OF_NOBODY = {
     "alerts": "troubles of the installation",
     "pairing_guesses": "bounds whoever approves, over all tenants: more of them give no more guesses",
     "budget_holds": "what is set aside of the caps that stand in budget_use; a number by a random id",
+    "final_dump": "whether the database is in use at all",
 }
 """Tables without a tenant, each with its reason."""
 

@@ -21,6 +21,12 @@ shards = sa.Table(
     sa.Column("until", Instant),  # by the database's clock; None: until the owner's process ends (SQLite), or free
 )
 
+final_dump = sa.Table(
+    "final_dump",
+    metadata,
+    sa.Column("at", Instant, primary_key=True),  # with a row in it no gateway uses the database
+)
+
 leases = sa.Table(
     "leases",
     metadata,

@@ -52,8 +52,10 @@ async def test_a_glance_sees_what_the_store_tells(tmp_path: Path) -> None:
     assert str(await stored_status(tmp_path, f"sqlite:///{file}")) == str(seen)
 
 
-@pytest.mark.parametrize("other", ["UPDATE alembic_version SET version_num = '0001'", "CREATE TABLE relocations (id)"])
-async def test_a_glance_says_nothing_of_a_database_of_another_version_or_one_that_was_moved(
+@pytest.mark.parametrize(
+    "other", ["UPDATE alembic_version SET version_num = '0001'", "INSERT INTO final_dump VALUES (1)"]
+)
+async def test_a_glance_says_nothing_of_a_database_of_another_version_or_one_that_was_closed(
     tmp_path: Path, other: str
 ) -> None:
     """Nor of what is no database; where there is no file there is nothing to say, and none is made."""

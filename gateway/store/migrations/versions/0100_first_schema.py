@@ -146,6 +146,11 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
     )
     op.create_table(
+        "final_dump",
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("at", name=op.f("pk_final_dump")),
+    )
+    op.create_table(
         "forgotten_senders",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("mark", sa.String(length=64), nullable=False),
