@@ -314,6 +314,10 @@ class TurnPort(Protocol):
         """
         ...
 
+    def scrub(self, text: str) -> str:
+        """Return a tool's result without secrets, before it is journaled."""
+        ...
+
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
         ...

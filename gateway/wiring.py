@@ -127,6 +127,7 @@ class RuntimeParts:
 
     sessions: SessionDeps
     urgent: dict[str, Callable[[InboxRow], bool]]  # by tenant, whether a row passes the backlog by
+    scrubber: Scrubber  # knows the secrets of all tenants
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,9 @@ class Runtime:
     def answer_for(self, deps: RuntimeDeps, table: CommandTable) -> None:
         """Another tenant's people are answered so, from the next message on."""
         kinds = RowClassifier(table, deps.product.kind_of_words)
-        scrubber = Scrubber(deps.settings.secret_values())
-        sessions = _session_deps(deps, self.delivery, kinds, deps.clean or scrubber.last_look, self.parts.sessions)
+        scrubber = self.parts.scrubber
+        scrubber.learn(deps.settings.secret_values())
+        sessions = _session_deps(deps, self.delivery, kinds, scrubber, self.parts.sessions)
         sessions.trials.set_bound(deps.tenant, deps.settings.sessions.max_turns)
         self.parts.urgent[deps.tenant] = kinds.is_urgent
         self.reconfigure[deps.tenant] = partial(_reconfigure, deps, sessions, scrubber)
@@ -185,15 +187,15 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     delivery = Delivery(
         store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault, deps.ownership
     )
-    scrubber = Scrubber(settings.secret_values())
-    sessions = _session_deps(deps, delivery, kinds, deps.clean or scrubber.last_look)
+    scrubber = Scrubber({*settings.secret_values(), *deps.vault.key_texts})
+    sessions = _session_deps(deps, delivery, kinds, scrubber)
     urgent: dict[str, Callable[[InboxRow], bool]] = {deps.tenant: kinds.is_urgent}
     is_urgent = lambda row: urgent.get(row.tenant, kinds.is_urgent)(row)  # noqa: E731  shorter than its def
     bus = _bus(deps, is_urgent)
     commands = _commands(deps, table, sessions, bus)
     router = Router(bus, sessions, commands, deps.tasks, store)
     reconfigure: dict[str, Reconfigure] = {deps.tenant: partial(_reconfigure, deps, sessions, scrubber)}
-    parts = RuntimeParts(sessions, urgent)
+    parts = RuntimeParts(sessions, urgent, scrubber)
     return Runtime(delivery, bus, commands, router, sessions.turns.parking, reconfigure, parts)
 
 
@@ -236,7 +238,7 @@ def _reconfigure(
     deps: RuntimeDeps, sessions: SessionDeps, scrubber: Scrubber, settings: Settings, model: ChatModel | None
 ) -> None:
     """A turn under way ends with the agent that it began with, its model included."""
-    scrubber.learn(settings.secret_values())
+    scrubber.learn({*settings.secret_values(), *deps.vault.key_texts})
     asked = model or sessions.agent.model
     permissions = _permissions(replace(deps, settings=settings, model=asked))
     sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
@@ -255,12 +257,13 @@ def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, T
 
 
 def _session_deps(
-    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, clean: Callable[[str], str],
+    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, scrubber: Scrubber,
     beside: SessionDeps | None = None,
 ) -> SessionDeps:  # fmt: skip
     """Of one tenant's sessions; those `beside` are of another's, with whom they share what counts turns and waits."""
     settings, store, clock = deps.settings, deps.store.of(deps.tenant), deps.clock
     parking, trials, signs = _counting(deps, beside)
+    clean = deps.clean or scrubber.last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard),
@@ -278,6 +281,7 @@ def _session_deps(
             delivery,
             partial(_apply_command, deps),
             clean,
+            scrubber.scrub,
             HeardItems(reader, hooks),
             clock,
             JournalCounter(tool.name for tool in deps.tools).note,

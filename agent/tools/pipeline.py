@@ -286,7 +286,7 @@ class Pipeline:
         """The raw result, with the effect where it is local, and what the model sees of it within the tool's budget."""
         empty = pending.to_returned("")
         if use.tool.effect is not Effect.LOCAL:
-            raw = replace(empty, content=success_result(data))
+            raw = replace(empty, content=self.port.scrub(success_result(data)))
             shown = self._fit(use.tool, raw)
             await self._record(pending, raw, *shown)
         else:
@@ -309,7 +309,7 @@ class Pipeline:
         return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown), is_cut=True),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
-        returned = pending.to_returned(failure_result(over.error), over.outcome)
+        returned = pending.to_returned(self.port.scrub(failure_result(over.error)), over.outcome)
         await self._record(pending, returned)
         return returned
 
@@ -327,7 +327,8 @@ class Pipeline:
     async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
         """What hooks make of the whole result of a call that ran; what they leave is what is read on."""
         post = await self.hooks.post_tool(ran, raw)
-        whole = replace(raw, content=raw.content if post.content is None else post.content, ran_with=None)
+        content = raw.content if post.content is None else self.port.scrub(post.content)
+        whole = replace(raw, content=content, ran_with=None)
         shown = self._fit(ran.tool, whole)
         await self.journal.record(_to_rewritten(whole), *shown, *self._notes(raw.step, post.context))
         return replace(whole, content=shown[0].content) if shown else whole

@@ -72,6 +72,7 @@ _SOURCES = {
       | \b(?:act|behave|respond)\s+as\s+(?:if|though)\s+you\b
       | \b(?:act|behave|respond)\s+as\s+an?\s+(?:unrestricted|unfiltered|uncensored|evil)\b
       | \b(?:enter|enable|activate)\s+(?:developer|debug|god|admin|jailbreak|dan)\s+mode\b
+      | (?<![\w@.-])override\s*:(?!:)
       | \bahora\s+eres\s+(?:un|una|el|la|mi)\b | \bfinge\s+(?:que\s+eres|ser)\b
     """,
     "system_tags": r"""
@@ -104,7 +105,8 @@ _WORDS = {
         "ignor", "disregard", "forget", "override", "bypass", "skip", "follow", "olvid", "omite",
     ),
     "role_override": (
-        "you", "pretend", "imagine", "unrestricted", "unfiltered", "uncensored", "evil", "mode", "ahora", "finge",
+        "you", "pretend", "imagine", "unrestricted", "unfiltered", "uncensored", "evil", "mode", "override", "ahora",
+        "finge",
     ),
     "system_tags": ("<", "[", "human", "assistant", "system"),
     "instruction_injection": (

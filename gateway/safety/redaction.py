@@ -1,7 +1,8 @@
 """Takes secrets and control characters out of text. Pure; where it is applied (logs, answers) is decided elsewhere."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
 REDACTED = "[REDACTED]"
@@ -14,8 +15,10 @@ SHORTEST_KEY_CHARS = 15
 
 _SHAPES = (
     (("earer", "EARER"), r"(?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*"),  # Authorization header
-    (("-----BEGIN",), r"-----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)"),
-    (("://",), r"(?P<kept>://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)"),  # user:password in a URL
+    (("-----BEGIN",), r"""
+      -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^"]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|(?=\\?")|\Z)  # or its string ends
+    """),
+    (("://",), r"(?P<kept>://)[^\s/:@\x22]{0,128}:[^\s/@\x22]{1,256}(?=@)"),  # user:password in a URL
     (("eyJ",), r"""
       (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # JSON web token: three runs,
       (?P<kept>[A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                      # looked for once in the first:
@@ -33,21 +36,35 @@ _SHAPES = (
       | A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])                            # AWS access key id
       )
     """),
+    (("",), r"(?<![A-Za-z0-9])[0-9a-fA-F]{64}(?![A-Za-z0-9])"),  # 32 bytes in hexadecimal digits
 )  # fmt: skip
 """Shapes that are keys whoever's they are, the widest first: words of which one is in every such key or before it, and
 what it looks like. Each is a walk of its own, so that no single call holds the interpreter for long."""
 
-_TOKEN_TAILS = {":": r"(?::|%3[Aa])[A-Za-z0-9_-]{35}", ".": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}"}
+_TOKEN_TAILS = {
+    ":": r"(?::|%3[Aa])[A-Za-z0-9_-]{35}",
+    ".": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}",
+    "": r"[0-9a-fA-F]{64}",
+}
 """How what is in every text goes on where it is a token's: looked for first, in a tenth of the time."""
 
-_Shape = tuple[tuple[str, ...], re.Pattern[str], re.Pattern[str], str]
+_DIGEST = re.compile(r"sha-?256|digest|checksum", re.IGNORECASE)
+_DIGEST_BEFORE_CHARS = 24
+
+
+def _blank_but_digests(found: re.Match[str]) -> str:
+    before = found.string[max(0, found.start() - _DIGEST_BEFORE_CHARS) : found.start()]
+    return found[0] if _DIGEST.search(before) else REDACTED
+
+
+_Shape = tuple[tuple[str, ...], re.Pattern[str], re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 _KEYS: tuple[_Shape, ...] = tuple(
     (
         words,
         re.compile(_TOKEN_TAILS.get(words[0], "")),
         re.compile(shape, re.VERBOSE),
-        rf"\g<kept>{REDACTED}" if "(?P<kept>" in shape else REDACTED,
+        _blank_but_digests if "" in words else rf"\g<kept>{REDACTED}" if "(?P<kept>" in shape else REDACTED,
     )
     for words, shape in _SHAPES
 )
@@ -60,7 +77,7 @@ class Redactor:
     """Replaces every live secret, and whatever has the shape of a key, by `[REDACTED]`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are the values in use; their percent-encoded forms are looked for as well."""
+        """`secrets` are the values in use; they are looked for percent-encoded and as JSON writes them, too."""
         self._secrets: frozenset[str] = frozenset()
         self.learn(secrets)
 
@@ -68,7 +85,8 @@ class Redactor:
         """Look for these as well from now on; those of before are looked for still."""
         self._secrets |= frozenset(secrets)
         long_enough = [secret for secret in self._secrets if len(secret) >= MIN_SECRET_CHARS]
-        forms = {form for secret in long_enough for form in (secret, quote(secret, safe=""))}
+        forms = {form for each in long_enough for form in (each, quote(each, safe=""), json.dumps(each)[1:-1])}
+        forms |= {json.dumps(each, ensure_ascii=False)[1:-1] for each in long_enough}
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
         self._live = re.compile("|".join(map(re.escape, self._forms)))
 
@@ -82,8 +100,10 @@ class Redactor:
 
 
 def redact_keys(text: str) -> str:
-    """What somebody said, without what is a key by its own shape: a word behind "bearer" may be any word there."""
-    return _redact_shapes(text, _KEYS[1:])
+    """What somebody said, without what is a key by its own shape: a word behind "bearer" may be any word there, and 64
+    hexadecimal digits may be anything.
+    """
+    return _redact_shapes(text, _KEYS[1:-1])
 
 
 def _redact_shapes(text: str, keys: Sequence[_Shape]) -> str:

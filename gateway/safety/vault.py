@@ -58,6 +58,11 @@ class Vault:
         """What everything begins with that is sealed with the newest key."""
         return f"{_MARK}{self._newest}:"
 
+    @property
+    def key_texts(self) -> Sequence[str]:
+        """The keys as their file has them, to be taken out of texts."""
+        return [base64.b64encode(key).decode() for key in self._keys.values()]
+
     def take_key(self, key: bytes) -> None:
         """Seal with this key from now on; the others go on opening."""
         self._keys[id_of(key)] = key

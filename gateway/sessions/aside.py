@@ -123,6 +123,10 @@ class AsidePort:
         for response in responses:
             await self.note_cost(response)
 
+    def scrub(self, text: str) -> str:
+        """As in any turn."""
+        return self._deps.turns.scrub(text)
+
     async def whole_result(self, handle: str) -> str | None:
         """As in any turn of this conversation and person."""
         turn = self._turn

@@ -69,6 +69,7 @@ class TurnDeps:
     delivery: Delivery
     apply: ApplyCommand
     clean: Callable[[str], str]  # model text to what a person may see
+    scrub: Callable[[str], str]  # takes secrets out of a tool's result
     user_items: HeardItems
     clock: Callable[[], datetime]
     on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable

@@ -117,7 +117,7 @@ class JournaledTurn:
         place, clock = self._reserve(1), self._deps.clock
 
         def effect(connection: Connection, now: datetime) -> str:
-            return self._deps.apply(connection, self._principal, command, returned.call_key, now)
+            return self.scrub(self._deps.apply(connection, self._principal, command, returned.call_key, now))
 
         failpoint("effect_pre")
         event = await self._deps.store.write(
@@ -139,6 +139,10 @@ class JournaledTurn:
         await self._deps.store.write(
             partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock)
         )
+
+    def scrub(self, text: str) -> str:
+        """Return a tool's result without secrets, before it is journaled."""
+        return self._deps.scrub(text)
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""

@@ -122,6 +122,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.safety.output:clean of a suspect": Entry(suspect),
     "gateway.safety.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
     "gateway.safety.redaction:Redactor.redact": Entry(SCRUBBER.scrub),
+    "gateway.safety.redaction:Redactor.redact of digits": Entry(lambda text: SCRUBBER.scrub(f"{text} {'0f' * 32}")),
     "gateway.safety.redaction:redact_keys": Entry(redaction.redact_keys),
     "gateway.safety.redaction:escape_controls": Entry(redaction.escape_controls),
     "gateway.telemetry:Cleaner": Entry(logged),

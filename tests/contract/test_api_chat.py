@@ -329,3 +329,19 @@ async def test_a_key_to_read_lists_conversations_without_their_words(tmp_path: P
         await (await here.program()).say("I am afraid of the audition", user="ana")
         listed = await (await here.program("read")).get("/v1/all-sessions")
     assert 1 == len(listed["sessions"]) and "audition" not in str(listed)
+
+
+async def test_a_secret_in_a_tools_result_reaches_neither_journal_nor_model(tmp_path: Path) -> None:
+    """The gateway's own key, and one that only looks like a key; the words around them stay."""
+    unknown = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        notes = f"found sk-api-test and {unknown} in a file"
+        await program.ask("POST", "/v1/practice", json={"skill": "guitar", "minutes": 15, "notes": notes})
+        here.model.script(Reply(calls=(Call("get_practice_sessions", '{"skill_id": "guitar"}'),)), Reply("Scales."))
+        await program.say("what did I practise?")
+        shown = str(here.model.requests[-1].body["messages"][-1])
+        kept = await here.store.read(lambda c: str(c.exec_driver_sql("SELECT payload FROM events").all()))
+    for text in (shown, kept):
+        assert "found [REDACTED] and [REDACTED] in a file" in text
+        assert "sk-api-test" not in text and unknown not in text

@@ -101,6 +101,9 @@ class FakeTurnPort:
     async def note_cost(self, response: ModelResponded) -> None:
         self.beside.append(response)
 
+    def scrub(self, text: str) -> str:
+        return text
+
     async def whole_result(self, handle: str) -> str | None:
         return whole_result(self.events, handle)
 

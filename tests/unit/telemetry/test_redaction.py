@@ -1,5 +1,6 @@
 """Secrets and control characters leave text; everything else stays."""
 
+import json
 from urllib.parse import quote
 
 import pytest
@@ -18,6 +19,7 @@ KEYS = [
     "ghp_" + "a1B2" * 9,
     "AKIA" + "ABCDEFGH12345678",
     "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "c2lnbmF0dXJl",
+    "0123456789abcdef" * 4,
     "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ." + "ZnCjm1XVW7vRze4b7Cq4se7kKWs",
 ]
 
@@ -27,6 +29,36 @@ KEYS = [
 def test_a_key_shape_is_redacted_wherever_it_stands(key: str, around: str) -> None:
     """A key is found alone, in a sentence, in a URL's path and in JSON, without being known beforehand."""
     assert around.format(REDACTED) == Redactor().redact(around.format(key))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The SHA-256 of abc is {}.",
+        '{{"sha256": "{}"}}',
+        "image@sha256:{}",
+        "checksum {}",
+        "sent in 0x{}",
+        "{}0",
+    ],
+)
+def test_what_is_called_a_digest_is_no_key(text: str) -> None:
+    """64 hexadecimal digits are a key unless the words before say otherwise; live secrets are found all the same."""
+    text = text.format("0123456789abcdef" * 4)
+    assert text == Redactor().redact(text)
+    assert REDACTED in Redactor(["0123456789abcdef" * 4]).redact(text)
+
+
+@pytest.mark.parametrize("before", ["https://a:b", "-----BEGIN PRIVATE KEY-----\\nMIIE"])
+def test_a_result_stays_json(before: str) -> None:
+    """No shape reaches beyond the string in which it begins."""
+    redacted = Redactor().redact(f'{{"first":"{before}","second":"me@example.com"}}')
+    assert "me@example.com" == json.loads(redacted)["second"]
+
+
+def test_a_secret_is_found_as_json_writes_it() -> None:
+    """With its quotes and backslashes escaped."""
+    assert f'{{"a": "{REDACTED}"}}' == Redactor(['pass"wo\\rd']).redact(json.dumps({"a": 'pass"wo\\rd'}))
 
 
 def test_a_bot_token_is_redacted_from_its_url() -> None:
