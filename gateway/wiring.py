@@ -257,9 +257,8 @@ def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, T
 
 
 def _session_deps(
-    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, scrubber: Scrubber,
-    beside: SessionDeps | None = None,
-) -> SessionDeps:  # fmt: skip
+    deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier, scrubber: Scrubber, beside: SessionDeps | None = None
+) -> SessionDeps:
     """Of one tenant's sessions; those `beside` are of another's, with whom they share what counts turns and waits."""
     settings, store, clock = deps.settings, deps.store.of(deps.tenant), deps.clock
     parking, trials, signs = _counting(deps, beside)
@@ -272,7 +271,6 @@ def _session_deps(
         partial(_said_in_group, deps),
         PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
-    replies = SuggestedReplies(deps.buttons, clean, clock)
     questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     shared = SessionDeps(
         config=settings.sessions,
@@ -285,7 +283,7 @@ def _session_deps(
             HeardItems(reader, hooks),
             clock,
             JournalCounter(tool.name for tool in deps.tools).note,
-            replies,
+            SuggestedReplies(deps.buttons, clean, clock),
             deps.product.catalogue,
             questions,
             parking,
