@@ -271,7 +271,6 @@ def _session_deps(
         partial(_said_in_group, deps),
         PictureFetcher(settings.pictures, lambda: shared.agent.model.facts.sees_images, partial(_keep_file, deps)),
     )
-    questions = Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s))
     shared = SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
@@ -285,7 +284,7 @@ def _session_deps(
             JournalCounter(tool.name for tool in deps.tools).note,
             SuggestedReplies(deps.buttons, clean, clock),
             deps.product.catalogue,
-            questions,
+            Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s)),
             parking,
             ToolWatch(tool.name for tool in deps.tools).note,
         ),
