@@ -14,7 +14,7 @@ from agent.calendar import zone_of
 from agent.catalogue import Catalogue
 from agent.errors import FailureKind
 from agent.pictures import Unseen
-from agent.ports import ModelFailure, Principal
+from agent.ports import ModelFailure, Principal, RequestContext
 from agent.transcript import (
     WITHHELD,
     CallOutcome,
@@ -49,9 +49,14 @@ def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None,
     return "" if reason is EndReason.COMPLETED else texts.text(locale, f"answer.note_{reason.value}")
 
 
-def by_rules_text(texts: Catalogue, why: FailureKind, locale: str | None) -> str:
-    """What is said first by rules that answer in the place of a model that failed like this."""
-    return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
+def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: RequestContext | None) -> str:
+    """What is said first by rules that answer in the place of a model that failed, or that a used-up cap keeps away."""
+    locale = None if context is None else context.locale
+    if isinstance(why, FailureKind):
+        return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
+    key = "answer.by_rules_budget_user" if why.scope == "user" else "answer.by_rules_budget_shared"
+    at = why.resets_at if why.resets_at is None or context is None else why.resets_at.astimezone(context.now.tzinfo)
+    return texts.text(locale, key, time="" if at is None else f"{at:%H:%M}")
 
 
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:

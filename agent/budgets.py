@@ -4,6 +4,7 @@ gateway's matter; what a call comes to is worked out here, and is pure.
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Protocol
 
 from agent.bounded import Interrupted
@@ -32,6 +33,11 @@ class OverBudget(Interrupted):
 class Hold(Protocol):
     """What is set aside for one call."""
 
+    @property
+    def granted(self) -> Spending:
+        """How much it is; the call is to be made so that it takes no more."""
+        ...
+
     def settle(self, spent: Spending) -> None:
         """It has come to this; never waits. What is never settled stays set aside, and counts in full."""
         ...
@@ -40,11 +46,11 @@ class Hold(Protocol):
 class Budget(Protocol):
     """Counts what whoever a turn acts for may spend."""
 
-    async def reserve(self, most: Spending) -> Hold:
-        """Set this aside in every cap that the call falls under, or in none.
+    async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
+        """Set aside `most`, or what is left of it, in every cap that the call falls under, or in none.
 
         Raises:
-            OverBudget: one of them is reached.
+            OverBudget: one of them has no room for `least` (None: `most`).
         """
         ...
 
@@ -54,6 +60,16 @@ def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int) -
     ways = Usage(input_tokens, output_tokens), Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens)
     costs = [0 if prices is None else prices.cost_microusd(used) or 0 for used in ways]
     return Spending(input_tokens + output_tokens, max(costs))
+
+
+def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: int) -> int:
+    """Return the output tokens that a call with so much input may have to stay within what is granted; 0: none."""
+    by_tokens = granted.tokens - input_tokens
+    price = Decimal(0) if prices is None else prices.output.at(input_tokens)
+    if price == 0:
+        return max(0, by_tokens)
+    left = granted.microusd - most_of(prices, input_tokens, 0).microusd - 1  # costs are rounded up
+    return max(0, min(by_tokens, int(left / price)))
 
 
 def spent_of(prices: TokenPrices | None, used: Usage, estimated: Usage) -> Spending:

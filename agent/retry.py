@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from agent.loop import run_turn
 from agent.ports import Turn, TurnPort
+from agent.rungs import BY_RULES
 from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
 from agent.turn_run import Agent
 
@@ -24,10 +25,12 @@ async def run_retry(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
 
 
 def _is_unanswered(history: Sequence[Item]) -> bool:
-    """Whether the last turn ended in words of the harness, or in none."""
+    """Whether the last turn ended in words of the harness or of rules in a model's place, or in none."""
     after = _behind_the_question(history)
     if after is None:
         return False
+    if any(isinstance(item, NoteItem) and item.text == BY_RULES for item in after):
+        return True
     return isinstance(history[-1], NoteItem) or not any(
         isinstance(item, AssistantItem) and item.text.strip() and not item.tool_calls for item in after
     )

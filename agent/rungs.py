@@ -9,6 +9,11 @@ from typing import Literal
 
 UNANSWERED = "That turn ended here ({reason}); the person was told so, in words that are not yours."
 NEXT_MODEL = "From here on another model answers."
+BY_RULES = "No model was there for the last message: rules answer it."
+"""`/retry` asks a model what stands before this."""
+
+RULES_PREFIX = "offline:"
+"""Begins the names of rules that answer in a model's place."""
 """What stands in the transcript for an end that is no answer, and for a change of model."""
 
 

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
 from agent.pictures import Picture, Unseen, without_pictures
-from agent.rungs import NEXT_MODEL, UNANSWERED, Recovered, ResponseDiscarded, Rung
+from agent.rungs import BY_RULES, NEXT_MODEL, RULES_PREFIX, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
 """The result of a call that steering overtook; the words every agent of the field uses."""
@@ -342,6 +342,9 @@ class _Folding:
         """What the harness tells the model, of a change of model once; and what it shows it no more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
+        elif event.rung is Rung.NEXT_MODEL and event.detail.startswith(RULES_PREFIX):
+            self._next_model = event.detail
+            self._say_after((NoteItem(BY_RULES),))
         elif event.rung is Rung.NEXT_MODEL and event.detail != self._next_model:
             self._next_model = event.detail
             self._say_after((NoteItem(NEXT_MODEL),))

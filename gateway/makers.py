@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import partial
 
 from agent.answers import by_rules_text
+from agent.budgets import OverBudget
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
-from agent.ports import ChatModel
+from agent.ports import ChatModel, RequestContext
 from channels.base import Channel, NamesCommands
 from channels.registry import AccountConfig, load_channel
 from channels.web.config import Guests
@@ -103,8 +104,8 @@ def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> Chat
         SettingsError: it cannot be made.
     """
 
-    def notice(locale: str | None, why: FailureKind) -> str:
-        return by_rules_text(product.catalogue, why, locale)
+    def notice(context: RequestContext | None, why: FailureKind | OverBudget) -> str:
+        return by_rules_text(product.catalogue, why, context)
 
     try:
         return build_model(settings.model, replace(deps, offline_rules=product.offline, notice=notice))

@@ -3,9 +3,12 @@
 The budget decides what caps there are, and what is left of them.
 """
 
-from agent.budgets import Budget, Spending, most_of, spent_of
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.budgets import Budget, Spending, most_of, output_within, spent_of
 from agent.config import LinkConfig
-from agent.context.sizes import BYTES_PER_TOKEN, Calibration, chars_of, said_chars
+from agent.context.sizes import BYTES_PER_TOKEN, Calibration, chars_of, estimate_tokens, said_chars
 from agent.errors import FailureKind
 from agent.ports import (
     ChatModel,
@@ -16,11 +19,17 @@ from agent.ports import (
     OnModelEvent,
 )
 from agent.prices import TokenPrices
-from agent.transcript import ModelResponded, Usage
+from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, Usage, UserItem
+
+LEAST_OUTPUT_TOKENS = 512
+"""An answer must have room for so many, or the older part of the conversation is left out for it."""
 
 
 class BudgetedModel:
-    """Reserves for the input as we estimate it and for all the output that the call may have; settles by what was."""
+    """Reserves for the input as we estimate it and for all the output that the call may have; settles by what was.
+
+    If less is left, the call gets that: shorter output, then less history. If even that does not fit it is refused.
+    """
 
     def __init__(
         self, model: ChatModel, config: LinkConfig, budget: Budget, last_prices: TokenPrices | None = None
@@ -46,12 +55,17 @@ class BudgetedModel:
             ModelFailure: as the model's.
         """
         prices = self._model.facts.prices or self._last_prices
-        estimated = self._calibration.sizes.estimate(request)
-        asked_tokens = self._calibration.tokens(self.name, estimated)
-        most = most_of(prices, asked_tokens, request.max_output_tokens + self._thinking_tokens)
+        sizes = self._sizes(request)
+        thinking = self._thinking_tokens
+        least_output = min(LEAST_OUTPUT_TOKENS, request.max_output_tokens) + thinking
+        most = most_of(prices, sizes[0].tokens, request.max_output_tokens + thinking)
+        least = most_of(prices, sizes[-1].tokens, least_output)
         heard = _Heard(on_event)
-        hold = await self._budget.reserve(most)
-        spent = most
+        hold = await self._budget.reserve(most, Spending(least.tokens, least.microusd + 1 if least.microusd else 0))
+        size, output = _within(hold.granted, prices, sizes, request.max_output_tokens + thinking, least_output)
+        request = replace(request, items=request.items[size.start :], max_output_tokens=output - thinking)
+        estimated, asked_tokens = size.estimated, size.tokens
+        spent = hold.granted
         try:
             response = await self._model.respond(request, heard)
             by_estimate = Usage(asked_tokens, max(heard.tokens, int(said_chars(response) / BYTES_PER_TOKEN)))
@@ -67,9 +81,50 @@ class BudgetedModel:
             hold.settle(spent)
         return response
 
+    def _sizes(self, request: ModelRequest) -> "list[_Size]":
+        """Return the sizes of the request, whole and with less and less of its history."""
+        found, estimated = [], self._calibration.sizes.estimate(request)
+        before = 0
+        for start in _starts(request.items):
+            estimated -= estimate_tokens(request.items[before:start])
+            before = start
+            found.append(_Size(start, estimated, self._calibration.tokens(self.name, estimated)))
+        return found
+
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """A request whose conversation begins at an item."""
+
+    start: int
+    estimated: int  # tokens, before the provider's way of counting
+    tokens: int
+
+
+def _starts(items: Sequence[Item]) -> list[int]:
+    """Return where a conversation may begin: at its head, and at each thing said, up to what is not answered yet."""
+    answers = (index for index in range(len(items) - 1, -1, -1) if _is_answer(items[index]))
+    answered = next(answers, -1)
+    said = [index for index, item in enumerate(items) if index and isinstance(item, UserItem)]
+    until = next((index for index in said if index > answered), None)
+    return [0, *(index for index in said if until is not None and index <= until)]
+
+
+def _is_answer(item: Item) -> bool:
+    return (isinstance(item, AssistantItem) and not item.tool_calls) or (isinstance(item, NoteItem) and item.ends_turn)
+
+
+def _within(
+    granted: Spending, prices: TokenPrices | None, sizes: Sequence[_Size], most_output: int, least_output: int
+) -> tuple[_Size, int]:
+    """Return the largest size that leaves room for an answer, and the output tokens that it may have."""
+    rooms = ((size, output_within(granted, prices, size.tokens)) for size in sizes)
+    size, room = next(((size, room) for size, room in rooms if room >= least_output), (sizes[-1], least_output))
+    return size, min(most_output, room)
 
 
 def _is_free(problem: ModelFailure) -> bool:

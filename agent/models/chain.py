@@ -7,9 +7,11 @@ to the rules.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 
+from agent.budgets import OverBudget
 from agent.context.sizes import HEAVY_FROM
 from agent.errors import FailureKind
 from agent.models.offline import ID_PREFIX
@@ -23,6 +25,7 @@ from agent.ports import (
     ModelRequest,
     OnModelEvent,
     Recovering,
+    RequestContext,
     TextDelta,
     TextDiscarded,
 )
@@ -100,19 +103,25 @@ KEPT = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
 """Kinds that are the request's own fault."""
 
 
+Notice = Callable[[RequestContext | None, FailureKind | OverBudget], str]
+"""What rules say first in a model's place: for whom, and why the model does not answer."""
+
+
 class StandIn:
     """Rules that answer in a model's place: their answer begins with words on why."""
 
-    def __init__(self, rules: ChatModel, notice: Callable[[str | None, FailureKind], str]) -> None:
-        """`rules` never fail; `notice` is what is said first, by a person's locale and what the model failed of."""
+    def __init__(self, rules: ChatModel, notice: Notice) -> None:
+        """`rules` never fail; `notice` is what is said first."""
         self.name = rules.name
         self._rules = rules
         self._notice = notice
-        self._why = FailureKind.NETWORK  # of the model's last failure
+        self._under_way: dict[str, FailureKind | OverBudget] = {}  # by person: why the model does not answer
 
-    async def answer(self, why: FailureKind, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The rules' response in place of a model that failed like this."""
-        self._why = why
+    async def answer(
+        self, why: FailureKind | OverBudget, request: ModelRequest, on_event: OnModelEvent
+    ) -> ModelResponded:
+        """The rules' response in place of a model that failed like this, or may not be asked."""
+        self._under_way[_person_of(request)] = why
         return await self.go_on(request, on_event)
 
     async def go_on(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -123,9 +132,13 @@ class StandIn:
         heard: list[ModelEvent] = []
         response = await self._rules.respond(request, heard.append)
         if not response.tool_calls:
-            notice = self._notice(context.locale if context is not None else None, self._why) + "\n\n"
-            on_event(TextDelta(notice))
-            response = replace(response, text=notice + response.text)
+            why = self._under_way.pop(_person_of(request), FailureKind.NETWORK)
+            notice = self._notice(context, why)
+            if isinstance(why, OverBudget) and _is_said(notice, request, why):
+                notice = ""
+            if notice:
+                on_event(TextDelta(f"{notice}\n\n"))
+                response = replace(response, text=f"{notice}\n\n{response.text}")
         for event in heard:
             on_event(event)
         return response
@@ -133,6 +146,22 @@ class StandIn:
     async def aclose(self) -> None:
         """Close the rules."""
         await self._rules.aclose()
+
+
+def _person_of(request: ModelRequest) -> str:
+    return "" if request.who is None else f"{request.who.tenant} {request.who.user_id}"
+
+
+def _is_said(notice: str, request: ModelRequest, over: OverBudget) -> bool:
+    """Whether the conversation has this notice of the same day of the cap."""
+    since = None if over.resets_at is None else over.resets_at - timedelta(days=1)
+    is_of_today = False
+    for item in request.items:
+        if isinstance(item, UserItem):
+            is_of_today = since is None or item.at is None or datetime.fromisoformat(item.at) >= since
+        elif isinstance(item, AssistantItem) and is_of_today and notice in item.text:
+            return True
+    return False
 
 
 class Chain:
@@ -155,12 +184,26 @@ class Chain:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """The response of the first that gives one; a change is told as `Recovering`.
 
+        A used-up cap of a day hands over to the rules at once; what a model's tools have begun ends there.
+
         Raises:
             ModelFailure: none gave one: that of a busy provider, if there is one, else the first.
+            OverBudget: no call is paid for any more, and no rules answer.
         """
         rules = self._rules
         if rules is not None and _asked_by_rules(request):
             return await rules.go_on(request, on_event)
+        try:
+            return await self._ask(request, on_event)
+        except OverBudget as over:
+            if rules is None or over.resets_at is None or _is_under_way(request):
+                raise
+            log.warning("model_changed", model=self.name, error=f"over the cap of {over.scope}", next=rules.name)
+            on_event(Recovering(Rung.NEXT_MODEL, rules.name, f"over the cap of {over.scope}"))
+            return await rules.answer(over, request, on_event)
+
+    async def _ask(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        rules = self._rules
         failures: list[ModelFailure] = []
         links = self._in_order(request)
         for place, link in enumerate(links):

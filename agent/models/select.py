@@ -11,7 +11,7 @@ from agent.config import LinkConfig, ModelConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.caching import CachedModel
-from agent.models.chain import Chain, ModelRoute, RoutedModel, StandIn, needs_eyes, needs_tools
+from agent.models.chain import Chain, ModelRoute, Notice, RoutedModel, StandIn, needs_eyes, needs_tools
 from agent.models.credentials import Credentialed, CredentialSource
 from agent.models.facts import PricedModel, configured_prices, facts_of
 from agent.models.failures import RETRYABLE
@@ -80,8 +80,8 @@ class ModelDeps:
 
     offline_rules: OfflineRules | None = None
     """What the agent can do without a model; `offline` needs them."""
-    notice: Callable[[str | None, FailureKind], str] | None = None
-    """What rules say first in a model's place, by a person's locale and what failed; None: they never answer there."""
+    notice: Notice | None = None
+    """What rules say first in a model's place; None: they never answer there."""
     board: HealthBoard = field(default_factory=HealthBoard)
     sources: Callable[[LinkConfig], Sequence[CredentialSource]] = lambda _link: ()
     """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""

@@ -130,23 +130,23 @@ class Budgets:
         """These caps from the next call on; a model made before them, where nothing was capped, is to be made anew."""
         self._config, self._lost_prices = config, lost_prices
 
-    async def reserve(self, most: Spending) -> Hold:
-        """Set this aside in each cap that the turn at work falls under, or in none.
+    async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
+        """Set aside `most`, or what is left of it, in each cap that the turn at work falls under, or in none.
 
         Where a cap is reached only by what calls of this process have set aside, they are waited for.
 
         Raises:
-            OverBudget: one of them is reached.
+            OverBudget: one of them has no room for `least` (None: `most`).
             ModelFailure: calls under way hold what is left, and take long.
         """
         spender, now, id_ = _SPENDER.get(), self.now(), new_id()
         caps = [] if spender is None else await self._running(spender, now)
         if not caps:
-            return _NoHold()
+            return _NoHold(most)
         hold = _StoredHold(self._store, id_, caps, partial(self._note_settled, caps))
         try:
             async with asyncio.timeout(self.wait_s):
-                await self._reserve(id_, caps, most, now)
+                hold.granted = await self._reserve(id_, caps, most, least or most, now)
         except (asyncio.CancelledError, TimeoutError) as ended:
             hold.settle(Spending())  # it is behind the reservation, which nobody takes back
             if isinstance(ended, TimeoutError):
@@ -162,19 +162,19 @@ class Budgets:
             return caps
         return await self._store.read(partial(budgets.running, caps=caps, now=now), lasting=True)
 
-    async def _reserve(self, id_: str, caps: Sequence[Cap], most: Spending, now: datetime) -> None:
-        """Try anew each time that a call was settled, as long as that may help."""
-        job, count = partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now), partial(self._count, caps, most)
+    async def _reserve(self, id_: str, caps: Sequence[Cap], most: Spending, least: Spending, now: datetime) -> Spending:
+        """Try anew each time that a call was settled, as long as that may help; return what is set aside."""
+        job = partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now, least=least)
         while True:
             settled = self._settled
             try:
-                return await self._store.write(job, then=lambda _: count())
+                return await self._store.write(job, then=partial(self._count, caps))
             except CapReached as reached:
                 cap, limit = reached.cap, reached.limit
             used = CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
-            if settled.is_set():
+            if settled.is_set() or cap.refuses(used.used, least) is None:
                 continue
-            if cap.reached_by(self.without_calls(used).used) or cap.identity not in self._set_aside:
+            if cap.refuses(self.without_calls(used).used, least) or cap.identity not in self._set_aside:
                 log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=limit)
                 reason = EndReason.MAX_COST if limit == "usd" else EndReason.MAX_TOKENS
                 raise OverBudget(reason, cap.scope, cap.resets_at)
@@ -291,8 +291,11 @@ def words_of(use: CapUse, locale: str | None = None) -> str:
     return ", ".join(in_digits(limit, locale) for limit in limits)
 
 
+@dataclass(frozen=True, slots=True)
 class _NoHold:
     """Nothing is capped for this call."""
+
+    granted: Spending
 
     def settle(self, spent: Spending) -> None:
         """Nothing was set aside."""
@@ -305,6 +308,7 @@ class _StoredHold:
         self, store: Store, id_: str, caps: Sequence[Cap], note_settled: Callable[[Spending | None], None]
     ) -> None:
         """`note_settled` is told what was held, once that is over."""
+        self.granted = Spending()
         self._store = store
         self._id = id_
         self._caps = caps

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.budgets import Spending
-from gateway.store.dialect import insert_into, insert_new
+from gateway.store.dialect import insert_into
 from gateway.store.tables.turns import budget_holds, budget_use
 
 
@@ -33,11 +33,12 @@ class Cap:
         """What its use is counted under."""
         return self.tenant, self.scope, self.key, self.day
 
-    def reached_by(self, used: Spending) -> str | None:
-        """Which of its two limits this use reaches: "usd" or "tokens"; None: neither."""
-        if self.most_microusd is not None and used.microusd >= self.most_microusd:
+    def refuses(self, used: Spending, more: Spending) -> str | None:
+        """Which of its two limits has no room for so much more: "usd" or "tokens"; None: neither."""
+        if self.most_microusd is not None and more.microusd and used.microusd + more.microusd > self.most_microusd:
             return "usd"
-        return "tokens" if self.most_tokens is not None and used.tokens >= self.most_tokens else None
+        tokens = used.tokens + more.tokens
+        return "tokens" if self.most_tokens is not None and tokens > self.most_tokens else None
 
 
 class CapReached(Exception):
@@ -66,25 +67,34 @@ class CapUse:
 _IDENTITY = ("tenant_id", "scope", "key", "day")
 
 
-def reserve(connection: sa.Connection, id_: str, caps: Sequence[Cap], most: Spending, now: datetime) -> None:
-    """Set aside for one call in all of these caps, in one statement; the same again changes nothing.
+def reserve(
+    connection: sa.Connection,
+    id_: str,
+    caps: Sequence[Cap],
+    most: Spending,
+    now: datetime,
+    least: Spending | None = None,
+) -> Spending:
+    """Set aside for one call in all of these caps, and return how much: `most`, or what is left if `least` fits.
 
-    A call is let in while less than the cap is used, what others have set aside included: so the use passes it by no
-    more than one call. Each row is looked at under its own lock.
+    What others have set aside counts as used, so calls together never pass a cap. The same again changes nothing.
 
     Raises:
-        CapReached: one of them is reached; the caller's transaction must not hold.
+        CapReached: one has no room for `least` (None: `most`); the caller's transaction must not hold.
     """
-    hold = {"id": id_, "tokens": most.tokens, "microusd": most.microusd, "at": now}
-    if connection.execute(insert_new(connection, budget_holds), hold).rowcount == 0:
-        return
-    insert = insert_into(connection, budget_use).values([_as_row(cap, most, now) for cap in caps])
+    same = sa.select(budget_holds.c.tokens, budget_holds.c.microusd).where(budget_holds.c.id == id_)
+    if (held := connection.execute(same).first()) is not None:
+        return Spending(held.tokens, held.microusd)
+    granted = _grant(connection, caps, most, least or most, now)
+    hold = {"id": id_, "tokens": granted.tokens, "microusd": granted.microusd, "at": now}
+    connection.execute(budget_holds.insert(), hold)
+    insert = insert_into(connection, budget_use).values([_as_row(cap, granted, now) for cap in caps])
     old, new = budget_use.c, insert.excluded
     added = {"microusd": old.microusd + new.microusd, "tokens": old.tokens + new.tokens}
     said = {name: new[name] for name in ("most_microusd", "most_tokens", "at")}
     below = sa.and_(
-        sa.or_(new.most_microusd.is_(None), old.microusd < new.most_microusd),
-        sa.or_(new.most_tokens.is_(None), old.tokens < new.most_tokens),
+        sa.or_(new.most_microusd.is_(None), new.microusd == 0, old.microusd + new.microusd <= new.most_microusd),
+        sa.or_(new.most_tokens.is_(None), old.tokens + new.tokens <= new.most_tokens),
     )
     is_over = old.resets_at <= now  # a day of this date in the person's former zone
     fresh = {"tokens": new.tokens, "microusd": new.microusd, "resets_at": new.resets_at, "told": new.told}
@@ -94,7 +104,29 @@ def reserve(connection: sa.Connection, id_: str, caps: Sequence[Cap], most: Spen
     taken = {tuple(row) for row in connection.execute(upsert.returning(*(old[name] for name in _IDENTITY)))}
     for cap in caps:
         if (cap.tenant, cap.scope, cap.key, cap.day) not in taken:
-            raise CapReached(cap, cap.reached_by(used_of(connection, cap)) or "usd")
+            raise CapReached(cap, "usd" if cap.most_tokens is None else "tokens")  # another process was faster
+    return granted
+
+
+def _grant(connection: sa.Connection, caps: Sequence[Cap], most: Spending, least: Spending, now: datetime) -> Spending:
+    """Return as much of `most` as every cap has left."""
+    use, granted = budget_use.c, most
+    running_rows = sa.select(budget_use).where(
+        sa.or_(*map(_is, caps)), sa.or_(use.resets_at.is_(None), use.resets_at > now)
+    )
+    rows = {tuple(row[name] for name in _IDENTITY): row for row in connection.execute(running_rows).mappings()}
+    for cap in caps:
+        row = rows.get(cap.identity)
+        used = Spending() if row is None else Spending(row["tokens"], row["microusd"])
+        if (limit := cap.refuses(used, least)) is not None:
+            raise CapReached(cap, limit)
+        granted = Spending(
+            granted.tokens if cap.most_tokens is None else min(granted.tokens, cap.most_tokens - used.tokens),
+            granted.microusd
+            if cap.most_microusd is None
+            else min(granted.microusd, max(0, cap.most_microusd - used.microusd)),
+        )
+    return granted
 
 
 def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spending) -> Spending | None:

@@ -283,10 +283,10 @@ def _tools() -> Iterator[Case]:
     yield Case("F54", "the same error", brain=failing, words="circles", asked=7)
     yield Case("F54", "ever new", brain=_ever_new, words="stopped looking further", asked=26)
     told = "all that one answer may cost"  # a call is 110 tokens of the server's, and 11,000 microdollars
-    yield Case("F54", "cost cap", brain=_ever_new, words=told, asked=3, caps={"turn_usd": 0.025}, model=DEAR)
-    yield Case("F54", "token cap", brain=_ever_new, words=told, asked=3, caps={"turn_tokens": 250})
+    yield Case("F54", "cost cap", brain=_ever_new, words=told, asked=3, caps={"turn_usd": 0.105}, model=DEAR)
+    yield Case("F54", "token cap", brain=_ever_new, words=told, asked=3, caps={"turn_tokens": 1050})
     same = _while_tools(calls(("double", '{"n": 1}')))
-    yield Case("F54", "the same, cost cap", brain=same, words=told, asked=3, caps={"turn_tokens": 250})
+    yield Case("F54", "the same, cost cap", brain=same, words=told, asked=3, caps={"turn_tokens": 1050})
     yield Case("F54", "the day's cost cap", words="used up", asked=0, before=1, caps={"user_usd": 0.01}, model=DEAR)
     for name, answer in (
         ("before the first byte", Fault(hang=True)),

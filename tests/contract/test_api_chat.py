@@ -29,8 +29,10 @@ async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
 
 async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
     """With when to come back; the OpenAI-compatible way says the same."""
-    async with api_house(tmp_path, config="[budgets]\nuser_tokens = 100\n") as here:
+    capped = "[budgets]\nuser_tokens = 9_000\n[model]\noffline_when_down = false\n"
+    async with api_house(tmp_path, config=capped) as here:
         program = await here.program()
+        here.model.script(Reply("Hello.", usage=(8_500, 100)))
         assert 200 == (await program.say("hello"))[0]
         status, problem = await program.say("and again")
         body = {"model": "coach", "messages": [{"role": "user", "content": "hello?"}]}

@@ -37,17 +37,17 @@ async def used(store: Store, cap: Cap = USER) -> Spending:
     return await store.read(partial(budgets.used_of, cap=cap))
 
 
-async def test_fifty_calls_at_once_pass_the_cap_by_one_at_most(store: Store) -> None:
-    """Of fifty people's turns in one tenant as many are let in as fit, and one; none of the others leaves a trace."""
+async def test_fifty_calls_at_once_stay_below_the_cap(store: Store) -> None:
+    """Of fifty people's turns in one tenant as many are let in as fit; none of the others leaves a trace."""
     caps = [(replace(USER, key=f"p{number}"), TENANT) for number in range(50)]
     jobs = [store.write(reserve(f"c{n}", Spending(400, 10), caps=both)) for n, both in enumerate(caps)]
     await asyncio.wait(jobs)
     refused = [error for job in jobs if isinstance(error := job.exception(), CapReached)]
-    assert (50, 37) == (len(jobs), len(refused))
+    assert (50, 38) == (len(jobs), len(refused))
     assert {("tenant", "tokens")} == {(each.cap.scope, each.limit) for each in refused}
-    assert Spending(13 * 400, 130) == await used(store, TENANT)
+    assert Spending(12 * 400, 120) == await used(store, TENANT)
     rows = await store.read(lambda c: c.execute(sa.select(sa.func.count()).select_from(budget_use)).scalar_one())
-    assert 14 == rows
+    assert 13 == rows
 
 
 async def test_what_is_settled_makes_room(store: Store) -> None:
@@ -86,7 +86,7 @@ async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
 
 async def test_each_cap_is_told_of_once_when_it_is_nearly_used(store: Store) -> None:
     """From 80 % on, of either limit; one of a turn never. The next day's is another."""
-    turn = Cap("t", "turn", "t1", "", 100, None, None)
+    turn = Cap("t", "turn", "t1", "", 790, None, None)
     await store.write(reserve("a", Spending(10, 790), caps=(USER, TENANT, turn)))
     near = partial(budgets.nearly_used, now=NOW, percent=80)
     assert [] == await store.read(near)
@@ -107,7 +107,6 @@ async def test_each_cap_is_told_of_once_when_it_is_nearly_used(store: Store) -> 
 
 CALL = st.tuples(st.integers(0, 2), st.integers(1, 400), st.integers(0, 100))
 STEPS = st.lists(st.one_of(CALL, st.integers(0, 20), st.just("kill")), max_size=30)
-LARGEST = 400
 
 
 class Providers:
@@ -153,7 +152,7 @@ class Providers:
 
 @given(st.integers(1, 900), st.integers(1, 900), STEPS)
 @settings(max_examples=25, deadline=None)
-def test_no_interleaving_spends_more_than_one_call_over_a_cap(
+def test_no_interleaving_spends_more_than_a_cap(
     most_microusd: int, most_tokens: int, steps: list[tuple[int, int, int] | int | str]
 ) -> None:
     """Calls begin, end at what they cost, or die unheard with their process: what providers took stays in bounds."""
@@ -170,8 +169,8 @@ def test_no_interleaving_spends_more_than_one_call_over_a_cap(
                     world.end(step)
                 case _:
                     world.kill()
-        assert all(world.taken[cap].microusd < most_microusd + LARGEST for cap in own)
-        assert world.taken[world.whole].tokens < most_tokens + LARGEST
+        assert all(world.taken[cap].microusd <= most_microusd for cap in own)
+        assert world.taken[world.whole].tokens <= most_tokens
         if not world.open:
             assert all(spent == budgets.used_of(connection, cap) for cap, spent in world.taken.items())
     engine.dispose()

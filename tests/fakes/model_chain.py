@@ -39,7 +39,7 @@ def said(why):
 
 
 def chain_of(*models, rules=True):
-    stand_in = StandIn(OfflineModel(LoggingRules()), lambda _locale, why: said(why)) if rules else None
+    stand_in = StandIn(OfflineModel(LoggingRules()), lambda _context, why: said(why)) if rules else None
     return Chain(models, stand_in)
 
 

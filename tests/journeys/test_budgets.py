@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import SettingsError
 from tests.fakes.model_server import Reply
-from tests.journeys.house import House, house
+from tests.journeys.house import House, house, said
 
 CAPPED = """
 [model.prices]
@@ -23,40 +23,43 @@ async def make_owner(here: House, chat: int) -> None:
     await here.operator("users.role", {"who": f"telegram:{chat}", "role": "owner"})
 
 
-async def test_over_their_cap_a_person_reads_when_it_starts_again_and_retry_asks_it_then(tmp_path: Path) -> None:
-    """Ana's third question is not asked; Bob's is. The owner heard of it at 80 %, once. Nothing she said is lost."""
+async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks_the_model(tmp_path: Path) -> None:
+    """Ana's next questions go to the rules, which say why once; Bob's are asked. The owner hears of it once."""
     async with house(tmp_path, config=CAPPED.format(user_usd=0.05)) as here:
         here.sim.say(2, "hello")
         await here.told(2, "A short answer.")
         await make_owner(here, 2)
-        here.model.script(Reply("Hello Ana.", usage=(12_345, 1_678)), Reply("Again.", usage=(1_000, 1_000)))
+        here.model.script(Reply("Hello Ana.", usage=(12_345, 1_678)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
         told = await here.told(2, "has used 8")
         assert "0.04 / 0.05 USD" in told.text
-        here.sim.say(1, "and again")
-        await here.told(1, "Again.")
         here.sim.say(1, "/usage")
-        await here.told(1, "Left for you today: 0.00 / 0.05 USD")
+        await here.told(1, "Left for you today: 0.0085 / 0.05 USD")
         asked = len(here.model.requests)
+        here.sim.say(1, "30 minutes of scales on guitar")
+        told = await here.told(1, "What I may spend on you today is used up until 00:00, so I answer by rules.")
+        assert "/retry" in told.text and "30" in told.text.partition("\n\n")[2]
+        for words, count in (("how do I tune a cello?", 4), ("and how do I tune a viola?", 5)):
+            here.sim.say(1, words)
+            await here.until(lambda count=count: count == len(here.texts(1)), f"an answer by rules to {words}")
         here.sim.say(1, "/plan")
-        told = await here.told(1, "What I may spend on you today is used up.")
-        assert "It starts again at 00:00" in told.text and "/retry" in told.text
-        here.sim.say(1, "how do I tune the cello?")
-        await here.until(lambda: 2 == sum("used up" in text for text in here.texts(1)), "the question refused too")
-        assert asked == len(here.model.requests)
+        await here.until(lambda: len(here.texts(1)) == 6, "a plan by rules")
+        assert (asked, 1) == (len(here.model.requests), sum("used up" in text for text in here.texts(1)))
         here.sim.say(2, "and I?")
         await here.until(lambda: 2 == sum("A short answer." in text for text in here.texts(2)), "Bob's answer")
         standing = (await here.operator("status"))["budgets"]
-        assert "0.05 / 0.05 USD" in [used for name, used in standing.items() if name.startswith("user ")]
+        assert "0.04 / 0.05 USD" in [used for name, used in standing.items() if name.startswith("user ")]
         assert any(name.startswith("day ") and used.endswith("/ 1,000,000 tokens") for name, used in standing.items())
+        here.sim.say(1, "how do I tune a banjo?")
+        await here.until(lambda: len(here.texts(1)) == 7, "the last answer by rules")
         await here.settled()
         assert 1 == sum("has used 8" in text for text in here.texts(2))
     async with house(tmp_path, config=CAPPED.format(user_usd=9)) as here:
         here.model.script(Reply("Scales, every day."))
         here.sim.say(1, "/retry")
         await here.told(1, "Scales, every day.")
-        assert "cello" in str(here.model.requests[-1].body["messages"])
+        assert "banjo" in said(here.model.requests[-1].body)[-1]
 
 
 async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
@@ -105,5 +108,5 @@ async def test_a_price_lost_by_an_upgrade_stops_no_gateway_and_the_cap_counts_to
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
         here.sim.say(1, "and again")
-        await here.told(1, "What I may spend on you today is used up.")
+        await here.told(1, "What I may spend on you today is used up until")
         assert "each token" in (await here.told(2, "openai:journey")).text

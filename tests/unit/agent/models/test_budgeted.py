@@ -20,7 +20,7 @@ from agent.permissions.judge import Judge
 from agent.permissions.rules import Verdict
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, SystemPrompt
 from agent.prices import TokenPrice, TokenPrices
-from agent.transcript import EndReason, Usage, UserItem
+from agent.transcript import AssistantItem, EndReason, Usage, UserItem
 from tests.fakes.agents import a_tool, an_agent, double
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
 
@@ -41,13 +41,15 @@ class FakeBudget:
     scope: str = "user"
     reason: EndReason = EndReason.MAX_COST
     resets_at: object = None
+    left_tokens: int = 10**9
     held: list[Spending] = field(default_factory=list)
     spent: list[Spending] = field(default_factory=list)
 
-    async def reserve(self, most):
-        if len(self.held) >= self.calls:
+    async def reserve(self, most, least=None):
+        if len(self.held) >= self.calls or least.tokens > self.left_tokens:
             raise OverBudget(self.reason, self.scope, self.resets_at)
-        self.held.append(most)
+        self.granted = Spending(min(most.tokens, self.left_tokens), most.microusd)
+        self.held.append(self.granted)
         return self
 
     def settle(self, spent):
@@ -138,6 +140,34 @@ async def test_over_a_cap_the_person_reads_when_it_starts_again(locale, scope, h
     assert words in port.answer
     assert [] == inner.requests
     assert (None if hours is None else hours * 3600.0) == port.events[-1].busy_s
+
+
+def talk(*texts):
+    """A conversation of so many words, the person's and the model's in turn."""
+    kinds = (UserItem, AssistantItem)
+    return tuple(kinds[index % 2](text) for index, text in enumerate(texts))
+
+
+@pytest.mark.parametrize(
+    ("left", "items", "output"),
+    [(10_000, 5, 1000), (3300, 5, 867), (2700, 3, 1000), (2200, 3, 576), (1620, 1, 805), (1300, None, None)],
+)
+async def test_a_call_gets_what_a_cap_leaves_and_no_more(left, items, output):
+    """Less output first, then less history; a last question that does not fit is not asked."""
+    long = "word " * 560  # 800 tokens by our estimate
+    request = replace(REQUEST, items=talk(long, "a", long, "b", long), max_output_tokens=1000)
+    budget, inner = FakeBudget(left_tokens=left), ScriptedModel(["ok"], facts=FACTS)
+    model = BudgetedModel(inner, LinkConfig(), budget)
+    if items is None:
+        with pytest.raises(OverBudget):
+            await model.respond(request, lambda _event: None)
+        assert [] == inner.requests
+        return
+    await model.respond(request, lambda _event: None)
+    (asked,) = inner.requests
+    assert items == len(asked.items)
+    assert output == pytest.approx(asked.max_output_tokens, abs=60)
+    assert isinstance(asked.items[0], UserItem)
 
 
 async def test_what_was_found_before_the_cap_is_told():
