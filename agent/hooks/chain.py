@@ -24,7 +24,7 @@ from agent.hooks.points import ABOUT_TOOLS, GUARDS, CallHook, Hook, HookFailed, 
 from agent.ports import Principal
 from agent.tools.base import Allow, Deny
 from agent.tools.guards import Ask, PostTool, PreTool, ToolUse, Verdict
-from agent.tools.results import success_result
+from agent.tools.results import failure_result, success_result
 from agent.transcript import ToolReturned
 
 log = structlog.get_logger()
@@ -112,6 +112,8 @@ class HookChain:
         result = json.loads(returned.content)
         given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
         heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
+        if heard.decision == "deny":
+            return PostTool(failure_result(f"This ran, but its result is withheld: {heard.reason}"), heard.context)
         return PostTool(None if heard.replace is None else success_result(heard.replace), heard.context)
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:

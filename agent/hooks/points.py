@@ -17,7 +17,7 @@ class HookPoint(StrEnum):
     SESSION_START = "session_start"  # a conversation begins; may add context
     USER_PROMPT = "user_prompt"  # before a message becomes part of a turn; may deny, rewrite, add context
     PRE_TOOL = "pre_tool"  # before permission; may allow, ask, deny, rewrite the input, add context
-    POST_TOOL = "post_tool"  # after the raw result is journaled; may rewrite what the model sees, add context
+    POST_TOOL = "post_tool"  # after the raw result is journaled; may deny or rewrite what the model sees, add context
     PERMISSION_DENIED = "permission_denied"  # a call does not run; is told
     PRE_COMPACT = "pre_compact"  # before old talk is condensed; may add what is to be kept
     STOP = "stop"  # before an answer ends the turn, never on an error; may deny: the turn goes on

@@ -186,12 +186,16 @@ class JournaledTurn:
         return taken
 
     async def consent(self, ask: AskedCall) -> Consent | None:
-        """What was said to exactly this call; or of this tool before, where that may count."""
+        """What was said to exactly this call, or a no to the same call earlier in the turn; or of this tool before,
+        where that may count.
+        """
 
         def look(connection: Connection) -> Consent | None:
             said = approvals.newest(connection, self._turn.id, ask.call_key)
             if said is not None and said.fingerprint == ask.fingerprint and said.state in SPOKEN:
                 return said.state
+            if approvals.is_denied(connection, self._turn.id, ask.fingerprint):
+                return Consent.DENIED
             mine = self._turn.tenant, self._turn.user_id
             known = ask.may_remember and approvals.is_remembered(connection, *mine, ask.tool)
             return Consent.REMEMBERED if known else None

@@ -63,6 +63,12 @@ def newest(connection: sa.Connection, turn_id: str, call_key: str) -> Approval |
     return None if row is None else _read(row)
 
 
+def is_denied(connection: sa.Connection, turn_id: str, fingerprint: str) -> bool:
+    """Return whether the person has denied a call of this tool with these arguments in this turn."""
+    asked = sa.select(approvals.c.id).where(approvals.c.turn_id == turn_id, approvals.c.state == Consent.DENIED)
+    return connection.execute(asked.where(approvals.c.fingerprint == fingerprint)).first() is not None
+
+
 def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     """What a parked turn waits for."""
     query = sa.select(approvals).where(approvals.c.turn_id == turn_id, approvals.c.state == Consent.PENDING)

@@ -79,6 +79,21 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
         assert 2 == len(texts) and "May I use" in texts[0] and "Nothing yet." == texts[1]
 
 
+async def test_a_denied_call_is_not_asked_for_again_in_the_same_turn(tmp_path: Path) -> None:
+    """The model tries it again: nobody is asked, and it reads that the person said no. The next turn may ask."""
+    async with house(tmp_path, config=ASKS) as here:
+        again = Reply(calls=(Call("get_user_skills", "{}", id="two"),))
+        here.model.script(LOOKS, again, Reply("As you like."), LOOKS, Reply("Nothing yet."))
+        here.sim.say(1, "what can I do?")
+        asked = await here.told(1, "May I use")
+        here.sim.press(1, asked.message_id, dict(asked.buttons)["Deny"])
+        await here.told(1, "As you like.")
+        assert 3 == len(here.model.requests)
+        assert "the person said no to this" in str(here.model.requests[-1].body["messages"][-1])
+        here.sim.say(1, "and now?")
+        await here.until(lambda: dict(here.sim.answers(1)[-1].buttons).get("Allow once") is not None, "a new question")
+
+
 class Thing(BaseModel):
     """What to order."""
 

@@ -124,6 +124,18 @@ async def test_hooks_add_context_and_change_a_result():
     assert [Nudged, ToolReturned, ToolResultRewritten, Nudged] == [type(event) for event in events[-4:]]
 
 
+async def test_a_deny_behind_a_call_withholds_its_result():
+    """It ran, which is said; what it gave stays out of what the model reads, now and later."""
+    allows, denies = says(decision="allow"), says(POST, decision="deny", reason="it names a client", context="Ask Ana.")
+    returned, paid, events = await put(allows, denies)
+    assert ([5], CallOutcome.DONE) == (paid, returned.outcome)
+    assert "ran" in returned.content and "it names a client" in returned.content
+    assert "paid" not in returned.content
+    rewritten = next(event for event in events if isinstance(event, ToolResultRewritten))
+    assert "paid" not in rewritten.content
+    assert "Ask Ana." in [event.text for event in events if isinstance(event, Nudged)]
+
+
 async def test_a_hook_about_other_tools_is_not_asked():
     """By patterns of names."""
     _, paid, _ = await put(hook(lambda _: {"decision": "deny"}, tools=("eat*",)), says(decision="allow"))
