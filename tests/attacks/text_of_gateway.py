@@ -14,8 +14,14 @@ from gateway.coach import commands as coach_commands
 from gateway.commands.session import find_zone, near_zones, session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.pages import close_open_markup
-from gateway.http.api import openai_format
-from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
+from gateway.http.api import answer_format, openai_conversation, openai_format
+from gateway.http.api.openai_format import (
+    CompletionMessage,
+    CompletionPart,
+    CompletionRequest,
+    JsonSchema,
+    ResponseFormat,
+)
 from gateway.http.api.problems import ApiRefusal
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
@@ -63,9 +69,15 @@ def completions(given: str) -> None:
     request = CompletionRequest(messages=(user, parts), user=text[:512])
     with suppress(ApiRefusal):  # it says nothing
         openai_format.words_to_say(request)
-    openai_format.session_of(request, None)
+    openai_format.first_words(request.messages)
     openai_format.user_named(text)
-    openai_format.fingerprint(request)
+    openai_conversation.place([("user", text), ("assistant", text), ("user", text)], text)
+    with suppress(ApiRefusal):  # it cannot be a name
+        openai_conversation.session_named(text, text)
+    schema = ResponseFormat(type="json_schema", json_schema=JsonSchema(schema={"enum": [text]}))
+    for answer in (text, json.dumps({text: [text]})):
+        with suppress(ApiRefusal):  # it is no JSON, or other JSON
+            answer_format.in_form(schema, answer)
     openai_format.more_of(text[:7], text)
     api_keys.id_of(text)
 
@@ -130,6 +142,8 @@ ENTRIES: dict[str, Entry] = {
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.commands.table:CommandTable.calls": Entry(commands),
     "gateway.http.api.openai_format": Entry(completions),
+    "gateway.http.api.openai_conversation": Entry(completions),
+    "gateway.http.api.answer_format": Entry(completions),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
     "gateway.sessions.questions:describe": Entry(asked),

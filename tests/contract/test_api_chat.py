@@ -233,14 +233,14 @@ async def test_a_model_that_fails_is_an_error_with_its_turn(tmp_path: Path) -> N
 
 
 async def test_a_busy_model_is_a_typed_429(tmp_path: Path) -> None:
-    """Its own time to wait comes on in whole minutes; /retry in the session asks it again."""
+    """Its own time to wait comes on in seconds and in whole minutes; /retry in the session asks it again."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         here.model.script(Fault(status=429, headers={"Retry-After": "150"}, body={"error": {"message": "slow down"}}))
         async with program.http.post(f"{here.url}/v1/chat", json={"message": "hello"}) as answer:
             problem, after = (await answer.json())["error"], answer.headers["Retry-After"]
         status, turn = await program.ask("GET", f"/v1/sessions/main/turns/{problem['turn']}")
-    assert (429, "model_busy", 3, "180") == (answer.status, problem["code"], problem["retry_after_minutes"], after)
+    assert (429, "model_busy", 3, "150") == (answer.status, problem["code"], problem["retry_after_minutes"], after)
     assert "3 min" in problem["message"]
     assert (200, "failed", 3) == (status, turn["state"], turn["retry_after_minutes"])
 

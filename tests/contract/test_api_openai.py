@@ -67,6 +67,8 @@ async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
         chunks = [chunk async for chunk in stream]
     pieces = [choice.delta.content or "" for chunk in chunks for choice in chunk.choices]
     reasons = [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason]
+    sent = [choice.model_dump(exclude_unset=True) for chunk in chunks for choice in chunk.choices]
+    assert all("finish_reason" in choice for choice in sent), "clients look for null"
     assert text.strip() == "".join(pieces)
     assert len([piece for piece in pieces if piece]) > 2
     assert (["stop"], 110) == (reasons, chunks[-1].usage.total_tokens if chunks[-1].usage else None)
@@ -147,3 +149,75 @@ async def test_the_clients_own_retry_is_said_once(tmp_path: Path) -> None:
         asked = len(here.model.requests)
     assert first["id"] == again["id"] != third["id"]
     assert 2 == asked
+
+
+async def test_the_clients_own_retry_of_a_busy_model_gets_the_answer(tmp_path: Path) -> None:
+    """A 429 is no answer: the retry asks the model again; what the person said stands in the conversation once."""
+    busy = Fault(status=429, headers={"Retry-After": "1"}, body={"error": {"message": "slow down"}})
+    async with api_house(tmp_path, config="[model]\ntries = 1\n") as here, client_of(here, await here.key()) as client:
+        here.model.script(busy, busy, Reply("Begin with scales."))
+        answer = await client.chat.completions.create(
+            model="coach", messages=[{"role": "user", "content": "how do I begin?"}]
+        )
+        asked = [str(request.body["messages"]).count("how do I begin?") for request in here.model.requests]
+    assert "Begin with scales." == answer.choices[0].message.content
+    assert [1, 1, 1] == asked
+
+
+async def test_a_conversation_that_is_too_long_is_the_clients_own_error(tmp_path: Path) -> None:
+    """OpenAI's clients look for this code with status 400, and shorten what they send."""
+    full = Fault(status=400, body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}})
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        here.model.brain = lambda _body: full
+        with pytest.raises(openai.BadRequestError) as refused:
+            await client.chat.completions.create(model="coach", messages=[{"role": "user", "content": "hello"}])
+    assert "context_length_exceeded" == refused.value.code
+
+
+SHAPE = {
+    "type": "object", "properties": {"skill": {"type": "string"}, "minutes": {"type": "integer"}},
+    "required": ["skill", "minutes"], "additionalProperties": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "holds"),
+    [
+        ('```json\n{"skill": "cello", "minutes": 30}\n```', True),
+        ('{"skill": "cello", "minutes": "30"}', False),
+        ("Thirty minutes.", False),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
+    tmp_path: Path, written: str, holds: bool, stream: bool
+) -> None:
+    """The model is told the schema; what does not fit it is no answer."""
+    wanted = {"type": "json_schema", "json_schema": {"name": "entry", "schema": SHAPE}}
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        here.model.script(Reply(written))
+
+        async def ask() -> str:
+            answer = await client.chat.completions.create(
+                model="coach", messages=[{"role": "user", "content": "what did I do?"}],
+                response_format=wanted, stream=stream,
+            )  # type: ignore[call-overload]  a schema as JSON  # fmt: skip
+            if stream:
+                return "".join([choice.delta.content or "" async for chunk in answer for choice in chunk.choices])
+            return str(answer.choices[0].message.content)
+
+        if holds:
+            assert '{"skill": "cello", "minutes": 30}' == await ask()
+        else:
+            with pytest.raises(openai.BadRequestError, match="did not write its answer in this form"):
+                await ask()
+        assert "additionalProperties" in str(here.model.requests[0].body["messages"][-1])
+
+
+async def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        with pytest.raises(openai.BadRequestError, match="no answer in the form 'grammar'"):
+            await client.chat.completions.create(
+                model="coach", messages=[{"role": "user", "content": "hi"}], response_format={"type": "grammar"}
+            )  # type: ignore[call-overload]  as above
+        assert not here.model.requests

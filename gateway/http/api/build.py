@@ -17,6 +17,7 @@ from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
 from gateway.http.api.conversations import Conversations
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
+from gateway.http.api.openai_responses import ResponseRoutes, response_routes
 from gateway.http.api.operators import OperatorRoutes, operator_routes
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRoute
@@ -49,6 +50,7 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRo
         *chat_routes(ChatRoutes(conversations, parts.store)),
         *own_routes,
         *openai_routes(OpenAiRoutes(conversations, agent)),
+        *response_routes(ResponseRoutes(conversations, agent)),
         *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),
     )
     callers = ApiCallers(parts.store, parts.snapshot, parts.access, parts.clock)

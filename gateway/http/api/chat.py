@@ -184,11 +184,16 @@ def raise_problem(answer: TurnAnswer) -> None:
             403, "not_let_in", answer.answer or "this is not taken from this person",
             "Ask the operator of the gateway.", turn=answer.turn,
         )  # fmt: skip
-    if answer.retry_after_minutes is not None:
+    if answer.retry_after_s is not None:
         code: Code = "over_budget" if answer.reason in OVER_BUDGET else "model_busy"
         raise ApiRefusal(
             429, code, answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
-            retry_after_s=60.0 * answer.retry_after_minutes, turn=answer.turn,
+            retry_after_s=answer.retry_after_s, turn=answer.turn,
+        )  # fmt: skip
+    if answer.reason == "context_exhausted":
+        raise ApiRefusal(
+            400, "context_length_exceeded", answer.answer, "Send less at once, or begin a new conversation.",
+            turn=answer.turn,
         )  # fmt: skip
     if answer.state == "failed":
         raise ApiRefusal(

@@ -69,8 +69,8 @@ class Conversations:
         self._config = config
         self._waiting: Counter[str] = Counter()  # requests that wait, by key
 
-    async def say(self, asked: Asked, text: str, locale: str | None) -> None:
-        """Return once it is committed; what was said before under this id is not said again.
+    async def say(self, asked: Asked, text: str, locale: str | None, *, again: bool = False) -> None:
+        """Return once it is committed; what was said before under this id is said again with `again` alone.
 
         Raises:
             ApiRefusal: another thing was said under this id, nothing was said, or it is too much.
@@ -79,7 +79,7 @@ class Conversations:
         if not _as_kept(text):
             raise ApiRefusal(422, "empty_message", "the message says nothing", "Send some words.", param="message")
         before, count = await self._find(asked)
-        if before is not None and not _is_over(before):
+        if before is not None and not again and not _is_over(before):
             if before.text is not None and before.text != _as_kept(text):
                 raise ApiRefusal(
                     422, "idempotency_mismatch", "something else was said under this Idempotency-Key",
@@ -107,9 +107,11 @@ class Conversations:
         query = partial(api_turns.load_turn, address=asked.address, message_id=asked.message_id)
         return await self._store.read(query)
 
-    async def look_back(self, address: Address, session: str, user: str, limit: int) -> list[TurnAnswer]:
-        """What was asked in a session, newest first."""
-        query = partial(api_turns.load_turns, address=address, prefix=f"{session}/", limit=limit)
+    async def look_back(
+        self, address: Address, session: str, user: str, limit: int, *, begins: str = ""
+    ) -> list[TurnAnswer]:
+        """What was asked in a session under ids that begin so, newest first."""
+        query = partial(api_turns.load_turns, address=address, prefix=f"{session}/{begins}", limit=limit)
         return [to_turn_answer(found, user) for found in await self._store.read(query)]
 
     async def wait(self, asked: Asked, seconds: float, tell: Tell | None = None) -> TurnAnswer:

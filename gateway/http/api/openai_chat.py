@@ -7,14 +7,15 @@ the session that begins with the same words or that `X-Tenk-Session` names. Deci
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from channels.bounded_dict import BoundedDict
 from gateway.access.api_keys import Scope
+from gateway.http.api.answer_format import in_form, wish_of
 from gateway.http.api.chat import raise_problem, user_of
-from gateway.http.api.conversations import Asked, Conversations, new_handle
+from gateway.http.api.conversations import Asked, Conversations, Tell
+from gateway.http.api.openai_conversation import say, session_named
 from gateway.http.api.openai_format import (
     AnsweredMessage,
     ChunkChoice,
@@ -25,10 +26,10 @@ from gateway.http.api.openai_format import (
     CompletionRequest,
     ModelCard,
     ModelsAnswer,
-    fingerprint,
+    ResponseFormat,
     finish_of,
+    first_words,
     more_of,
-    session_of,
     to_usage,
     user_named,
     words_to_say,
@@ -40,12 +41,8 @@ from gateway.http.api.turns import TurnAnswer
 
 LONGEST_S = 600.0
 """A client of OpenAI's waits so long where nobody told it otherwise (openai 3.51, `DEFAULT_TIMEOUT`)."""
-
-RETRIED = "X-Stainless-Retry-Count"
-"""How OpenAI's clients say that they ask the same once more."""
-
-KNOWN_REQUESTS = 4_096
-"""Requests of which a retry is known, in memory: after a restart an Idempotency-Key does it."""
+NO_USAGE = {"usage"}
+"""Of every chunk but the one that has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,6 @@ class OpenAiRoutes:
     conversations: Conversations
     agent: str
     now_s: Callable[[], float] = time.time
-    _handles: BoundedDict[str, str] = field(default_factory=lambda: BoundedDict(KNOWN_REQUESTS))
 
     async def models(self, call: ApiRequest) -> ModelsAnswer:
         """The agent, as a model that can be named."""
@@ -71,41 +67,23 @@ class OpenAiRoutes:
         """Say what is new in a conversation, and answer as OpenAI does."""
         body = call.body
         assert isinstance(body, CompletionRequest), "its row says so"
-        text = words_to_say(body)
-        user, session = (
-            user_of(call.key, user_named(body.user)),
-            session_of(body, call.headers.get("X-Tenk-Session")),
-        )
-        handle = self._handle(call, body, f"{call.key.id}:{user}:{session}")
-        asked = Asked(key_id=call.key.id, user=user, session=session, handle=handle)
-        await self.conversations.say(asked, text, call.locale)
+        said, wanted = words_to_say(body), body.response_format
+        said = replace(said, text=said.text + wish_of(wanted))
+        session = session_named(call.headers.get("X-Tenk-Session"), first_words(body.messages))
+        asked = await say(self.conversations, call, said, user_of(call.key, user_named(body.user)), session)
         call.end_with_client()
         name = body.model or self.agent
         if body.stream:
             usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-            return await _Chunks(asked.handle, name, int(self.now_s())).stream(
-                call, self.conversations, asked, usage=usage
-            )
-        answer = await self.conversations.wait(asked, LONGEST_S)
-        raise_problem(answer)
-        if not answer.is_settled:
-            raise _late(asked)
-        message = AnsweredMessage(content=answer.answer)
+            chunks = _Chunks(asked.handle, name, int(self.now_s()), wanted)
+            return await chunks.stream(call, self.conversations, asked, usage=usage)
+        answer = await wait_settled(self.conversations, asked)
+        message = AnsweredMessage(content=in_form(wanted, answer.answer))
         choice = CompletionChoice(message=message, finish_reason=finish_of(answer.reason))
         return CompletionAnswer(
             id=f"chatcmpl-{asked.handle}", created=int(self.now_s()), model=name, choices=(choice,),
             usage=to_usage(answer.usage),
         )  # fmt: skip
-
-    def _handle(self, call: ApiRequest, body: CompletionRequest, place: str) -> str:
-        """The same for a client's own retry, and for the same Idempotency-Key."""
-        if call.idempotency_key is not None:
-            return new_handle(call.idempotency_key)
-        request = f"{place}:{fingerprint(body)}"
-        retried = call.headers.get(RETRIED, "0") != "0"
-        handle = (self._handles.get(request) if retried else None) or new_handle(None)
-        self._handles[request] = handle
-        return handle
 
     def _card(self) -> ModelCard:
         return ModelCard(id=self.agent, created=0, owned_by="tenk-gateway")
@@ -114,10 +92,11 @@ class OpenAiRoutes:
 class _Chunks:
     """One completion as a stream."""
 
-    def __init__(self, handle: str, model: str, created: int) -> None:
+    def __init__(self, handle: str, model: str, created: int, wanted: ResponseFormat | None) -> None:
         self._id = f"chatcmpl-{handle}"
         self._model = model
         self._created = created
+        self._wanted = wanted
         self._told = ""
         self._speaks = False
 
@@ -132,27 +111,31 @@ class _Chunks:
         stream = EventStream(call.stream, asyncio.get_running_loop().time)
 
         async def tell(text: str) -> None:
-            if self._told.startswith(text):  # nothing new, or asked again and on its way to where it was
+            if wish_of(self._wanted) or self._told.startswith(
+                text
+            ):  # checked before it is told, nothing new, or asked again and on its way to where it was
                 await stream.stay_alive()
             else:
-                await self._begin(stream)
-                await self._write(stream, ChunkDelta(content=more_of(self._told, text)))
-                self._told = text
+                await self._tell(stream, text)
 
         try:
-            answer = await conversations.wait(asked, LONGEST_S, tell)
-            raise_problem(answer)
-            if not answer.is_settled:
-                raise _late(asked)
+            answer = await wait_settled(conversations, asked, tell)
+            text = in_form(self._wanted, answer.answer)
         except ApiRefusal as refusal:
             if not stream.has_begun:
                 raise
             await stream.write(_line(ApiProblemAnswer(error=refusal.problem).model_dump_json(exclude_none=True)))
             return await stream.begin()
-        await tell(answer.answer)
+        if not self._told.startswith(text):
+            await self._tell(stream, text)
         await self._begin(stream)
         await self._end(stream, answer, usage=usage)
         return await stream.begin()
+
+    async def _tell(self, stream: EventStream, text: str) -> None:
+        await self._begin(stream)
+        await self._write(stream, ChunkDelta(content=more_of(self._told, text)))
+        self._told = text
 
     async def _begin(self, stream: EventStream) -> None:
         """Who speaks, once, before the first word."""
@@ -162,14 +145,14 @@ class _Chunks:
 
     async def _end(self, stream: EventStream, answer: TurnAnswer, *, usage: bool) -> None:
         last = ChunkChoice(delta=ChunkDelta(), finish_reason=finish_of(answer.reason))
-        await stream.write(_line(self._chunk((last,)).model_dump_json(exclude_none=True)))
+        await stream.write(_line(self._chunk((last,)).model_dump_json(exclude=NO_USAGE)))
         if usage:
             counted = self._chunk(()).model_copy(update={"usage": to_usage(answer.usage)})
-            await stream.write(_line(counted.model_dump_json(exclude_none=True)))
+            await stream.write(_line(counted.model_dump_json()))
         await stream.write(_line("[DONE]"))
 
     async def _write(self, stream: EventStream, delta: ChunkDelta) -> None:
-        await stream.write(_line(self._chunk((ChunkChoice(delta=delta),)).model_dump_json(exclude_none=True)))
+        await stream.write(_line(self._chunk((ChunkChoice(delta=delta),)).model_dump_json(exclude=NO_USAGE)))
 
     def _chunk(self, choices: tuple[ChunkChoice, ...]) -> CompletionChunk:
         return CompletionChunk(id=self._id, created=self._created, model=self._model, choices=choices)
@@ -177,6 +160,19 @@ class _Chunks:
 
 def _line(data: str) -> bytes:
     return b"data: " + data.encode() + b"\n\n"
+
+
+async def wait_settled(conversations: Conversations, asked: Asked, tell: Tell | None = None) -> TurnAnswer:
+    """Return the answer; `tell` hears of it while it grows.
+
+    Raises:
+        ApiRefusal: there is none, or none yet.
+    """
+    answer = await conversations.wait(asked, LONGEST_S, tell)
+    raise_problem(answer)
+    if not answer.is_settled:
+        raise _late(asked)
+    return answer
 
 
 def _late(asked: Asked) -> ApiRefusal:

@@ -4,12 +4,12 @@ Source: platform.openai.com/docs/api-reference/chat (November 2026), and the mod
 client sets for a bare model (temperature, token limits) is taken and not obeyed: the agent has its own settings.
 """
 
-import hashlib
 import re
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
+from gateway.http.api.openai_conversation import NewMessage, digest_of, place
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import NAME, ApiModel
 from gateway.http.api.turns import TokensUsed
@@ -17,37 +17,53 @@ from gateway.http.api.turns import TokensUsed
 MAX_MESSAGES = 2_000
 
 
-class _Taken(BaseModel):
+class Lenient(BaseModel):
+    """What a client of OpenAI's sends; fields that are not read here are dropped."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)  # clients send more than anybody can list
 
 
-class CompletionPart(_Taken):
+class CompletionPart(Lenient):
     """A part of a message; only text is read."""
 
     type: str = Field(max_length=64)
     text: str | None = None
 
 
-class CompletionMessage(_Taken):
+class CompletionMessage(Lenient):
     """One message of the conversation as the client has it."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | tuple[CompletionPart, ...] | None = None
 
 
-class StreamOptions(_Taken):
+class StreamOptions(Lenient):
     """How a stream ends."""
 
     include_usage: bool | None = None
 
 
-class CompletionRequest(_Taken):
+class JsonSchema(Lenient):
+    """A schema that the answer is to fit."""
+
+    schema_: dict[str, JsonValue] = Field(default_factory=dict, alias="schema")
+
+
+class ResponseFormat(Lenient):
+    """The form of the answer: text as the agent writes it, or one JSON object."""
+
+    type: str = Field(max_length=64)
+    json_schema: JsonSchema | None = None
+
+
+class CompletionRequest(Lenient):
     """A request for a completion: what is new in it is said to the agent, which remembers the rest by itself."""
 
     model: str = Field("", max_length=200, description="Any name: the agent that answers is the gateway's.")
     messages: tuple[CompletionMessage, ...] = Field(min_length=1, max_length=MAX_MESSAGES)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
+    response_format: ResponseFormat | None = None
     user: str | None = Field(None, max_length=512, description="Which of your users asks; none: `main`.")
     n: int | None = Field(1, description="1.")
     tools: tuple[dict[str, object], ...] | None = Field(None, description="None: the agent has its own.")
@@ -97,6 +113,10 @@ class ChunkDelta(ApiModel):
     role: Literal["assistant"] | None = None
     content: str | None = None
 
+    @model_serializer(mode="wrap")
+    def _without_none(self, to_fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in to_fields(self).items() if value is not None}
+
 
 class ChunkChoice(ApiModel):
     """The only one there is, piece by piece."""
@@ -134,18 +154,27 @@ class ModelsAnswer(ApiModel):
     data: tuple[ModelCard, ...]
 
 
-def words_to_say(request: CompletionRequest) -> str:
-    """What the person said last: every user message behind the last one of the assistant.
+def words_to_say(request: CompletionRequest) -> NewMessage:
+    """Return what the person said last, every user message behind the last one of the assistant, and where it stands.
 
     Raises:
         ApiRefusal: there is none, or the request asks what the agent does not do.
     """
     if request.tools or request.functions:
-        raise _refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
+        raise refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
     if request.n not in {None, 1}:
-        raise _refuse_unsupported("n", "there is one answer", "Leave `n` out.")
+        raise refuse_unsupported("n", "there is one answer", "Leave `n` out.")
+    return last_words(request.messages)
+
+
+def last_words(messages: tuple[CompletionMessage, ...], earlier: str | None = None) -> NewMessage:
+    """Return what the person said last, behind the message of the id `earlier`.
+
+    Raises:
+        ApiRefusal: there is none, or it is no text.
+    """
     said: list[str] = []
-    for message in reversed(request.messages):
+    for message in reversed(messages):
         if message.role == "assistant":
             break
         if message.role == "user":
@@ -156,45 +185,36 @@ def words_to_say(request: CompletionRequest) -> str:
             422, "empty_message", "no user message stands at the end", "Send what the person says last.",
             param="messages",
         )  # fmt: skip
-    return text
+    spoken = [message for message in messages if message.role in {"user", "assistant"}]
+    return place(((message.role, _known_by(message)) for message in spoken), text, earlier)
+
+
+def _known_by(message: CompletionMessage) -> str:
+    """Return the text of a message, whatever else is in it."""
+    if message.content is None or isinstance(message.content, str):
+        return message.content or ""
+    return "\n".join(part.text or part.type for part in message.content)
 
 
 def _text_of(message: CompletionMessage) -> str:
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
-    others = sorted({part.type for part in message.content if part.type != "text"})
+    others = sorted({part.type for part in message.content if part.type not in {"text", "input_text"}})
     if others:
-        raise _refuse_unsupported("messages", f"only text is read here, not {others[0]}", "Send text.")
+        raise refuse_unsupported("messages", f"only text is read here, not {others[0]}", "Send text.")
     return "\n".join(part.text or "" for part in message.content)
 
 
-def session_of(request: CompletionRequest, named: str | None) -> str:
-    """The conversation: the one that the client names, else known again by how it began.
-
-    Raises:
-        ApiRefusal: the name cannot be one.
-    """
-    if named is not None:
-        if not re.fullmatch(NAME, named):
-            raise ApiRefusal(
-                422, "bad_request", "X-Tenk-Session is a name of 1 to 48 letters, digits, dots and dashes",
-                "Send a short id.", param="X-Tenk-Session",
-            )  # fmt: skip
-        return named
-    first = next((_text_of(message) for message in request.messages if message.role == "user"), "")
-    return f"c-{_digest(first)[:16]}"
+def first_words(messages: tuple[CompletionMessage, ...]) -> str:
+    """Return what the conversation began with."""
+    return next((_known_by(message) for message in messages if message.role == "user"), "")
 
 
 def user_named(user: str | None) -> str | None:
     """A client's user as a name of ours: as it is where it can be, else by its digest."""
     if user is None or not user:
         return None
-    return user if re.fullmatch(NAME, user) else f"u-{_digest(user)[:32]}"
-
-
-def fingerprint(request: CompletionRequest) -> str:
-    """The same for the same messages: by it a client's own retry is known."""
-    return _digest("\x00".join(f"{message.role}\x01{message.content!r}" for message in request.messages))
+    return user if re.fullmatch(NAME, user) else f"u-{digest_of(user)[:32]}"
 
 
 def to_usage(tokens: TokensUsed) -> CompletionUsage:
@@ -215,9 +235,6 @@ def more_of(told: str, text: str) -> str:
     return f"\n\n{text}"
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _refuse_unsupported(param: str, message: str, what_to_do: str) -> ApiRefusal:
+def refuse_unsupported(param: str, message: str, what_to_do: str) -> ApiRefusal:
+    """Return the refusal of what the agent does not do."""
     return ApiRefusal(400, "unsupported", message, what_to_do, param=param)

@@ -40,7 +40,7 @@ Talk to the agent, read what it keeps, run the gateway. A key (`tenk keys create
 
 A chat request becomes a durable message: it is answered whether the client waits or not. Send an `Idempotency-Key`, and
 the same request again is the same turn; fetch an answer later from `/v1/sessions/{session}/turns/{turn}`.
-`/v1/chat/completions` speaks OpenAI's protocol in front of the same agent."""
+`/v1/chat/completions` and `/v1/responses` speak OpenAI's protocols in front of the same agent."""
 
 
 def openapi_document(routes: Sequence[ApiRoute], title: str, version: str) -> Document:

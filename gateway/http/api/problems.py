@@ -7,11 +7,11 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 Code = Literal[
-    "bad_json", "bad_request", "body_too_large", "broken", "content_encoding", "empty_message", "host_refused",
-    "idempotency_mismatch", "key_missing", "key_refused", "media_type", "method_not_allowed", "model_busy",
-    "no_tenant", "not_found", "not_let_in", "not_now", "origin_refused", "over_budget", "refused", "scope_missing",
-    "too_many_messages", "too_many_waiting", "too_slow", "turn_failed", "turn_not_done", "unsupported",
-    "user_not_yours",
+    "bad_json", "bad_request", "body_too_large", "broken", "content_encoding", "context_length_exceeded",
+    "empty_message", "host_refused", "idempotency_mismatch", "key_missing", "key_refused", "media_type",
+    "method_not_allowed", "model_busy", "no_tenant", "not_found", "not_let_in", "not_now", "origin_refused",
+    "over_budget", "refused", "scope_missing", "too_many_messages", "too_many_waiting", "too_slow", "turn_failed",
+    "turn_not_done", "unsupported", "user_not_yours",
 ]  # fmt: skip
 
 

@@ -18,6 +18,9 @@ TurnState = Literal["queued", "running", "waiting", "done", "stopped", "refused"
 FAILURES = frozenset({"model_error", "context_exhausted"})
 """How turns end that have no answer but an apology."""
 
+UNTOLD_BUSY_S = 5.0
+"""When to ask a busy model again that does not say."""
+
 
 class UsedTool(ApiModel):
     """A tool that the agent used."""
@@ -54,6 +57,7 @@ class TurnAnswer(ApiModel):
     usage: TokensUsed
     reason: str | None = Field(description="How the turn ended: completed, max_steps, timeout and so on.")
     retry_after_minutes: int | None = Field(None, description="Of a turn that a busy model ended, or a cap on costs.")
+    retry_after_s: float | None = Field(None, description="The same in seconds, as long as it was when the turn ended.")
     asked_at: datetime
     ended_at: datetime | None
 
@@ -75,6 +79,7 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
     session, _, handle = row.message_id.partition("/")
     state = _state(asked)
     provider, model = _model_of(asked.events)
+    busy_s = _busy_s(asked.events)
     return TurnAnswer(
         turn=handle,
         session=session,
@@ -90,7 +95,8 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         model=model,
         usage=_usage_of(asked),
         reason=asked.end_reason,
-        retry_after_minutes=_busy_minutes(asked.events),
+        retry_after_minutes=None if busy_s is None else max(1, math.ceil(busy_s / 60)),
+        retry_after_s=busy_s,
         asked_at=row.admitted_at,
         ended_at=row.done_at,
     )
@@ -115,7 +121,7 @@ def _state(asked: AskedTurn) -> TurnState:
         return "waiting" if asked.parked else "running"
     if outcome == Outcome.REFUSED:
         return "refused"
-    if outcome == Outcome.FAILED or asked.end_reason in FAILURES or _busy_minutes(asked.events) is not None:
+    if outcome == Outcome.FAILED or asked.end_reason in FAILURES or _busy_s(asked.events) is not None:
         return "failed"
     if outcome in {Outcome.CLEARED, Outcome.REPLACED, Outcome.CONTEXT} or asked.end_reason == "stopped":
         return "stopped"
@@ -135,10 +141,10 @@ def _answer(asked: AskedTurn, state: TurnState) -> str:
     return "\n\n".join(asked.said)
 
 
-def _busy_minutes(events: Iterable[JournalEvent]) -> int | None:
-    """In how many minutes the model may be asked again that was busy, whole ones, at least one."""
+def _busy_s(events: Iterable[JournalEvent]) -> float | None:
+    """Return in how many seconds the model may be asked again that was busy; None: it was not."""
     busy_s = next((event.busy_s for event in events if isinstance(event, TurnEnded)), None)
-    return None if busy_s is None else max(1, math.ceil(busy_s / 60))
+    return UNTOLD_BUSY_S if busy_s == 0 else busy_s
 
 
 def _model_of(events: Iterable[JournalEvent]) -> tuple[str | None, str | None]:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from gateway.coach.api import coach_routes
 from gateway.http.api.chat import ChatRequest, ChatRoutes, chat_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
+from gateway.http.api.openai_responses import ResponseRoutes, response_routes
 from gateway.http.api.openapi import Document, docs_page, openapi_document, page_headers
 from gateway.http.api.operators import OperatorRoutes, operator_routes
 from gateway.http.api.problems import from_server
@@ -27,6 +28,7 @@ def routes() -> tuple[ApiRoute, ...]:
         *chat_routes(ChatRoutes(NOTHING, store)),  # type: ignore[arg-type]  as above
         *coach_routes(store),
         *openai_routes(OpenAiRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
+        *response_routes(ResponseRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *operator_routes(OperatorRoutes(store, NOTHING, NOTHING, NOTHING)),  # type: ignore[arg-type]  as above
     )
 

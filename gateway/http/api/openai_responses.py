@@ -1,0 +1,296 @@
+"""`/v1/responses`: OpenAI's newer protocol in front of the same agent, for text, whole and as a stream.
+
+Source: platform.openai.com/docs/api-reference/responses (November 2026), and the models of the package `openai` 3.51.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import time
+from typing import Any, Literal
+
+import orjson
+from aiohttp import web
+from pydantic import Field, JsonValue
+
+from gateway.access.api_keys import Scope
+from gateway.http.api.answer_format import in_form, wish_of
+from gateway.http.api.chat import user_of
+from gateway.http.api.conversations import Asked, Conversations
+from gateway.http.api.openai_chat import wait_settled
+from gateway.http.api.openai_conversation import say, session_named
+from gateway.http.api.openai_format import (
+    MAX_MESSAGES,
+    CompletionMessage,
+    JsonSchema,
+    Lenient,
+    ResponseFormat,
+    finish_of,
+    first_words,
+    last_words,
+    more_of,
+    refuse_unsupported,
+    user_named,
+)
+from gateway.http.api.problems import ApiRefusal
+from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
+from gateway.http.api.sse import EventStream, to_event
+from gateway.http.api.turns import TurnAnswer
+
+_ID = re.compile(r"resp_(c-[0-9a-f]{16}-[0-9a-f]{16})[^.]*\.([A-Za-z0-9._-]{1,48})")
+
+
+class TextFormat(Lenient):
+    """The form of the answer."""
+
+    type: str = Field("text", max_length=64)
+    schema_: dict[str, JsonValue] = Field(default_factory=dict, alias="schema")
+
+
+class TextOptions(Lenient):
+    """What the text of an answer is to be."""
+
+    format: TextFormat | None = None
+
+
+class ResponseRequest(Lenient):
+    """A request for a response: what is new in it is said to the agent, which remembers the rest by itself."""
+
+    model: str = Field("", max_length=200, description="Any name: the agent that answers is the gateway's.")
+    input: str | tuple[CompletionMessage, ...] = Field(max_length=2_000_000, description="Words, or the conversation.")
+    previous_response_id: str | None = Field(None, max_length=200, description="Go on behind this response.")
+    stream: bool | None = False
+    text: TextOptions | None = None
+    user: str | None = Field(None, max_length=512, description="Which of your users asks; none: `main`.")
+    tools: tuple[dict[str, object], ...] | None = Field(None, description="None: the agent has its own.")
+
+
+class OutputText(ApiModel):
+    """The words of a message."""
+
+    type: Literal["output_text"] = "output_text"
+    text: str
+    annotations: tuple[str, ...] = ()
+
+
+class OutputMessage(ApiModel):
+    """The agent's answer."""
+
+    id: str
+    type: Literal["message"] = "message"
+    role: Literal["assistant"] = "assistant"
+    status: Literal["in_progress", "completed", "incomplete"] = "completed"
+    content: tuple[OutputText, ...]
+
+
+class InputDetails(ApiModel):
+    """Of the tokens read."""
+
+    cached_tokens: int = 0
+
+
+class OutputDetails(ApiModel):
+    """Of the tokens written."""
+
+    reasoning_tokens: int = 0
+
+
+class ResponseUsage(ApiModel):
+    """Tokens, 0 where nobody counted them."""
+
+    input_tokens: int
+    input_tokens_details: InputDetails = InputDetails()
+    output_tokens: int
+    output_tokens_details: OutputDetails = OutputDetails()
+    total_tokens: int
+
+
+class IncompleteDetails(ApiModel):
+    """Why an answer is cut."""
+
+    reason: Literal["max_output_tokens"] = "max_output_tokens"
+
+
+class ResponseAnswer(ApiModel):
+    """A response."""
+
+    id: str = Field(description="Send it as `previous_response_id` to go on behind it.")
+    object: Literal["response"] = "response"
+    created_at: int
+    status: Literal["in_progress", "completed", "incomplete"]
+    model: str
+    output: tuple[OutputMessage, ...] = ()
+    parallel_tool_calls: bool = False
+    tool_choice: Literal["none"] = "none"
+    tools: tuple[str, ...] = ()
+    error: None = None
+    incomplete_details: IncompleteDetails | None = None
+    previous_response_id: str | None = None
+    usage: ResponseUsage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRoutes:
+    """The handler over the conversations of one gateway, whose agent is called `agent`."""
+
+    conversations: Conversations
+    agent: str
+    now_s: Callable[[], float] = time
+
+    async def respond(self, call: ApiRequest) -> ResponseAnswer | web.StreamResponse:
+        """Say what is new in a conversation, and answer as OpenAI does."""
+        body = call.body
+        assert isinstance(body, ResponseRequest), "its row says so"
+        if body.tools:
+            raise refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
+        messages = _messages_of(body)
+        earlier, session = _place_of(body, call, messages)
+        said, wanted = last_words(messages, earlier), _format_of(body)
+        said = replace(said, text=said.text + wish_of(wanted))
+        asked = await say(self.conversations, call, said, user_of(call.key, user_named(body.user)), session)
+        call.end_with_client()
+        begun = ResponseAnswer(
+            id=f"resp_{asked.handle}.{session}", created_at=int(self.now_s()), status="in_progress",
+            model=body.model or self.agent, previous_response_id=body.previous_response_id,
+        )  # fmt: skip
+        if body.stream:
+            return await _Events(begun, wanted).stream(call, self.conversations, asked)
+        answer = await wait_settled(self.conversations, asked)
+        return _finish(begun, answer, in_form(wanted, answer.answer))
+
+
+def _messages_of(body: ResponseRequest) -> tuple[CompletionMessage, ...]:
+    if isinstance(body.input, str):
+        return (CompletionMessage(role="user", content=body.input),)
+    if len(body.input) > MAX_MESSAGES:
+        raise ApiRefusal(422, "bad_request", f"over {MAX_MESSAGES} messages", "Send fewer.", param="input")
+    return body.input
+
+
+def _place_of(
+    body: ResponseRequest, call: ApiRequest, messages: tuple[CompletionMessage, ...]
+) -> tuple[str | None, str]:
+    """Return the id of the message that this one is behind, if it says so, and the session."""
+    if body.previous_response_id is None:
+        return None, session_named(call.headers.get("X-Tenk-Session"), first_words(messages))
+    found = _ID.fullmatch(body.previous_response_id)
+    if found is None:
+        raise ApiRefusal(
+            400, "bad_request", "there is no such response", "Send the id of a response of this gateway.",
+            param="previous_response_id",
+        )  # fmt: skip
+    return found[1], found[2]
+
+
+def _format_of(body: ResponseRequest) -> ResponseFormat | None:
+    if body.text is None or body.text.format is None:
+        return None
+    schema = JsonSchema(schema=body.text.format.schema_)
+    return ResponseFormat(type=body.text.format.type, json_schema=schema)
+
+
+def _finish(begun: ResponseAnswer, answer: TurnAnswer, text: str) -> ResponseAnswer:
+    given, written = answer.usage.input_tokens or 0, answer.usage.output_tokens or 0
+    cut = finish_of(answer.reason) == "length"
+    return begun.model_copy(
+        update={
+            "status": "incomplete" if cut else "completed",
+            "incomplete_details": IncompleteDetails() if cut else None,
+            "output": (_message(begun, text, cut=cut),),
+            "usage": ResponseUsage(input_tokens=given, output_tokens=written, total_tokens=given + written),
+        }
+    )
+
+
+def _message(begun: ResponseAnswer, text: str, *, cut: bool = False) -> OutputMessage:
+    status: Literal["completed", "incomplete"] = "incomplete" if cut else "completed"
+    return OutputMessage(id=_message_id(begun), status=status, content=(OutputText(text=text),))
+
+
+def _message_id(begun: ResponseAnswer) -> str:
+    return f"msg_{begun.id.removeprefix('resp_')}"
+
+
+class _Events:
+    """One response as a stream of events."""
+
+    def __init__(self, begun: ResponseAnswer, wanted: ResponseFormat | None) -> None:
+        self._begun = begun
+        self._wanted = wanted
+        self._told = ""
+        self._sequence = 0
+        self._at = {"item_id": _message_id(begun), "output_index": 0, "content_index": 0}
+
+    async def stream(self, call: ApiRequest, conversations: Conversations, asked: Asked) -> web.StreamResponse:
+        """Send the answer piece by piece, as it is written.
+
+        Raises:
+            ApiRefusal: there is none, and nothing of it was written: the client gets the status that says so.
+        """
+        stream = EventStream(call.stream, asyncio.get_running_loop().time)
+
+        async def tell(text: str) -> None:
+            if wish_of(self._wanted) or self._told.startswith(text):  # checked before it is told, or nothing new
+                await stream.stay_alive()
+            else:
+                await self._tell(stream, text)
+
+        try:
+            answer = await wait_settled(conversations, asked, tell)
+            text = in_form(self._wanted, answer.answer)
+        except ApiRefusal as refusal:
+            if not stream.has_begun:
+                raise
+            problem = refusal.problem
+            await self._write(stream, "error", {"code": problem.code, "message": problem.message, "param": None})
+            return await stream.begin()
+        await self._tell(stream, text)
+        await self._end(stream, answer)
+        return await stream.begin()
+
+    async def _tell(self, stream: EventStream, text: str) -> None:
+        if not stream.has_begun:
+            await self._begin(stream)
+        if not self._told.startswith(text):
+            delta = more_of(self._told, text)
+            await self._write(stream, "response.output_text.delta", {**self._at, "delta": delta, "logprobs": []})
+            self._told += delta
+
+    async def _begin(self, stream: EventStream) -> None:
+        begun = self._begun.model_dump(mode="json")
+        await self._write(stream, "response.created", {"response": begun})
+        await self._write(stream, "response.in_progress", {"response": begun})
+        item = OutputMessage(id=_message_id(self._begun), status="in_progress", content=())
+        added = {"output_index": 0, "item": item.model_dump(mode="json")}
+        await self._write(stream, "response.output_item.added", added)
+        await self._write(stream, "response.content_part.added", {**self._at, "part": _part("")})
+
+    async def _end(self, stream: EventStream, answer: TurnAnswer) -> None:
+        ended = _finish(self._begun, answer, self._told)
+        done = {**self._at, "text": self._told, "logprobs": []}
+        await self._write(stream, "response.output_text.done", done)
+        await self._write(stream, "response.content_part.done", {**self._at, "part": _part(self._told)})
+        item = {"output_index": 0, "item": ended.output[0].model_dump(mode="json")}
+        await self._write(stream, "response.output_item.done", item)
+        await self._write(stream, f"response.{ended.status}", {"response": ended.model_dump(mode="json")})
+
+    async def _write(self, stream: EventStream, kind: str, fields: Mapping[str, Any]) -> None:
+        event = {"type": kind, "sequence_number": self._sequence, **fields}
+        self._sequence += 1
+        await stream.write(to_event(kind, orjson.dumps(event)))
+
+
+def _part(text: str) -> dict[str, Any]:
+    return OutputText(text=text).model_dump(mode="json")
+
+
+def response_routes(handlers: ResponseRoutes) -> tuple[ApiRoute, ...]:
+    """Return the row of the table."""
+    return (
+        ApiRoute(
+            method="POST", path="/v1/responses", scope=Scope.CHAT, tag="openai",
+            summary="OpenAI's responses, answered by the agent.", handle=handlers.respond,
+            body=ResponseRequest, answer=ResponseAnswer, may_stream=True, once=True,
+        ),
+    )  # fmt: skip
