@@ -11,6 +11,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import islice
 
+from agent.wellformed import JOINERS, clean, normalize
+
 
 class Verdict(StrEnum):
     """What is said of a call."""
@@ -46,7 +48,7 @@ class BadRule(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """One rule: `pay`, `mcp__*` or `pay(to=acme*)`; case-sensitive."""
+    """One rule: `pay`, `mcp__*` or `pay(to=acme*)`; names are case-sensitive."""
 
     verdict: Verdict
     source: Source
@@ -68,7 +70,19 @@ class PermissionRule:
         """Whether it is about a call of this tool with these arguments."""
         if not fnmatchcase(tool, self.tool):
             return False
-        return self.argument is None or fnmatchcase(str(given.get(self.argument, "")), self.value)
+        if self.argument is None:
+            return True
+        said = given.get(self.argument, "")
+        if self.verdict is Verdict.ALLOW:
+            return fnmatchcase(str(said), self.value)
+        each = said if isinstance(said, list | tuple | set) else [said]
+        return any(fnmatchcase(_plain(str(one)), _plain(self.value)) for one in each)
+
+
+def _plain(text: str) -> str:
+    """Return the text without what only its writing differs in: case, width, spaces, invisible characters."""
+    seen = clean(normalize("NFKC", text))
+    return "".join(character for character in seen if character not in JOINERS).casefold()
 
 
 _ADDRESS = re.compile(r"[/\\]{2,}([^\s\"'<>]{1,512})", re.ASCII)

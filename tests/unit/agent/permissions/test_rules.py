@@ -19,6 +19,18 @@ def test_a_rule_is_about_a_name_a_pattern_or_an_argument():
     assert rule("pay(amount=12)").matches("pay", {"amount": 12})
 
 
+@pytest.mark.parametrize("verdict", [Verdict.DENY, Verdict.ASK])
+@pytest.mark.parametrize(
+    "given",
+    ["evil inc", " Evil Inc", "EVIL\t inc ", "\uff45vil inc", "ev\u200bil inc", "ev\u200dil inc", ["x", "Evil inc"]],
+)
+def test_a_deny_by_argument_is_not_evaded_by_writing_it_otherwise(verdict: Verdict, given: object):
+    """Case, spaces, width, invisible letters and a list make no difference; an allow takes it exactly."""
+    assert rule("pay(to= Evil  inc*)", verdict).matches("pay", {"to": given})
+    assert not rule("pay(to=evil inc*)", verdict).matches("pay", {"to": "not evil inc"})
+    assert (given == "evil inc") == rule("pay(to=evil inc*)").matches("pay", {"to": given})
+
+
 @pytest.mark.parametrize("text", ["", "pay it", "pay(", "pay(to)", "pay(to=a)(b=c)", "p" * 200])
 def test_what_is_no_rule_is_told(text: str):
     """With how one is written."""

@@ -138,6 +138,14 @@ async def test_a_rule_about_an_argument_is_about_what_would_run():
     assert [(1, "acme ltd")] == bank.paid
 
 
+async def test_a_denied_payee_is_denied_however_it_is_written():
+    """Nothing is paid, nobody is asked."""
+    bank, port = Bank(), FakeTurnPort()
+    chain = rules((Verdict.ALLOW, "pay"), (Verdict.DENY, "pay(to=evil*)"))
+    (returned,) = await run(bank, port, ("pay", '{"to": " Evil"}'), chain=chain)
+    assert (CallOutcome.DENIED, []) == (returned.outcome, bank.paid)
+
+
 async def test_the_product_may_allow_deny_and_rewrite():
     """What it rewrites is what rules see and what runs; what they deny it cannot allow."""
 
