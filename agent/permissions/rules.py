@@ -75,8 +75,8 @@ class PermissionRule:
         said = given.get(self.argument, "")
         if self.verdict is Verdict.ALLOW:
             return fnmatchcase(str(said), self.value)
-        each = said if isinstance(said, list | tuple | set) else [said]
-        return any(fnmatchcase(_plain(str(one)), _plain(self.value)) for one in each)
+        values = said if isinstance(said, list | tuple | set) else [said]
+        return any(fnmatchcase(_plain(str(value)), _plain(self.value)) for value in values)
 
 
 def _plain(text: str) -> str:
