@@ -146,7 +146,7 @@ class KeyOperations:
             self._changed(person)
 
     async def _person(self, who: str) -> Person:
-        known = await self._store.read(people.everybody)
+        known = await self._store.of(self._store.home_tenant).read(people.everybody)
         found = [person for person in known if who in person.identities or who == person.user_id]
         if len(found) != 1:
             raise OperationRefused(f"{who!r} is nobody; `tenk users list` shows senders, like telegram:42")

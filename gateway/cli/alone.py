@@ -226,12 +226,12 @@ def _say(connection: Connection, person: Person, where: Address, markdown: str, 
     outbox.put(connection, person.tenant, [part], now())
 
 
-async def data_of(settings: Settings, user_id: str) -> dict[str, JsonValue]:
-    """All that is kept of a user."""
-    tables = load_product(settings.agent.product).tables
+async def data_of(settings: Settings, tenant: str, user_id: str) -> dict[str, JsonValue]:
+    """All that is kept of a tenant's user."""
+    tables = load_product(settings.of_tenant(tenant).agent.product).tables
     own = () if tables is None else tables.metadata.sorted_tables
     async with reading(settings.database_url) as store:
-        return await store.read(partial(of_person, user_id=user_id, own_tables=own))
+        return await store.of(tenant).read(partial(of_person, user_id=user_id, own_tables=own))
 
 
 async def upgrade_store(settings: Settings) -> None:
@@ -247,8 +247,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def export_person(config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
+def export_person(config_path: Path | None, whom: dict[str, Any], destination: Path) -> tuple[dict[str, Any], str]:
     """Write a person's data to a new file; who it is, and how many rows of what are in it.
+
+    `whom` are the arguments of `users.export`.
 
     Raises:
         GatewayError: nobody is known by that, or the file is there or cannot be written.
@@ -256,8 +258,8 @@ def export_person(config_path: Path | None, who: str, destination: Path) -> tupl
     if destination.exists():
         raise GatewayError(f"{destination} is there already; name a file that is not")
     settings = prepare(config_path)
-    person: Any = asyncio.run(_operate(settings, "users.export", {"who": who}))
-    whole = asyncio.run(data_of(settings, person["user"]))
+    person: Any = asyncio.run(_operate(settings, "users.export", whom))
+    whole = asyncio.run(data_of(settings, person["tenant"], person["user"]))
     try:
         replace_file(destination, json.dumps(whole, ensure_ascii=False, indent=1).encode())
     except OSError as error:

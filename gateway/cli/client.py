@@ -28,7 +28,9 @@ class Alone(Protocol):
         """What a question that changes nothing is answered."""
         ...
 
-    def export_person(self, config_path: Path | None, who: str, destination: Path) -> tuple[dict[str, Any], str]:
+    def export_person(
+        self, config_path: Path | None, whom: dict[str, Any], destination: Path
+    ) -> tuple[dict[str, Any], str]:
         """Write a person's data to a new file; who it is, and how many rows of what are in it."""
         ...
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import alone, ask, known_as, look
+from gateway.cli.client import add_tenant, alone, ask, known_as, look
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.command_line import of_process
@@ -87,7 +87,7 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
 @config_option
 def export(who: str, destination: Path, config_path: Path | None) -> None:
     """Write everything that is kept of WHO to the new file DESTINATION, as JSON of mode 0600. The audit keeps that."""
-    person, tables = alone().export_person(config_path, who, destination)
+    person, tables = alone().export_person(config_path, add_tenant({"who": who}), destination)
     click.echo(f"{destination} holds what is kept of {known_as(person)}: {tables}.")
 
 

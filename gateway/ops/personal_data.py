@@ -57,7 +57,7 @@ class PersonalData:
             raise GatewayError(f"{extent!r} cannot be forgotten; there are: {', '.join(Extent)}")
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
         job = partial(_forget, person=person, extent=Extent(extent), now=self._clock(), mark=self._people.mark)
-        asked = await self._store.write(job)
+        asked = await self._store.of(person.tenant).write(job)
         self._release(asked.unparked)
         if asked.forgotten:
             self._people.forget(person.user_id, asked.forgotten)
@@ -71,13 +71,13 @@ class PersonalData:
         """
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
         row = AuditRow(self._clock(), BY_CLI, "data_exported", person.user_id, "")
-        await self._store.write(lambda connection: rows.record(connection, person.tenant, row))
+        await self._store.of(person.tenant).write(lambda connection: rows.record(connection, person.tenant, row))
         return _to_json(person)
 
 
 def _to_json(person: Person) -> dict[str, JsonValue]:
     return {
-        "user": person.user_id, "name": person.display_name, "role": person.role,
+        "user": person.user_id, "tenant": person.tenant, "name": person.display_name, "role": person.role,
         "senders": [*sorted(person.identities)],
     }  # fmt: skip
 

@@ -11,12 +11,18 @@ from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, users
 from gateway.store.tables.traffic import chats, inbox, outbox
 from gateway.store.tables.turns import events, turns
+from gateway.store.tenancy import named_tenant
 
 SECRET = {credentials.c.sealed.key: "(a secret, which is not given out)"}
 
 
 def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.Table] = ()) -> dict[str, JsonValue]:
-    """Rows by table, in the order in which they came: the harness's tables, then the agent's own."""
+    """Rows by table, in the order in which they came: the harness's tables, then the agent's own.
+
+    Raises:
+        RuntimeError: the query runs in no tenant's name.
+    """
+    named_tenant()
     found: dict[str, JsonValue] = {"users": [*_rows(connection, sa.select(users).where(users.c.id == user_id))]}
     there = sa.inspect(connection)
     for table in (*metadata.sorted_tables, *own_tables):

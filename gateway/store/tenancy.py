@@ -68,6 +68,18 @@ def whose_rows() -> str:
     return _ACTING.get() or DEFAULT_TENANT
 
 
+def named_tenant() -> str:
+    """Return the acting tenant, for queries that open a person's data.
+
+    Raises:
+        RuntimeError: the query sees everybody's rows.
+    """
+    tenant = _ACTING.get()
+    if tenant is None:
+        raise RuntimeError("a person's data is opened in the name of one tenant: use Store.of")
+    return tenant
+
+
 def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa.Connection) -> T:
     """Run a job or a query that sees this tenant's rows alone; None: everybody's."""
     if connection.get_execution_options().get("compiled_cache") is not _COMPILED:

@@ -42,6 +42,38 @@ def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: 
     assert 1 == tenk("users", "forget", "telegram:42", "--yes").exit_code
 
 
+def test_a_tenant_is_given_the_data_of_its_own_people_alone(tmp_path: Path) -> None:
+    """By sender or id, one sender may be a person of each; without --tenant the data is that of the person's tenant."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "gateway.toml").write_text("[tenants.acme]\n")
+    for tenant, sender in (("acme", "telegram:42"), ("default", "telegram:42"), ("default", "telegram:43")):
+        assert 0 == tenk("--tenant", tenant, "pairing", "block", sender).exit_code
+    users = json.loads(tenk("users", "list", "--json").output)
+    (others,) = [user["user"] for user in users if user["senders"] == ["telegram:43"]]
+    for who in ("telegram:43", others):
+        for command in (("users", "export", who, "others.json"), ("users", "forget", who, "--yes")):
+            refused = tenk("--tenant", "acme", *command)
+            assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception)), refused.output
+    assert not (tmp_path / "others.json").exists()
+    refused = tenk("--tenant", "acme", "keys", "create", "theirs", "--for", "telegram:43")
+    assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception))
+    for tenant, sender in (("acme", "telegram:42"), ("default", "telegram:43")):
+        named = ("--tenant", tenant) if tenant == "acme" else ()
+        given = tenk(*named, "users", "export", sender, f"{tenant}.json")
+        assert 0 == given.exit_code, given.exception
+        rows = [row for rows in json.loads((tmp_path / f"{tenant}.json").read_text()).values() for row in rows]
+        assert {tenant} == {row["tenant_id"] for row in rows if "tenant_id" in row}
+
+
+def test_a_key_is_made_for_a_person_of_its_own_tenant(tmp_path: Path) -> None:
+    """Without --tenant the key is the installation's own, and so is whom it speaks for."""
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "gateway.toml").write_text("[tenants.acme]\n")
+    assert 0 == tenk("--tenant", "acme", "pairing", "block", "telegram:42").exit_code
+    refused = tenk("keys", "create", "theirs", "--for", "telegram:42")
+    assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception))
+
+
 def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
     """Each in a line of its own; `db check` says what is there, and a good backup is put back."""
     tenk("db", "upgrade")

@@ -14,6 +14,7 @@ from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
 from gateway.store.dialect import HotStatement, put_off
 from gateway.store.engine import Store
+from gateway.store.personal_data import of_person
 from gateway.store.tables.people import audit, users
 from gateway.store.tables.traffic import inbox, parked_lanes
 from gateway.store.tenancy import EVERYBODY, SETTING
@@ -75,6 +76,12 @@ async def test_what_is_asked_without_a_filter_is_answered_with_ones_own(shared: 
     assert 1 == await acme.write(lambda c: c.execute(sa.update(audit).values(detail="seen")).rowcount)
     assert 1 == await bell.write(lambda c: c.execute(sa.delete(audit)).rowcount)
     assert ["acme"] == await shared.read(subjects)
+
+
+async def test_a_persons_data_is_opened_in_the_name_of_one_tenant_alone(shared: Store) -> None:
+    with pytest.raises(RuntimeError, match="one tenant"):
+        await shared.of(None).read(lambda connection: of_person(connection, "ana"))
+    assert [] == (await shared.of("b").read(lambda connection: of_person(connection, "ana")))["users"]
 
 
 async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:
