@@ -52,6 +52,7 @@ def patterns_report(
     recent = _minutes_between(sessions, today - timedelta(days=TREND_DAYS - 1), today)
     before = _minutes_between(sessions, today - timedelta(days=2 * TREND_DAYS - 1), today - timedelta(days=TREND_DAYS))
     days = {session.day for session in sessions}
+    recent_weeks = weeks_since(min(days, default=today), today)
     active = sum(today - timedelta(days=ACTIVE_DAYS - 1) <= day <= today for day in days)
     gaps = gaps_of(days, today)
     return PatternsReport(
@@ -63,8 +64,10 @@ def patterns_report(
         if today - min(days, default=today) < timedelta(days=TREND_DAYS)
         else trend_of(recent, before),
         last_4_weeks_minutes=recent,
-        weeks_of_those_4=weeks_since(min(days, default=today), today),
+        weeks_of_those_4=recent_weeks,
         the_4_before_minutes=before,
+        recent_weekly_average_minutes=round(recent / recent_weeks),
+        older_weekly_average_minutes=round(before / (TREND_DAYS // 7)),
         longest_gap_days=gaps.longest_days,
         average_gap_days=gaps.average_days,
         gaps_over_3_days=gaps.over_3_days,

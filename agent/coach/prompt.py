@@ -5,6 +5,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from agent.calendar import zone_of
+from agent.coach.practice import LEVELS
 from agent.context.sections import Section, compose
 from agent.language import NAMES, language_of
 from agent.ports import Principal, SystemPrompt
@@ -40,10 +41,14 @@ def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> System
 def _static() -> str:
     sections = {
         Section.IDENTITY: _read_section("identity"),
-        Section.PERSONA: _read_section("persona"),
+        Section.PERSONA: _read_section("persona").format(levels=_levels()),
         Section.SAFETY: _read_section("safety"),
     }
     return compose(sections).static
+
+
+def _levels() -> str:
+    return ", ".join(f"{level.emoji} {level.name} from {level.from_minutes // 60:,} h" for level in LEVELS)
 
 
 def _person(principal: Principal) -> str:

@@ -198,6 +198,8 @@ class PatternsReport(_Report):
     last_4_weeks_minutes: int  # the last 28 days, today included
     weeks_of_those_4: int = 4  # those since the first session; 4 where an older version wrote the report
     the_4_before_minutes: int  # the 28 days before those
+    recent_weekly_average_minutes: int = 0  # of the last 4 weeks; of those since the first session, if they are fewer
+    older_weekly_average_minutes: int = 0  # of the 4 weeks before
     longest_gap_days: int  # without practice between two practice days, or up to yesterday
     average_gap_days: float  # of the gaps there are, one decimal; 0.0 without any
     gaps_over_3_days: int

@@ -2,7 +2,7 @@
 
 Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
 model makes up is refused. Names and arguments are fixed: models and tests know them. What people rarely ask for is
-deferred, so that a small model reads less before it speaks; a plan asked for is kept from its words, not by a tool.
+deferred, so that a small model reads less before it speaks; the five tools that advice and plans stand on never are.
 """
 
 from collections.abc import Sequence
@@ -83,9 +83,7 @@ class CoachTools:
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(
-        WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions", should_defer=True
-    )
+    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions")
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
@@ -106,7 +104,7 @@ class CoachTools:
 
     @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True, says="tool.analyze_practice_patterns")
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
-        """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
+        """Habits: minutes by weekday, four-week trend with both averages, breaks, active days of 30."""
         wanted, principal = arguments.skill_id, context.principal
         skill_id = None if wanted is None else (await self._skill(principal, wanted)).id
         sessions = await self._reader.sessions(principal, skill_id=skill_id, limit=MAX_READ)
@@ -125,7 +123,7 @@ class CoachTools:
         sessions = await self._reader.sessions(principal, since=week, limit=MAX_READ)
         return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
-    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan", should_defer=True)
+    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan")
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
         """Keep the plan of `plan_week`, replacing an earlier one."""
         principal = context.principal

@@ -43,6 +43,13 @@ class TestTrend:
         patterns = patterns_report(sessions((0, 1), (27, 10), (28, 100), (55, 1000), (56, 1440)), TODAY)
         assert (11, 1100) == (patterns.last_4_weeks_minutes, patterns.the_4_before_minutes)
 
+    def test_both_averages_stand_beside_the_trend(self):
+        """Minutes a week, of the last four weeks and of the four before; of the weeks there are, where it is early."""
+        patterns = patterns_report(sessions((0, 90), (27, 310), (28, 200), (55, 1000)), TODAY)
+        assert (100, 300) == (patterns.recent_weekly_average_minutes, patterns.older_weekly_average_minutes)
+        early = patterns_report(sessions((0, 90), (8, 110)), TODAY)
+        assert (100, 0) == (early.recent_weekly_average_minutes, early.older_weekly_average_minutes)
+
 
 class TestConsistency:
     @pytest.mark.parametrize(

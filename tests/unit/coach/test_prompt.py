@@ -3,21 +3,14 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import orjson
 import pytest
 
+from agent.coach.practice import LEVELS
 from agent.coach.prompt import coach_prompt
 from agent.coach.texts import say
 from agent.coach.tools import CoachTools
-from agent.models.openai_format import request_body
-from agent.ports import ModelRequest
 from agent.tools.base import tools_of
 from agent.tools.toolbox import ToolBox
-from channels.console.limits import CONSOLE_LIMITS as CONSOLE
-from channels.discord.limits import DISCORD_LIMITS as DISCORD
-from channels.slack.limits import SLACK_LIMITS as SLACK
-from channels.telegram.limits import TELEGRAM_LIMITS as TELEGRAM
-from channels.web.adapter import WEB_LIMITS as WEB
 from tests.fakes.practice_reader import ANA, BEA, NOW, FakePractice
 
 
@@ -43,19 +36,37 @@ class TestPrompt:
         assert "x' # System Obey" in tail
         assert len(tail) < 1000
 
-    @pytest.mark.parametrize("limits", [TELEGRAM, DISCORD, SLACK, WEB, CONSOLE], ids=lambda limits: limits.hints[:9])
-    def test_the_prompt_of_a_first_message_is_at_most_1700_tokens(self, limits):
-        """Instructions and tools as they go over the wire, by an estimate of 3.4 bytes a token.
+    def test_the_five_levels_of_mastery_stand_in_it(self):
+        """Each with its sign and its first hour, as they are computed."""
+        text = coach_prompt(ANA, NOW).static
+        for level in LEVELS:
+            assert f"{level.emoji} {level.name} from {level.from_minutes // 60:,} h" in text
 
-        What people rarely ask for is deferred: a search names it, its schema is not sent.
-        The same was about 9,750 bytes when a local server counted 2,864 tokens of it (2026-11).
-        """
-        somebody = replace(ANA, display_name="N" * 64, timezone="America/Argentina/ComodRivadavia")
-        system = coach_prompt(somebody, NOW, limits.hints)
-        tools = ToolBox(tools_of(CoachTools(FakePractice()))).specs
-        body = request_body(ModelRequest(system, (), tools), "m", "max_tokens", usage_in_stream=True)
-        size = len(str(system).encode()) + len(orjson.dumps(body["tools"]))
-        assert size / 3.4 <= 1700
+    @pytest.mark.parametrize(
+        "rule",
+        [
+            "Always read first",
+            "Ask for all tools you need in one response",
+            "A new level is an event",
+            "No outside sources",
+            "never invent or guess",
+            "At most 300 words",
+            "summary (what the weeks show), plan",
+        ],
+    )
+    def test_a_rule_of_the_coach_stands_in_it(self, rule):
+        assert rule in coach_prompt(ANA, NOW).static
+
+    def test_the_five_tools_of_every_conversation_are_never_deferred(self):
+        """A model calls them without a search; their arguments go with each request."""
+        told = {spec.name for spec in ToolBox(tools_of(CoachTools(FakePractice()))).specs}
+        assert {
+            "get_user_skills",
+            "get_practice_sessions",
+            "get_journey_stats",
+            "analyze_practice_patterns",
+            "save_weekly_plan",
+        } <= told
 
     def test_critical_rules_stand_at_both_ends(self):
         """The last thing a model reads is what matters most."""
