@@ -38,10 +38,12 @@ def encode_request(request: ModelRequest, to_body: Callable[[ModelRequest], dict
 def to_piece(value: Any) -> orjson.Fragment:
     """The value as a part of a body that needs no encoding again.
 
+    It is copied: what orjson 3.13 returns takes 4 KiB of memory or more, however short it is (November 2026).
+
     Raises:
         TypeError: no part can be made of it, it needs mending.
     """
-    return orjson.Fragment(orjson.dumps(value))
+    return orjson.Fragment(bytes(memoryview(orjson.dumps(value))))
 
 
 def decode(data: bytes) -> Any:

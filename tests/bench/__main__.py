@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--wave-chats", type=int, default=2_500, help="chats of a wave (memory)")
     parser.add_argument("--minutes", type=float, default=60.0, help="for how long (memory-hours)")
     parser.add_argument("--rate", type=float, default=5.0, help="messages a second (memory-hours)")
-    parser.add_argument("--people", type=int, default=1_000, help="who write them in turns (memory-hours)")
+    parser.add_argument("--people", type=int, default=50, help="who write them in turns (memory-hours)")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     return parser
 

@@ -35,7 +35,7 @@ class Asked:
     chats: int = 2_500  # of a wave
     per_s: float = 5.0  # messages a second of the even load
     minutes: float = 60.0
-    people: int = 1_000  # who write it in turns
+    people: int = 50  # who write it in turns
 
 
 async def waves(asked: Asked) -> dict[str, object]:
@@ -61,7 +61,11 @@ async def waves(asked: Asked) -> dict[str, object]:
 
 
 async def hours(asked: Asked) -> dict[str, object]:
-    """An even load of the same people; its slope is that of the second half."""
+    """An even load of the same people; the slope is that of the second half.
+
+    By then their conversations have to be as long as `[sessions] history_events` lets them be: 20 people are there
+    after 11 minutes, 50 after 28.
+    """
     print(f"\n{asked.per_s:g} messages a second of {asked.people:,} people in turns, for {asked.minutes:g} minutes")
     print(f"  {'minute':>8}{'RSS MiB':>10}")
     seen: list[tuple[float, float]] = []

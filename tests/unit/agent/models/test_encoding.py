@@ -2,6 +2,7 @@
 
 import json
 import operator
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from agent.config import LinkConfig
 from agent.encoded_pieces import EncodedPieces
 from agent.models import anthropic_format, openai_format
-from agent.models.json_bodies import encode, encode_request
+from agent.models.json_bodies import encode, encode_request, to_piece
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
 from tests.fakes.amounts import share
@@ -131,6 +132,15 @@ def test_all_conversations_share_the_encoded_tools(wire):
     """Each has its own pieces of what was said; a tool is encoded once for all of them."""
     one, two = (BODIES[wire](ModelRequest(SYSTEM, (UserItem("a"),), TOOLS, pieces=EncodedPieces())) for _ in "ab")
     assert all(map(operator.is_, one["tools"], two["tools"]))
+
+
+def test_a_short_piece_takes_little_memory():
+    """A piece is kept for as long as its conversation is in memory."""
+    tracemalloc.start()
+    kept = [to_piece({"role": "user", "content": "a" * 100}) for _ in range(100)]
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (100, True) == (len(kept), taken < 50_000)
 
 
 class Maker:
