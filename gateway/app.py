@@ -207,6 +207,7 @@ class Gateway:
             RuntimeDeps, store=store, channels=manager, people=self._snapshot, tasks=tasks,
             ownership=presence.ownership, clock=steady_now, dates=wall_now, context_of=self._snapshot.context_of,
             buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
+            end_cooldowns=self._rests.board.end_cooldowns,
         )  # fmt: skip
 
         entrance = Entrance(key, keys, manager, self._snapshot, doorway, shared, steady_now)
@@ -228,7 +229,7 @@ class Gateway:
         schedules = partial(self._keep_schedules, tasks, runtime, manager, presence)
         live = LiveParts(intake, runtime, house, self._own.budgets, standing, schedules)
         reloader = self._keep_reloader(tasks, key, manager, live)
-        self._keep_control(tasks, {**calls, "reload": reloader.reload}, manager)
+        self._keep_control(tasks, {**calls, **self._rests.calls(), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             page = self._tenants.get(settings.channels.web.tenant)
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))

@@ -16,7 +16,6 @@ from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
-from agent.retry import run_retry
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
@@ -50,6 +49,7 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus, SharedBus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
+from gateway.ops.model_rests import retry
 from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -115,6 +115,8 @@ class RuntimeDeps:
     """The rules in force; None: those of the settings, which stay."""
     tenant: str = DEFAULT_TENANT
     """Whose people are answered so: of the store, they see its rows alone."""
+    end_cooldowns: Callable[[], object] = bool
+    """Let models be asked again whose key or credit was refused."""
 
 
 Reconfigure = Callable[[Settings, ChatModel | None], None]
@@ -302,7 +304,7 @@ def _session_deps(
             permissions=_permissions(deps),
             hooks=hooks,
         ),
-        turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
+        turns_of={CHAT: run_turn, RETRY: partial(retry, deps.end_cooldowns), **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
         signs=signs,

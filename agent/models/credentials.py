@@ -62,9 +62,8 @@ class Credentialed:
         sources: Sequence[CredentialSource],
         board: HealthBoard,
         mark: str = "",
-        own: HealthBoard | None = None,
     ) -> None:
-        """The configuration's key rests on `board`, as the model that it is, any other on `own`, which nobody keeps.
+        """The configuration's key rests under the model's name; any other under a name of its own, which is not kept.
 
         So nobody's own key can make the model rest for others. `mark` as in `Cooling`.
         """
@@ -72,7 +71,6 @@ class Credentialed:
         self._model = model
         self._sources = sources
         self._board = board
-        self._own = own or HealthBoard()
         board.enlist(model.name, mark)
 
     @property
@@ -94,9 +92,9 @@ class Credentialed:
             own = replace(request, credential=held, own_credential=source.name == OWN)
             ask = partial(self._model.respond, own, on_event)
             shared = source.name == ConfiguredKey.name
-            board, name = (self._board, self.name) if shared else (self._own, f"{source.name} {_mark(held)}")
+            name = self.name if shared else f"{self.name} {source.name} {_mark(held)}"
             try:
-                return await ask_unless_resting(board, name, ask)
+                return await ask_unless_resting(self._board, name, ask)
             except ModelFailure as problem:
                 if problem.kind not in FIRST_REST_S:
                     raise

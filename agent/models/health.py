@@ -39,7 +39,7 @@ class Rest:
 
 
 Keep = Callable[[str, Gate, Rest | None], None]
-"""Told of each change: the model, the gate, and how it stands now; None: open. Never blocks, never fails."""
+"""Told of each change of an enlisted model: the model, the gate, and how it stands now; None: open. Never fails."""
 
 
 class HealthBoard:
@@ -81,12 +81,21 @@ class HealthBoard:
         until = self._clock() + timedelta(seconds=for_s)
         rest = Rest(model, gate, problem.kind, until, strikes, self._marks.get(model, ""), replace(problem))
         self._rests[model, gate] = rest
-        self._keep(model, gate, rest)
+        if model in self._marks:
+            self._keep(model, gate, rest)
 
     def open(self, model: str, gate: Gate) -> None:
         """The model is well as far as this gate is concerned."""
-        if self._rests and self._rests.pop((model, gate), None) is not None:
+        if self._rests and self._rests.pop((model, gate), None) is not None and model in self._marks:
             self._keep(model, gate, None)
+
+    def end_cooldowns(self, model: str | None = None) -> bool:
+        """End the cooldowns of a model with whichever credential, or of all models. Return whether there were any."""
+        cooling = [name for name, gate in self._rests if gate is Gate.COOLDOWN]
+        wanted = [name for name in cooling if model is None or f"{name} ".startswith(f"{model} ")]
+        for name in wanted:
+            self.open(name, Gate.COOLDOWN)
+        return bool(wanted)
 
     def states(self) -> Mapping[str, str]:
         """Each model in words for an operator."""

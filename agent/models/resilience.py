@@ -40,6 +40,9 @@ HURRY_S = 2.4
 
 QUICK_JITTER_S = 0.1
 
+REFUSED_PAUSE_S = 5.0
+"""Before a model that refused its key is asked a second time: one refusal may be the provider's own fault."""
+
 PAUSES_S = (5.0, 10.0, 15.0)
 """Between tries, where the provider names no time."""
 
@@ -111,7 +114,11 @@ class Resilient:
 
     def _pause(self, problem: ModelFailure, attempt: int, took_s: float) -> float | None:
         """Seconds until the next try; None when there is none."""
-        if not problem.retryable or attempt + 1 >= self._config.tries:
+        if attempt + 1 >= self._config.tries:
+            return None
+        if problem.kind is FailureKind.AUTH:
+            return REFUSED_PAUSE_S if attempt == 0 else None
+        if not problem.retryable:
             return None
         if problem.kind in self._passes_on:
             pause_s = self._quick_pause(problem, attempt)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from gateway.ops.home_check import (
     check_secrets,
     check_socket,
 )
+from gateway.ops.model_servers import links_of
 from gateway.product import check_names
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
@@ -143,6 +145,15 @@ def _standing(control: Path) -> Iterable[Finding]:
         yield Finding(account, f"{words} stand")
 
 
+async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
+    """Let the running gateway ask a model again that answers."""
+    try:
+        ended = await control_client.call(control, "models.end_cooldown", {"model": model})
+    except GatewayError:
+        return finding
+    return replace(finding, words=f"{finding.words}; the gateway asks it again now") if ended else finding
+
+
 async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
     """What others say: each platform of each of its accounts, then the models, then the clock."""
     sources = read_sources(config_path, os.environ)
@@ -159,6 +170,6 @@ async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[F
             yield await check_nats(nats.get_secret_value(), settings.home)
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)
-        for finding in await check_models(settings.model):
-            yield finding
+        for finding, link in zip(await check_models(settings.model), links_of(settings.model).values(), strict=True):
+            yield finding if finding.to_do else await _end_cooldown(finding, link.name, settings.control_path)
         yield check_clock(asker.skews_s)

@@ -5,9 +5,24 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
+from pydantic import JsonValue
+
 from agent.models.health import Gate, HealthBoard, Rest
+from agent.ports import Turn, TurnPort
+from agent.retry import run_retry
+from agent.transcript import EndReason
+from agent.turn_run import Agent
+from gateway.access.roles import Role
+from gateway.ops.control_client import Handler
 from gateway.store import model_rests
 from gateway.store.engine import Store
+
+
+async def retry(end_cooldowns: Callable[[], object], turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+    """Run `/retry`; for an owner also with models whose key was refused a moment ago: they may have mended it."""
+    if turn.principal.role == Role.OWNER:
+        end_cooldowns()
+    return await run_retry(turn, port, agent)
 
 
 class ModelRests:
@@ -22,6 +37,14 @@ class ModelRests:
     async def load(self) -> None:
         """Read what an earlier process left."""
         self.board.load(await self._store.read(model_rests.load))
+
+    def calls(self) -> dict[str, Handler]:
+        """Handlers of the control socket: `tenk doctor` ends the cooldown of a model that has answered it."""
+
+        async def end_cooldown(arguments: dict[str, JsonValue]) -> JsonValue:
+            return self.board.end_cooldowns(str(arguments["model"]))
+
+        return {"models.end_cooldown": end_cooldown}
 
     async def run(self) -> None:
         """Write each change, several at once where they come together."""

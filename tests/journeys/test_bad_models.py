@@ -1,6 +1,8 @@
 """A model that misbehaves: the person gets words, and the next message works."""
 
 import asyncio
+import os
+import sys
 from pathlib import Path
 
 import orjson
@@ -8,6 +10,8 @@ import pytest
 
 from tests.fakes.model_server import Answer, Call, Fault, Reply
 from tests.journeys.house import WAIT_S, house
+
+BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
 
 QUICK = """
 [model]
@@ -78,31 +82,78 @@ async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
         await here.told(1, "A short answer.")
 
 
+async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
+    """It is asked once more, the person is answered, and the model stays ready for everybody."""
+    async with house(tmp_path) as here:
+        here.model.script(BAD_KEY)
+        here.sim.say(1, "hello")
+        await here.told(1, "A short answer.")
+        assert "ready" == (await here.operator("status"))["models"]["openai:journey"]
+
+
+async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
+    """Another person's /retry leaves the cooldown; after an owner's the model is asked again, for everybody."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "hello")
+        await here.told(1, "A short answer.")
+        await here.operator("users.role", {"who": "telegram:1", "role": "owner"})
+        here.model.script(BAD_KEY, BAD_KEY)
+        here.sim.say(2, "what is a fugue?")
+        await here.told(2, "not connected")
+        asked = len(here.model.requests)
+        here.sim.say(2, "/retry")
+        await here.settled()
+        here.sim.say(1, "what is a canon?")
+        await here.told(1, "not connected")
+        assert asked == len(here.model.requests)
+        here.model.script(Reply("A strict imitation."))
+        here.sim.say(1, "/retry")
+        await here.told(1, "A strict imitation.")
+        here.sim.say(2, "and now?")
+        await here.told(2, "A short answer.")
+
+
+async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path: Path) -> None:
+    """Whoever mended the account looks with `tenk doctor`, and the gateway asks the model again."""
+    async with house(tmp_path, model="openai:test") as here:
+        here.model.script(BAD_KEY, BAD_KEY)
+        here.sim.say(1, "hello")
+        await here.told(1, "not connected")
+        environ = {
+            "TENK_HOME": str(here.home), "TENK_MODEL": "openai:test", "OPENAI_BASE_URL": here.model.base_url,
+            "OPENAI_API_KEY": "sk-journey", **here.telegram.environment(),
+        }  # fmt: skip
+        looking = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gateway", "doctor", "--config", str(tmp_path / "gateway.toml"),
+            stdout=asyncio.subprocess.PIPE, env=os.environ | environ,
+        )  # fmt: skip
+        printed, _ = await looking.communicate()
+        assert b"; the gateway asks it again now" in printed
+        here.sim.say(1, "and now?")
+        await here.told(1, "A short answer.")
+
+
 @pytest.mark.parametrize(
-    ("fault", "words", "shown"),
+    ("faults", "words", "shown"),
     [
-        (
-            Fault(status=401, body={"error": {"message": "bad key"}}),
-            "not connected",
-            "auth (cooldown); look at OPENAI_API_KEY",
-        ),
-        (Fault(status=402, body={"error": {"message": "pay"}}), "out of credit", "quota (cooldown)"),
+        ([BAD_KEY] * 2, "not connected", "auth (cooldown); look at OPENAI_API_KEY"),
+        ([Fault(status=402, body={"error": {"message": "pay"}})], "out of credit", "quota (cooldown)"),
     ],
     ids=["F09 a bad key", "F10 no credit"],
 )
 async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
-    tmp_path: Path, fault: Fault, words: str, shown: str
+    tmp_path: Path, faults: list[Answer], words: str, shown: str
 ) -> None:
     """Rules answer meanwhile and say why; the operator sees until when, and the store keeps it for the next start."""
-    async with house(tmp_path, config=QUICK) as here:
-        here.model.script(fault)
+    async with house(tmp_path) as here:
+        here.model.script(*faults)
         here.sim.say(1, "hello")
         await here.told(1, words)
         await here.settled()
         here.sim.say(1, "and now?")
         await here.settled()
         assert words in here.texts(1)[-1]
-        assert 1 == len(here.model.requests)
+        assert len(faults) == len(here.model.requests)
         assert shown in (await here.operator("status"))["models"]["openai:journey"]
         async with asyncio.timeout(WAIT_S):
             while not await here.rows("SELECT model FROM model_rests"):

@@ -47,7 +47,7 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
     """`status` says which one fails since when and of what, health has it, the owner is told; then it answers again."""
     async with house(tmp_path, config="[model]\noffline_when_down = true\n") as here:
         await owner(here)
-        here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 2)
+        here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
         here.sim.say(2, "what is a fugue?")
         await here.told(1, "The key or the account of the model openai:journey is refused")
         failing = await here.operator("status")

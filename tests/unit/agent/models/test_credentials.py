@@ -71,7 +71,7 @@ class Hand:
 def model_over(inner: Refusing, *levels, board=None, clock=None) -> Credentialed:
     """It, asked with these levels."""
     clock = clock or Hand()
-    return Credentialed(inner, levels, board or HealthBoard(clock), own=HealthBoard(clock))
+    return Credentialed(inner, levels, board or HealthBoard(clock))
 
 
 @pytest.mark.parametrize("level", ALL, ids=lambda level: level.name)

@@ -99,13 +99,25 @@ async def test_the_third_failure_is_the_last():
     assert 3 == len(inner.requests)
 
 
-@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.QUOTA, FailureKind.BAD_REQUEST, FailureKind.CONTEXT])
-async def test_f03_f08_f09_f10_what_cannot_pass_is_not_tried_again(kind):
+@pytest.mark.parametrize("kind", [FailureKind.QUOTA, FailureKind.BAD_REQUEST, FailureKind.CONTEXT])
+async def test_f03_f08_f10_what_cannot_pass_is_not_tried_again(kind):
     """One call, one failure."""
     inner = ScriptedModel([failure(kind, "x"), "never"])
     problem, _ = await ask(resilient(inner)[0])
     assert kind is problem.kind
     assert 1 == len(inner.requests)
+
+
+@pytest.mark.parametrize("passes_on", [frozenset(), frozenset({FailureKind.SERVER})])
+async def test_f09_a_refused_key_is_asked_with_once_more(passes_on):
+    """5 s later, whoever else could answer; a second refusal is believed."""
+    refused, pauses = failure(FailureKind.AUTH, "x"), Pauses()
+    inner = ScriptedModel([refused, "ok", refused, refused, "never"])
+    model = Resilient(inner, ModelConfig(), passes_on=passes_on, sleep=pauses, jitter=lambda: 0.0)
+    response, _ = await ask(model)
+    problem, _ = await ask(model)
+    assert ("ok", FailureKind.AUTH) == (response.text, problem.kind)
+    assert ([5.0, 5.0], 4) == (pauses.taken, len(inner.requests))
 
 
 async def test_f01_retry_after_is_obeyed():
