@@ -115,7 +115,7 @@ LOG_DROPPED = Counter(
 
 HTTP_CUT = Counter(
     "tenk_http_connections_cut",
-    "Connections ended by us: made room for another, refused at a full door.",
+    "Connections ended by us: made room for another, refused for lack of room.",
     ["why"],
     registry=REGISTRY,
 )

@@ -51,7 +51,7 @@ class HttpConfig(BaseModel):
         description="The same from one address; a trusted proxy's and this machine's are free.",
     )
     head_timeout_s: float = Field(
-        default=10.0, gt=0, le=300, description="Seconds in which a request's head has to be whole."
+        default=75.0, gt=0, le=300, description="Seconds to a request's whole head, also to the next one's."
     )
 
     @field_validator("public_url")

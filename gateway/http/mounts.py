@@ -7,7 +7,7 @@ from typing import Protocol
 from aiohttp import web
 
 from channels.base import HttpRoute, ServesHttp
-from gateway.http.door import Door
+from gateway.http.connections import ConnectionLimiter
 
 POST_S = 60.0  # for a request with a body, from its head to our answer
 
@@ -39,7 +39,7 @@ class Mounts:
         self._private = private
         self._tables: dict[int, Sequence[HttpRoute]] = {}
 
-    async def serve(self, door: Door, request: web.Request) -> web.StreamResponse:
+    async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         """What a channel answers: to a POST in its time, anything else for as long as who asked is there."""
         serve = self.find(request.method, request.path)
         if request.method == "POST":
@@ -48,7 +48,7 @@ class Mounts:
                     return await serve(request)
             except TimeoutError:
                 raise web.HTTPRequestTimeout from None
-        door.end_with(request)
+        limiter.end_with(request)
         return await serve(request)
 
     def find(self, method: str, path: str) -> Serve:

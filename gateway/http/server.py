@@ -29,15 +29,15 @@ from gateway.http.api.problems import from_server
 from gateway.http.api.server import BASE as API_BASE
 from gateway.http.api.server import ApiServer
 from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
-from gateway.http.door import Door, DoorRules
+from gateway.http.connections import ConnectionLimiter
 from gateway.http.forwarded import as_address, client_of, is_trusted
 from gateway.http.mounts import Mounts
 from gateway.http.playground import PlaygroundProcess
+from gateway.http.serving import serve
 from gateway.telemetry import REGISTRY
 
 MAX_BODY_BYTES = 1_000_000
 SHUTDOWN_S = 2.0
-KEEPALIVE_S = 75.0  # of a connection between two requests; proxies keep theirs for 60 s (nginx, keepalive_timeout)
 MAX_HEADERS = 64  # of a request, of 8 KB each
 BACKLOG = 512  # connections that the system keeps for us
 
@@ -85,10 +85,11 @@ class Clients:
         self._trusted = config.trusted
         self._told = False
 
-    def stand_for_many(self, remote: str) -> bool:
-        """Whether connections from an address may be those of many people: a trusted proxy's, or this machine's."""
+    def address_of(self, remote: str) -> str | None:
+        """Return what counts as one address; None if it may stand for many people: a trusted proxy, this machine."""
         address = as_address(remote)
-        return address is None or address.is_loopback or is_trusted(address, self._trusted)
+        may_be_many = address is None or address.is_loopback or is_trusted(address, self._trusted)
+        return None if may_be_many else address_of(remote)
 
     def identify(self, request: web.Request) -> web.Request:
         """The request with its client as `remote` and `scheme`."""
@@ -138,15 +139,7 @@ class HttpServer:
         self._playground = PlaygroundProcess() if playground and is_loopback(config.host) else None
         self._config = config
         self._clients = Clients(config)
-        self._door = Door(
-            DoorRules(
-                most=config.connections,
-                most_of_address=config.address_connections,
-                head_s=config.head_timeout_s,
-                stands_for_many=self._clients.stand_for_many,
-                as_one=address_of,
-            )
-        )
+        self._limiter = ConnectionLimiter(config.connections, config.address_connections, self._clients.address_of)
         self._health = health
         self._mounts = mounts
         self.started = asyncio.Event()
@@ -166,11 +159,12 @@ class HttpServer:
             self.port = listeners[0].getsockname()[1]
             self.started.set()
             log.info("http_started", url=self.url)
-            await self._door.serve(
+            await serve(
                 self._application(),
                 listeners,
+                self._limiter,
                 shutdown_timeout=SHUTDOWN_S,
-                keepalive_timeout=KEEPALIVE_S,
+                keepalive_timeout=self._config.head_timeout_s,
                 max_headers=MAX_HEADERS,
                 auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one sent
             )
@@ -215,14 +209,14 @@ class HttpServer:
         if self._playground is not None:
             application.router.add_get(playground.PATH, self._play)
         if self._api is not None:
-            application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._door))
-        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
+            application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._limiter))
+        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._limiter))
         return application
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
-        with self._door.at_work(request):
+        with self._limiter.answering(request):
             api = self._api if request.path.startswith(f"{API_BASE}/") else None
             try:
                 self._refuse(request, api)

@@ -21,8 +21,9 @@ from aiohttp.typedefs import Handler as RequestHandler
 from pydantic import JsonValue
 
 from gateway.errors import AlreadyRunning, GatewayError
-from gateway.http.door import Door, DoorRules
+from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
+from gateway.http.serving import serve
 from gateway.ops.control_client import MAX_REQUEST_BYTES, Handler, short_name
 from gateway.telemetry import FAULTS, series
 
@@ -49,11 +50,7 @@ class ControlServer:
         self._handlers = handlers
         self._mounts = mounts
         self._deadline_s = deadline_s
-        everybody = DoorRules(
-            most=MAX_CONNECTIONS, most_of_address=MAX_CONNECTIONS, head_s=deadline_s,
-            stands_for_many=lambda _: True, as_one=lambda address: address,
-        )  # fmt: skip
-        self._door = Door(everybody)
+        self._limiter = ConnectionLimiter(MAX_CONNECTIONS, MAX_CONNECTIONS, lambda _: None)
 
     async def run(self) -> None:
         """Listen until cancelled; then the socket file is gone.
@@ -64,13 +61,16 @@ class ControlServer:
         """
         application = web.Application(middlewares=[self._attend], client_max_size=MAX_REQUEST_BYTES)
         application.router.add_post("/control/{name}", self._serve)
-        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
+        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._limiter))
         with listening(self._path) as listener:
-            await self._door.serve(application, [listener], shutdown_timeout=SHUTDOWN_S, lingering_time=0)
+            await serve(
+                application, [listener], self._limiter,
+                shutdown_timeout=SHUTDOWN_S, lingering_time=0, keepalive_timeout=self._deadline_s,
+            )  # fmt: skip
 
     @web.middleware
     async def _attend(self, request: web.Request, handler: RequestHandler) -> web.StreamResponse:
-        with self._door.at_work(request):
+        with self._limiter.answering(request):
             return await handler(request)
 
     async def _serve(self, request: web.Request) -> web.Response:

@@ -24,7 +24,7 @@ from gateway.http.api.openapi import docs_page, openapi_document, page_headers
 from gateway.http.api.problems import ApiRefusal, from_server
 from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
 from gateway.http.api.sse import ClientGone
-from gateway.http.door import Door
+from gateway.http.connections import ConnectionLimiter
 from gateway.store import api_keys
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
@@ -93,14 +93,14 @@ class ApiServer:
         """Ask anew what each tenant's programs ask: a reload may have brought or taken away some."""
         self._parts = {DEFAULT_TENANT: (self._deps, self._table)}
 
-    async def serve(self, door: Door, request: web.Request) -> web.StreamResponse:
+    async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         """Answer one request, whatever becomes of it, in the one shape."""
         origin = request.headers.get("Origin")
         try:
             if request.method == "OPTIONS" and origin is not None:
                 response: web.StreamResponse = self._preflight(origin, request)
             else:
-                response = await self._answer(door, request)
+                response = await self._answer(limiter, request)
         except ApiRefusal as refusal:
             response = refusal.to_response()
         except web.HTTPException as refused:
@@ -120,7 +120,7 @@ class ApiServer:
 
     # ------------------------------------------------------------ who asks
 
-    async def _answer(self, door: Door, request: web.Request) -> web.StreamResponse:
+    async def _answer(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         if request.method in {"GET", "HEAD"} and request.path in (DOCUMENT, DOCS):
             self._pages = self._pages or await asyncio.to_thread(_make_pages, self._deps)
             body, headers = self._pages[request.path]
@@ -143,7 +143,7 @@ class ApiServer:
             headers=request.headers,
             principal=lambda user: deps.principal(key, user, _locale_of(request)),
             stream=partial(self._begin_stream, request),
-            end_with_client=partial(door.end_with, request),
+            end_with_client=partial(limiter.end_with, request),
         )
         return _to_response(route, await route.handle(call))
 

@@ -12,7 +12,7 @@ from gateway.access.api_keys import KeyOperations, Scope
 from gateway.errors import GatewayError
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
 from gateway.http.api.server import ApiDeps, ApiServer
-from gateway.http.door import Door, DoorRules
+from gateway.http.connections import ConnectionLimiter
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
 from tests.fakes.people import NOON
@@ -71,10 +71,10 @@ async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
         name: str((await KeyOperations(store.of(name), lambda: NOON).create("k", "read", "", "cli"))["key"])
         for name in ("default", "bell")
     }
-    rules = DoorRules(most=9, most_of_address=9, head_s=9.0, stands_for_many=lambda _: True, as_one=str)
+    limiter = ConnectionLimiter(9, 9, str)
 
     async def serve(request: web.Request) -> web.StreamResponse:
-        return await api.serve(Door(rules), request)
+        return await api.serve(limiter, request)
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", serve)
