@@ -28,7 +28,7 @@ from gateway.command_line import of_process
 from gateway.config.settings import Settings, whose_account
 from gateway.console.console import make_console
 from gateway.delivery.owner_words import OwnerWords
-from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
+from gateway.descriptors import fit_to_files, raise_file_limit
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.server import ApiServer
@@ -101,10 +101,9 @@ async def serve(
     """
     if settings.gateway.traces:
         record_spans()
-    limit = raise_soft_limit()
-    free = free_descriptors(limit)
-    settings = fit_to_descriptors(settings, free)
-    fitting = None if read_again is None else lambda: fit_to_descriptors(read_again(), free)
+    limit = raise_file_limit()
+    settings = fit_to_files(settings, limit)
+    fitting = None if read_again is None else lambda: fit_to_files(read_again(), limit)
     with HomeLock(settings.home, wait_s=COMMAND_S):
         store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from channels.web.attached import MAX_FILE_BYTES
 from gateway.config.environment import SHORTHANDS
 from gateway.config.settings import Settings, load
 from tests.house.tree import ROOT
@@ -121,6 +122,18 @@ def test_services_name_what_there_is(tmp_path: Path) -> None:
     (tmp_path / "gateway.toml").write_text('[http]\nallowed_hosts = ["gateway"]\n')
     filled["NATS_URL"] = "nats://nats:4222"  # as .github/running/containers.md has it
     assert "postgresql" in load(tmp_path / "gateway.toml", filled).database_url
+
+
+def test_the_proxy_asks_the_gateway_and_stops_what_the_gateway_leaves_to_it() -> None:
+    text = (DEPLOY / "Caddyfile").read_text()
+    assert f"reverse_proxy {Settings().http.listen} {{" in text
+    assert "respond /metrics 404" in text
+    assert {"read_header", "read_body", "max_header_size"} <= set(text.split())
+    (megabytes,) = re.findall(r"max_size (\d+)MB", text)
+    assert int(megabytes) * 1_000_000 > MAX_FILE_BYTES
+    (kept_s,) = re.findall(r"keepalive (\d+)s", text)
+    assert int(kept_s) < Settings().http.head_timeout_s
+    assert "config/deploy/Caddyfile" in (ROOT / ".github/running/proxy.md").read_text()
 
 
 def test_no_host_is_named_but_our_own() -> None:
