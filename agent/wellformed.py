@@ -7,10 +7,9 @@ import json
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    import regex
+import regex
 
 MAX_MARKS = 30
 """Marks on one letter; more are no writing (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
@@ -25,10 +24,8 @@ _PERHAPS_SURPLUS = re.compile(rf"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")
 
 
 @cache
-def unicode_pattern(source: str) -> "regex.Pattern[str]":
+def unicode_pattern(source: str) -> regex.Pattern[str]:
     """A pattern that asks for properties of letters, compiled when it is first needed."""
-    import regex  # noqa: PLC0415  1.3 MiB and 25 ms, for text that is cut or has long runs of letters that are not Latin
-
     return regex.compile(source)
 
 

@@ -11,6 +11,8 @@ from functools import partial
 import aiohttp
 import structlog
 import yarl
+from discord.errors import ConnectionClosed
+from discord.gateway import ReconnectWebSocket
 
 from channels.base import ChannelState, Sink
 from channels.clocks import Sleep
@@ -20,16 +22,10 @@ from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
-from channels.discord.lazy_import import load_discord
 from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, IdentifyPace, Shard
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused
-
-load_discord()  # before the imports below, which would import all of it
-
-from discord.errors import ConnectionClosed  # noqa: E402  see load_discord
-from discord.gateway import ReconnectWebSocket  # noqa: E402  see load_discord
 
 CLOSE_KEEPING_SESSION = 4900  # any code but 1000 and 1001 keeps the session for a while
 CLOSE_WAIT_S = 2.0

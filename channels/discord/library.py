@@ -14,16 +14,12 @@ from types import SimpleNamespace
 
 import aiohttp
 import orjson
+from discord.file import File
+from discord.http import HTTPClient, Ratelimit, Route
 from pydantic import JsonValue
 
-from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
 from channels.http_answers import MAX_ANSWER_BYTES, refuse_redirect, whole
-
-load_discord()  # before the imports below, which would import all of it
-
-from discord.file import File  # noqa: E402  see load_discord
-from discord.http import HTTPClient, Ratelimit, Route  # noqa: E402  see load_discord
 
 SWITCHED = 101  # the answer that makes a WebSocket: nothing of it is a body
 LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit; for longer waits the call ends

@@ -12,19 +12,15 @@ from typing import cast
 
 import aiohttp
 import orjson
+from discord import utils
+from discord.flags import Intents
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from pydantic import JsonValue
 
 from channels.discord.consumer import DispatchConsumer
-from channels.discord.lazy_import import load_discord
 from channels.discord.library import BasedHttp
 from channels.foreign import decode_json, number_of, whole_of
 from channels.http_answers import MAX_ANSWER_BYTES
-
-load_discord()  # before the imports below, which would import all of it
-
-from discord import utils  # noqa: E402  see load_discord
-from discord.flags import Intents  # noqa: E402  see load_discord
-from discord.gateway import DiscordWebSocket, ReconnectWebSocket  # noqa: E402  see load_discord
 
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 

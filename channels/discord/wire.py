@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
+from discord.errors import HTTPException, LoginFailure, RateLimited
+from discord.file import File
+from discord.http import Route
 from pydantic import JsonValue
 
 from channels.discord.config import DiscordAccount
 from channels.discord.error_mapping import ApiRefusal, not_discords
 from channels.discord.identity import BotIdentity
-from channels.discord.lazy_import import load_discord
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
 from channels.discord.sharding import GatewayInfo, to_gateway_info
@@ -25,12 +27,6 @@ from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, U
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.http_answers import RedirectRefused, to_transport_error
 from channels.messages import OutboundMedia
-
-load_discord()  # before the imports below, which would import all of it
-
-from discord.errors import HTTPException, LoginFailure, RateLimited  # noqa: E402  see load_discord
-from discord.file import File  # noqa: E402  see load_discord
-from discord.http import Route  # noqa: E402  see load_discord
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"

@@ -7,14 +7,12 @@ hides nothing behind its words.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
-from channels.markdown.tree import Span, Spans, Style
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
+from channels.markdown.tree import Span, Spans, Style
 
 PLAIN_CHARS = 60
 """Of an address behind its host: up to this long, and without a question, it may stand behind words alone."""

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from channels.markdown.inline import SYNTAX, plain_spans, read_spans
 from channels.markdown.tree import (
@@ -27,10 +29,6 @@ from channels.markdown.tree import (
     Table,
     clean,
 )
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 MAX_BLOCKS = 12_000  # in one text; a line counts as 3, so does a marker behind another, a cell as 1
 MAX_MARKUP = 12_000  # characters of markup in the lines of one text; of either 0.015 ms each at worst (November 2026)
@@ -113,24 +111,23 @@ def _plain_blocks(text: str) -> list[Placed]:
     return [(begin, Paragraph((Span(piece.strip("\n").rstrip()),))) for begin, piece in seen]
 
 
+class _AsWritten(MarkdownIt):
+    """A parser that leaves the destination of a link as it was written; `channels.markdown.inline` judges it."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802  markdown-it's name
+        return link
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802  markdown-it's name
+        return True
+
+
 @cache
-def _parser() -> "MarkdownIt":
-    """Block syntax alone; text inside a block is read by `read_spans`, where it has any syntax."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415  1 MiB and 20 ms, for the first text that has any syntax
-
-    class AsWritten(MarkdownIt):
-        """Leaves the destination of a link as it was written; `channels.markdown.inline` judges it."""
-
-        def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
-            return url
-
-        def normalizeLinkText(self, link: str) -> str:  # noqa: N802  markdown-it's name
-            return link
-
-        def validateLink(self, url: str) -> bool:  # noqa: N802  markdown-it's name
-            return True
-
-    parser = AsWritten("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+def _parser() -> MarkdownIt:
+    """Return a parser of block syntax alone; `read_spans` reads the text inside a block."""
+    parser = _AsWritten("commonmark", {"html": False, "maxNesting": MAX_NESTING})
     parser.enable(["table", "strikethrough"])
     parser.disable(["reference", "html_block", "html_inline"])
     parser.core.ruler.enableOnly(["normalize", "block"])

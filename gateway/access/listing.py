@@ -116,11 +116,6 @@ def list_calls(lists: AccessLists) -> Mapping[str, Call]:
     }
 
 
-def stored_list_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Call]:
-    """The same where no gateway runs that knows everybody."""
-    return list_calls(AccessLists(store, clock))
-
-
 def _reading_call(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
     async def call(arguments: dict[str, JsonValue]) -> JsonValue:
         expect(arguments)

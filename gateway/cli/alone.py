@@ -3,12 +3,11 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import DEFAULT_TENANT, Address, Rendered
+from channels.messages import Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import AccessKeys, load_key
@@ -26,20 +25,20 @@ from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.cli.prepare import prepare
-from gateway.config.named_things import unknown_tenant
+from gateway.cli.stored_status import part_of
 from gateway.config.settings import Settings
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
-from gateway.ops.lock import HomeLock, why_silent
+from gateway.ops.lock import HomeLock
 from gateway.ops.personal_data import Eraser, PersonalData
 from gateway.ops.reports import letter_calls
 from gateway.ops.status import recorded_calls
 from gateway.product import load_product
-from gateway.safety.private_files import DATABASE, replace_file
-from gateway.store import outbox, pairing
+from gateway.safety.private_files import replace_file
+from gateway.store import outbox
 from gateway.store.addresses import file_of
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
@@ -94,7 +93,7 @@ async def _operate(settings: Settings, name: str, arguments: dict[str, JsonValue
     except control_client.NobodyAnswers:
         await _refuse_older_server(settings.database_url)
         async with lone_store(settings) as whole:
-            return await carry_out(settings, _part_of(settings, whole, arguments), name, arguments)
+            return await carry_out(settings, part_of(settings, whole, arguments), name, arguments)
 
 
 async def _refuse_older_server(url: str) -> None:
@@ -125,66 +124,8 @@ async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue
         return await control_client.call(settings.control_path, name, arguments)
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as whole:
-            store = _part_of(settings, whole, arguments)
+            store = part_of(settings, whole, arguments)
             return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
-
-
-def closer_status(config_path: Path | None, whose: Mapping[str, JsonValue]) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
-    settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings, whose))
-    return settings.home, running, answer
-
-
-def status_of_file(home: Path, file: Path) -> dict[str, JsonValue]:
-    """What the database file of a home says, or why it is not read."""
-    return asyncio.run(stored_status(home, f"sqlite:///{file}"))
-
-
-async def gateway_status(
-    settings: Settings, whose: Mapping[str, JsonValue] = MappingProxyType({})
-) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one.
-
-    `whose` names the tenant, where it is one's alone.
-    """
-    try:
-        answer = await control_client.call(settings.control_path, "status", dict(whose))
-    except control_client.NobodyAnswers:
-        part = partial(_part_of, settings, arguments=dict(whose))
-        return False, await stored_status(settings.home, settings.database_url, part)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
-
-
-async def stored_status(
-    home: Path, url: str, part: Callable[[Store], Store] = lambda whole: whole
-) -> dict[str, JsonValue]:
-    """What the store, or a `part` of it, says while no gateway runs; nothing where there is none: a look makes none."""
-    if url.startswith("sqlite") and not (home / DATABASE).exists():
-        return {}
-    why = why_silent(home)
-    silent: dict[str, JsonValue] = {"needs_you": {"gateway": why}} if why else {}
-    try:
-        async with reading(url) as whole:
-            store = part(whole)
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
-    except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
-
-
-def _part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
-    """What of the store is looked at; the tenant is taken out of the arguments.
-
-    Raises:
-        GatewayError: there is no such tenant.
-    """
-    tenant = arguments.pop("tenant", None)
-    if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
-        raise GatewayError(unknown_tenant(tenant, known))
-    return store.of(tenant)
 
 
 @asynccontextmanager

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 import click
 
-from gateway.cli.root import load
 from gateway.ops import control_client
-from gateway.safety.private_files import DATABASE, check_home
+from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
 
@@ -34,17 +33,9 @@ class Alone(Protocol):
         """Write a person's data to a new file; who it is, and how many rows of what are in it."""
         ...
 
-    def closer_status(self, config_path: Path | None, whose: Mapping[str, Any]) -> tuple[Path, bool, dict[str, Any]]:
-        """The home, whether a gateway runs on it, and its status or what its store holds."""
-        ...
-
-    def status_of_file(self, home: Path, file: Path) -> dict[str, Any]:
-        """What the database file of a home says, or why it is not read."""
-        ...
-
 
 def alone() -> Alone:
-    """What does an operator's work by itself, imported now: settings and store take longer than a list of 10,000."""
+    """Import and return what does an operator's work without a gateway."""
     from gateway.cli import alone as module  # noqa: PLC0415  see the first lines
 
     return module
@@ -75,29 +66,7 @@ def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     try:
         return _ask_running(config_path, name, arguments)
     except control_client.NobodyAnswers:
-        file = own_database(config_path, os.environ)
-        if file is None or "tenant" in arguments:
-            return alone().look_up(config_path, name, arguments)
-        return _look_into(file, name, arguments)
-
-
-LISTS = {
-    "sessions.list most": "gateway.ops.conversation_list:list_call",
-    "sessions": "gateway.ops.conversations:conversation_calls",
-    "trace": "gateway.ops.trace:trace_calls",
-    "usage": "gateway.ops.usage_report:usage_calls",
-    **dict.fromkeys(("inbox", "outbox"), "gateway.ops.reports:report_calls"),
-    **dict.fromkeys(("users", "pairing", "invite", "keys"), "gateway.access.listing:stored_list_calls"),
-}
-"""What gives the calls over a store, by a question with its arguments or by its first word: each loads its own."""
-
-
-def _look_into(file: Path, name: str, arguments: dict[str, Any]) -> Any:
-    """What a database file answers, without settings: those take longer to load than a list of 10,000 takes."""
-    os.umask(0o077)
-    calls = load(LISTS.get(" ".join((name, *arguments))) or LISTS[name.partition(".")[0]])
-    with load("gateway.store.looking:FileReader")(file) as reader:
-        return load("asyncio:run")(calls(reader, load("channels.clocks:wall_now"))[name](arguments))
+        return alone().look_up(config_path, name, arguments)
 
 
 def add_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -130,14 +99,6 @@ def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None
     written = _written_of_gateway(config_path)
     home = None if written is None else written.get("home", "var")
     return Path(home) if isinstance(home, str) else None
-
-
-def own_database(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The database file of the home; None where there is another database, or only the settings can say."""
-    home, written = home_of(config_path, environ), _written_of_gateway(config_path)
-    if home is None or written is None or "database_url" in written or environ.get("DATABASE_URL", "").strip():
-        return None
-    return home / DATABASE
 
 
 def _written_of_gateway(config_path: Path | None) -> dict[str, Any] | None:

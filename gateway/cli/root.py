@@ -1,9 +1,5 @@
 """The command table: names and summaries only, so that `--help` imports click and nothing else."""
 
-import gc
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,17 +42,11 @@ config_option = click.option(
     help="The configuration file; default: config/gateway.toml where that exists.",
 )
 
-NOT_LOADED = ("bz2", "frozenlist._frozenlist", "greenlet", "lzma", "rich")
-"""Libraries load these where they are there, and do as well without: zipfile and shutil (0.5 MiB), aiohttp and
-structlog (1.4 for frozenlist and greenlet, which bring C++'s library; 3.5 for rich). Who really needs one
-finds it later, as SQLAlchemy does greenlet for PostgreSQL."""
-
 
 def load(place: str) -> Any:
     """What has this name in its module, `module:name`, which is imported now; without a name its `command`."""
     module, _, name = place.partition(":")
-    with _lean_imports():
-        return getattr(import_module(module), name or "command")
+    return getattr(import_module(module), name or "command")
 
 
 class LazyGroup(click.Group):
@@ -88,21 +78,6 @@ class LazyGroup(click.Group):
         """The table as help shows it, without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
-@contextmanager
-def _lean_imports() -> Iterator[None]:
-    """What is imported within finds none of `NOT_LOADED`, and nothing looks for garbage: there is none."""
-    absent = [name for name in NOT_LOADED if name not in sys.modules]
-    gc.disable()
-    for name in absent:
-        sys.modules[name] = None  # type: ignore[assignment]  # None is how Python says "not to be had"
-    try:
-        yield
-    finally:
-        for name in absent:
-            del sys.modules[name]
-        gc.enable()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-import gateway.cli.late_trust  # noqa: F401  before anything that imports aiohttp
 from agent.models.known_servers import KnownServers
 from gateway.app import serve
 from gateway.cli.prepare import prepare

@@ -8,14 +8,12 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import add_tenant, alone, home_of, own_database
-from gateway.cli.root import config_option
+from gateway.cli.client import add_tenant, home_of
+from gateway.cli.root import config_option, load
 from gateway.cli.tables import json_option, json_text
 from gateway.ops import control_client
-from gateway.ops.lock import why_silent
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
-from gateway.store.glance import glance_at
 
 NOT_RUNNING = 3
 """The exit status where no gateway runs, as init systems have it."""
@@ -29,7 +27,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
     home, running = home_of(config_path, os.environ), True
     answer = None if home is None else _answer_of(home)
     if answer is None:
-        home, running, answer = _look_closer(home, config_path)
+        home, running, answer = load("gateway.cli.stored_status:closer_status")(config_path, add_tenant({}))
     if as_json:
         click.echo(json_text({"running": running} | answer))
     else:
@@ -38,19 +36,6 @@ def command(as_json: bool, config_path: Path | None) -> None:
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
-
-
-def _look_closer(home: Path | None, config_path: Path | None) -> tuple[Path, bool, dict[str, Any]]:
-    """The home, whether a gateway runs on it after all, and what is known: by a glance, or else by the store."""
-    os.umask(0o077)
-    file, whose = own_database(config_path, os.environ), add_tenant({})
-    if home is None or file is None or whose:
-        return alone().closer_status(config_path, whose)
-    seen = glance_at(file)
-    if not seen:
-        return home, False, {} if seen is not None else alone().status_of_file(home, file)
-    why = why_silent(home)
-    return home, False, ({"needs_you": {"gateway": why}} if why else {}) | seen
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

@@ -9,17 +9,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from pydantic import JsonValue
 
 from gateway.console.doors import ConsoleVisitor
 from gateway.safety.names import second, short, short_of
 from gateway.texts import HARNESS
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
 
 CODE = re.compile(r"`([^`]+)`")
 
@@ -28,9 +25,7 @@ class ConsoleTemplates:
     """The templates, read when the first page is drawn."""
 
     @cached_property
-    def _templates(self) -> "Environment":
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  0.1 s, for who opens a page
-
+    def _templates(self) -> Environment:
         made = Environment(loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined)
         made.trim_blocks = made.lstrip_blocks = True
         made.filters |= {
@@ -45,10 +40,8 @@ class ConsoleTemplates:
         return self._templates.get_template(template).render({**data, **words})
 
 
-def _code(words: str) -> "Markup":
+def _code(words: str) -> Markup:
     """Words in which what stands between backticks is code."""
-    from markupsafe import Markup, escape  # noqa: PLC0415  as above
-
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  escaped first
 
 

@@ -1,5 +1,6 @@
-"""Asks the running gateway over its control socket, by the standard library alone: commands have to start quickly."""
+"""A client of the running gateway's control socket; nothing else of the gateway is imported here."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -7,14 +8,12 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from gateway.errors import GatewayError
 
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-Handler = Callable[["dict[str, JsonValue]"], Awaitable["JsonValue"]]
+Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 """What answers a call of one name; it takes the call's arguments."""
 
 MAX_REQUEST_BYTES = 64 * 1024
@@ -42,14 +41,12 @@ class _UnixConnection(HTTPConnection):
             self.sock.connect(short)
 
 
-async def call(path: Path, name: str, arguments: "dict[str, JsonValue]", timeout_s: float = DEADLINE_S) -> "JsonValue":
+async def call(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S) -> JsonValue:
     """As `ask`, beside the event loop."""
-    import asyncio  # noqa: PLC0415  45 ms, for who has a loop anyway; `tenk status` has none
-
     return await asyncio.to_thread(ask, path, name, arguments, timeout_s)
 
 
-def ask(path: Path, name: str, arguments: "dict[str, JsonValue]", timeout_s: float = DEADLINE_S) -> "JsonValue":
+def ask(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S) -> JsonValue:
     """Ask the running gateway and return what it answers.
 
     Raises:

@@ -10,15 +10,16 @@ from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
 from gateway.ops.control_client import Handler
-from gateway.ops.conversation_list import head_shown, list_conversations, number
 from gateway.safety.names import shown_name
 from gateway.store import people
-from gateway.store.heads import LEAST_ID_CHARS, Connection, ConversationHead, find_head
+from gateway.store.heads import LEAST_ID_CHARS, Connection, ConversationHead, find_head, list_heads
 from gateway.store.journal import events_of_turn
 from gateway.store.looking import Reader
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 from gateway.texts import TranslatedError
+
+MOST_LISTED = 100_000
 
 MOST_TURNS = 500
 """Turns of one timeline: more is more than anybody reads."""
@@ -132,3 +133,34 @@ def _to_export(events: tuple[JournalEvent, ...]) -> list[JsonValue]:
             case ToolIntended() | _:
                 pass
     return said
+
+
+def list_conversations(connection: Connection, most: object, user_id: str | None = None) -> JsonValue:
+    """Those that were used last; with a user, where they spoke last.
+
+    Raises:
+        TranslatedError: `most` is no number of rows.
+    """
+    heads = list_heads(connection, whose_rows(), number("most", most, MOST_LISTED), user_id=user_id)
+    return [head_shown(head) for head in heads]
+
+
+def head_shown(head: ConversationHead) -> dict[str, JsonValue]:
+    """A conversation for an operator's list, without its title: that is for its person, whose first words it has."""
+    return {
+        "id": head.id, "person": shown_name(head.person) or head.user_id,
+        "user": head.user_id, "key": head.key, "generation": head.generation, "living": head.living,
+        "mode": head.mode, "turns": head.turns, "created_at": head.created_at.isoformat(),
+        "used_at": head.used_at.isoformat(), "cost_microusd": head.cost_microusd,
+    }  # fmt: skip
+
+
+def number(name: str, value: object, most: int, least: int = 1) -> int:
+    """A number of a request.
+
+    Raises:
+        TranslatedError: it is none, or out of these bounds.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise TranslatedError("ops.no_number", name=name, least=least, most=most)
+    return value

@@ -4,10 +4,10 @@ Rows are `gateway.store.reports`'; what is done to a failed part is `gateway.del
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, TypeAdapter
 
+from gateway.delivery.dead_letters import DeadLetters
 from gateway.ops.control_client import Handler
 from gateway.store import reports
 from gateway.store.inbox import Outcome
@@ -16,9 +16,6 @@ from gateway.store.outbox import PartState
 from gateway.store.reports import MAX_ROW_ID, OPEN, InboxLine, OutboxLine, OutboxWords
 from gateway.store.tenancy import whose_rows
 from gateway.texts import TranslatedError
-
-if TYPE_CHECKING:
-    from gateway.delivery.dead_letters import DeadLetters  # a list does without what changes something
 
 MOST_ROWS = 1_000
 
@@ -65,7 +62,7 @@ def report_calls(store: Reader, _clock: object) -> Mapping[str, Handler]:
     return {"inbox.list": list_inbox, "outbox.list": list_outbox, "outbox.show": show_outbox}
 
 
-def letter_calls(letters: "DeadLetters", by: str) -> Mapping[str, Handler]:
+def letter_calls(letters: DeadLetters, by: str) -> Mapping[str, Handler]:
     """`outbox.retry {id}` and `outbox.discard {id}`; each answers the part as it was."""
 
     def call(change: Callable[[str, int, str], Awaitable[OutboxLine]]) -> Handler:

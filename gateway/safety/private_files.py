@@ -9,6 +9,8 @@ import shlex
 import stat
 from pathlib import Path
 
+import structlog
+
 from gateway.errors import GatewayError
 
 DATABASE = "tenk.db"
@@ -21,6 +23,8 @@ NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, SE
 
 WRITABLE_BY_OTHERS = 0o022
 OPEN_TO_OTHERS = 0o077
+
+log = structlog.get_logger()
 
 
 class LaxFile(GatewayError):
@@ -116,10 +120,8 @@ def check_database(path: Path, uid: int | None = None) -> None:
         if file == path:
             _refuse_tampered(path, found)
         if stat.S_ISREG(found.st_mode) and mode & OPEN_TO_OTHERS:
-            import structlog  # noqa: PLC0415  70 ms, for who opens a database; `tenk status` only looks at the home
-
             file.chmod(0o600)
-            structlog.get_logger().warning("file_closed_to_others", file=str(file), mode=f"{mode:04o}")
+            log.warning("file_closed_to_others", file=str(file), mode=f"{mode:04o}")
 
 
 def _refuse_tampered(path: Path, found: os.stat_result) -> None:

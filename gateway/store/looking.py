@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -14,9 +14,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from gateway.errors import StoreUnavailable
-from gateway.store import schema
 from gateway.store.addresses import ESCAPES
-from gateway.store.tenancy import run_as
 
 T = TypeVar("T")
 
@@ -93,41 +91,6 @@ class Reader(Protocol):
     async def read(self, query: Callable[[Connection], T]) -> T:
         """One consistent look at what is committed."""
         ...
-
-
-class FileReader:
-    """A database file that is left as it is, for one command; no writer is needed, and no thread."""
-
-    def __init__(self, path: Path) -> None:
-        """Nothing is looked at yet.
-
-        Raises:
-            StoreUnavailable: there is no such file.
-        """
-        self._engine = engine_to_look_at(path)
-
-    def __enter__(self) -> Self:
-        """It is at hand."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of it."""
-        self._engine.dispose()
-
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """One consistent look.
-
-        Raises:
-            StoreUnavailable, SchemaDiffers, StoreClosed: as `gateway.store.engine.reading`.
-        """
-        try:
-            with self._engine.begin() as connection:
-                schema.check(connection)
-                return run_as(None, query, connection)
-        except sa.exc.DBAPIError as error:
-            if is_outage(error):
-                raise unavailable(error) from error
-            raise
 
 
 def engine_to_look_at(path: Path) -> sa.Engine:

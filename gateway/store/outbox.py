@@ -253,7 +253,7 @@ def open_count(connection: sa.Connection) -> int:
 
 _counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
 DEPTHS = (_counted.where(IS_OPEN), _counted.where(IS_FAILED))
-"""Each by an index of its own; `gateway.store.glance` has their text."""
+"""Each by an index of its own."""
 
 
 def depths(connection: sa.Connection) -> dict[str, int]:

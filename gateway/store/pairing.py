@@ -89,7 +89,6 @@ def pending_count(connection: Connection, channel: str, account: str) -> int:
 
 _account = _rows.channel, _rows.account
 PENDING_COUNTS = sa.select(*_account, sa.func.count()).where(_is_pending).group_by(*_account)
-"""`gateway.store.glance` has its text."""
 
 
 def pending_counts(connection: Connection) -> dict[str, int]:

@@ -40,7 +40,6 @@ version = sa.Table(
 )
 
 REVISION = sa.select(version.c.version_num)
-"""`gateway.store.glance` has its text."""
 
 
 def current(connection: Connection) -> str | None:

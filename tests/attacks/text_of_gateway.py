@@ -159,7 +159,6 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.questions:Questions._buttons": "loops over the three answers there are",
     "gateway.sessions.budgets:words_of": "loops over the two limits of a cap",
     "gateway.safety.names:short_of": "one pattern of 36 characters, matched whole",
-    "gateway.ops.conversation_list": "loops over rows of the store, as below",
     "gateway.ops.conversations": "loops over rows of the store; titles and names in them are short",
     "gateway.ops.usage_report": "adds up the counts of recorded calls; the score is measured with the agent's",
     "gateway.sessions.parking": "loops over the turns that wait, by their ids",

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.app import Gateway
-from gateway.cli.alone import gateway_status
+from gateway.cli.stored_status import gateway_status
 from gateway.config.settings import Settings, load
 from gateway.ops.control_client import call
 from gateway.ops.housekeeper import Housekeeper

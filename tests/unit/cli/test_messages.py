@@ -1,7 +1,5 @@
 """What operators read of messages: the tables of `tenk inbox` and `tenk outbox`, and what they may do."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +78,3 @@ def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:
         file.write_text(bad)
         (tmp_path / "secrets.toml").write_text("")
         assert None is home_of(file, {})
-
-
-def test_status_loads_next_to_nothing() -> None:
-    """It is asked often: what takes a tenth of a second or more to import is imported where no gateway runs."""
-    heavy = "{'asyncio', 'pydantic', 'sqlalchemy', 'structlog', 'aiohttp', 'gateway.config.settings'}"
-    code = f"import gateway.__main__, gateway.cli.status, sys; sys.exit(str({heavy} & set(sys.modules) or '') or None)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
-    assert (0, "") == (done.returncode, done.stderr)
