@@ -10,7 +10,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from channels.ability import Ability
 from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
 
@@ -178,7 +177,7 @@ class Renderer(Protocol):
 
 
 @runtime_checkable
-class EditsMessages(Protocol, metaclass=Ability):
+class EditsMessages(Protocol):
     """Can replace what it said. Repeating an edit changes nothing."""
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
@@ -187,7 +186,7 @@ class EditsMessages(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class StreamsDrafts(Protocol, metaclass=Ability):
+class StreamsDrafts(Protocol):
     """Can show an answer while it is written, as a draft: no message, no id, gone by itself.
 
     A draft promises less than a placeholder: it vanishes when it is not renewed and when the bot says anything in the
@@ -209,7 +208,7 @@ class StreamsDrafts(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class FollowsAnswers(Protocol, metaclass=Ability):
+class FollowsAnswers(Protocol):
     """Shows answers word by word to programs that read them as a stream. Nothing of it is a message."""
 
     def is_followed(self, address: Address) -> bool:
@@ -222,7 +221,7 @@ class FollowsAnswers(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class ShowsTyping(Protocol, metaclass=Ability):
+class ShowsTyping(Protocol):
     """Can show that it is busy for a few seconds."""
 
     async def show_typing(self, address: Address) -> None:
@@ -240,7 +239,7 @@ class Sign(StrEnum):
 
 
 @runtime_checkable
-class Reacts(Protocol, metaclass=Ability):
+class Reacts(Protocol):
     """Can set and clear a reaction of its own on a message."""
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
@@ -249,7 +248,7 @@ class Reacts(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class ShowsWaits(Protocol, metaclass=Ability):
+class ShowsWaits(Protocol):
     """Can show, beside the conversation, for how long it helps nobody to ask again."""
 
     async def show_wait(self, address: Address, for_s: float) -> None:
@@ -258,7 +257,7 @@ class ShowsWaits(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class DeletesMessages(Protocol, metaclass=Ability):
+class DeletesMessages(Protocol):
     """Can delete a message in a chat."""
 
     async def delete(self, address: Address, message_id: str) -> None:
@@ -267,7 +266,7 @@ class DeletesMessages(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class LinksInvites(Protocol, metaclass=Ability):
+class LinksInvites(Protocol):
     """Has an address which, opened by a person, brings a code to the bot as if they had said `/start CODE`."""
 
     async def invite_link(self, code: str) -> str | None:
@@ -280,14 +279,14 @@ class LinksInvites(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class KnowsNoNames(Protocol, metaclass=Ability):
+class KnowsNoNames(Protocol):
     """Its people have no names of their own: they may give one."""
 
     people_give_names: bool  # true
 
 
 @runtime_checkable
-class HasButtons(Protocol, metaclass=Ability):
+class HasButtons(Protocol):
     """Shows `OutboundPart.buttons`; presses come in as `ButtonPressed` with a route, or are answered by the adapter."""
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
@@ -296,14 +295,14 @@ class HasButtons(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class SendsMedia(Protocol, metaclass=Ability):
+class SendsMedia(Protocol):
     """Takes `OutboundPart.media`."""
 
     max_media_bytes: int
 
 
 @runtime_checkable
-class FetchesMedia(Protocol, metaclass=Ability):
+class FetchesMedia(Protocol):
     """Can fetch what somebody attached."""
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
@@ -317,7 +316,7 @@ class FetchesMedia(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class FindsSent(Protocol, metaclass=Ability):
+class FindsSent(Protocol):
     """Can look up whether a part with this key was said; asked before a send whose outcome is unknown is repeated."""
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
@@ -341,7 +340,7 @@ class HttpRoute:
 
 
 @runtime_checkable
-class ServesHttp(Protocol, metaclass=Ability):
+class ServesHttp(Protocol):
     """Hears people through the gateway's HTTP server. A request before `run` has its sink is answered 503."""
 
     def http_routes(self) -> Sequence[HttpRoute]:
@@ -375,7 +374,7 @@ Menus = Mapping[str, Sequence[CommandSpec]]
 
 
 @runtime_checkable
-class NamesCommands(Protocol, metaclass=Ability):
+class NamesCommands(Protocol):
     """Has room for few commands by name: all others are typed behind the one that talks, and people read them so."""
 
     def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
@@ -384,7 +383,7 @@ class NamesCommands(Protocol, metaclass=Ability):
 
 
 @runtime_checkable
-class HasCommands(Protocol, metaclass=Ability):
+class HasCommands(Protocol):
     """Shows a menu of commands."""
 
     async def set_commands(self, menus: Menus) -> None:

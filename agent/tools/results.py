@@ -79,26 +79,18 @@ def _encode(value: object) -> str:
 
 
 def _jsonable(value: object, depth: int) -> object:
+    if value is None or isinstance(value, int):
+        return value
     if depth > MAX_DEPTH:
         return "(nested too deep to show)"
-    if value is None or isinstance(value, _NUMBERS):
-        return value
     if isinstance(value, str):
         return well_formed(value[: 2 * RAW_CHARS])
     depth += 1
-    if isinstance(value, _MAPPINGS):
-        return {
-            well_formed(str(key)): item if type(item) in _PLAIN else _jsonable(item, depth)
-            for key, item in value.items()
-        }
-    if isinstance(value, _SEQUENCES):
-        return [item if type(item) in _PLAIN else _jsonable(item, depth) for item in value]
+    if isinstance(value, Mapping):
+        return {well_formed(str(key)): _jsonable(item, depth) for key, item in value.items()}
+    if isinstance(value, list | tuple | AbstractSet):
+        return [_jsonable(item, depth) for item in value]
     return _special(value, depth)
-
-
-_PLAIN = frozenset({bool, int, type(None)})
-_NUMBERS, _MAPPINGS, _SEQUENCES = (bool, int), (dict, Mapping), (list, tuple, AbstractSet)
-"""Made once, what is met most often first: a result has hundreds of values."""
 
 
 def _special(value: object, depth: int) -> object:

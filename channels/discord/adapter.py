@@ -11,10 +11,10 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from channels.ability import Connections
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now
+from channels.connections import Connections
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection, ShardsOutgrown, Starts
 from channels.discord.consumer import DispatchConsumer

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from channels.ability import Connections
 from channels.base import ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now, steady_s
+from channels.connections import Connections
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt

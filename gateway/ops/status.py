@@ -10,8 +10,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.ability import CountsConnections
 from channels.base import ChannelState
+from channels.connections import CountsConnections
 from channels.messages import DEFAULT_TENANT
 from gateway.access.listing import AccessLists, list_calls
 from gateway.access.policy import AccessSnapshot

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.ability import Connections
 from channels.base import ChannelState
+from channels.connections import Connections
 from channels.discord.connection import ShardsOutgrown
 from channels.errors import ConfigRefused
 from tests.fakes.discord import Rig, discord, texts
