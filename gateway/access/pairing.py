@@ -353,8 +353,9 @@ def block(connection: Connection, tenant: str, sender_key: str, name: str, by: s
 def locked_until(connection: Connection, approver: str, now: datetime) -> datetime | None:
     """When codes are taken from this approver again; None: now.
 
-    Counted from rows, so that a restart forgets nothing: 20 wrong in an hour by anybody, or 5 by one within 15 minutes,
-    which holds for an hour. A guess from later than now counts too: a clock that was set back gives no further guesses.
+    Counted from rows, so that a restart forgets nothing: 20 wrong in an hour in a tenant, or 5 by one within 15
+    minutes, which holds for an hour. A guess from later than now counts too: a clock that was set back gives no further
+    guesses.
     """
     overall = rows.guesses_since(connection, now - OVERALL_WINDOW)
     ends = [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []

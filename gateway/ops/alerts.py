@@ -80,7 +80,7 @@ def review(looked: Mapping[str, Trouble | None], known: Mapping[str, Alert], now
 
 def _as_it_lasts(trouble: Trouble, before: Alert | None, now: datetime) -> Alert:
     if before is None:
-        alert = Alert(trouble.key, now)
+        alert = Alert(trouble.key, now, tenant_id=tenant_of(trouble.key))
     elif before.over_at is not None:  # it is back
         alert = replace(before, began_at=now, over_at=None)
     else:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from channels.tenant import DEFAULT_TENANT
 from gateway.store.dialect import upsert
 from gateway.store.tables.turns import alerts
 
@@ -19,6 +20,7 @@ class Alert:
     told_at: datetime | None = None  # owners were told of it last; perhaps of an earlier time it was there
     over_at: datetime | None = None  # None: it lasts
     level: int = 0  # how much of it was told; more of it may be told again
+    tenant_id: str = DEFAULT_TENANT  # whose trouble it is
 
     @property
     def is_told(self) -> bool:
@@ -27,8 +29,8 @@ class Alert:
 
 
 def known_alerts(connection: sa.Connection) -> dict[str, Alert]:
-    """All of them, by key. A system query: a trouble is the installation's."""
-    return {row.key: Alert(*row) for row in connection.execute(sa.select(alerts))}
+    """All of them, by key, which names its tenant. A system query."""
+    return {row["key"]: Alert(**row) for row in connection.execute(sa.select(alerts)).mappings()}
 
 
 def keep_alerts(connection: sa.Connection, kept: Iterable[Alert], gone: Iterable[str]) -> None:

@@ -86,7 +86,8 @@ def reserve(
     if (held := connection.execute(same).first()) is not None:
         return Spending(held.tokens, held.microusd)
     granted = _grant(connection, caps, most, least or most, now)
-    hold = {"id": id_, "tokens": granted.tokens, "microusd": granted.microusd, "at": now}
+    tenant = max(cap.tenant for cap in caps)  # "" of a cap that all tenants share
+    hold = {"id": id_, "tenant_id": tenant, "tokens": granted.tokens, "microusd": granted.microusd, "at": now}
     connection.execute(budget_holds.insert(), hold)
     insert = insert_into(connection, budget_use).values([_as_row(cap, granted, now) for cap in caps])
     old, new = budget_use.c, insert.excluded

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from gateway.store.dialect import insert_new
 from gateway.store.people import Connection
 from gateway.store.tables.people import pairing_guesses, pairing_requests
+from gateway.store.tenancy import whose_rows
 
 
 class PairingState(StrEnum):
@@ -203,11 +204,11 @@ def forget(connection: Connection, before: datetime) -> None:
 
 def add_guess(connection: Connection, approver: str, at: datetime) -> None:
     """Count a wrong code. A job repeated after an outage may count it twice: that errs on the strict side."""
-    connection.execute(sa.insert(pairing_guesses), {"approver": approver, "at": at})
+    connection.execute(sa.insert(pairing_guesses), {"tenant_id": whose_rows(), "approver": approver, "at": at})
 
 
 def guesses_since(connection: Connection, since: datetime, approver: str | None = None) -> list[datetime]:
-    """When wrong codes were given since then, in order, by one approver or by all."""
+    """When wrong codes were given since then, in order, by one approver or by all of the acting tenant."""
     query = sa.select(pairing_guesses.c.at).where(pairing_guesses.c.at > since).order_by(pairing_guesses.c.at)
     if approver is not None:
         query = query.where(pairing_guesses.c.approver == approver)

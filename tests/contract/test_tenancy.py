@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import asyncpg
@@ -9,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from gateway.access.pairing import GUESSES_OVERALL, approve_code, locked_until
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
@@ -28,9 +30,6 @@ OF_NOBODY = {
     "leases": "the machines': who has which account",
     "members": "the machines themselves",
     "model_rests": "the models', which are the installation's; by a mark of the key",
-    "alerts": "troubles of the installation",
-    "pairing_guesses": "bounds whoever approves, over all tenants: more of them give no more guesses",
-    "budget_holds": "what is set aside of the caps that stand in budget_use; a number by a random id",
     "final_dump": "whether the database is in use at all",
 }
 """Tables without a tenant, each with its reason."""
@@ -82,6 +81,19 @@ async def test_a_persons_data_is_opened_in_the_name_of_one_tenant_alone(shared: 
     with pytest.raises(RuntimeError, match="one tenant"):
         await shared.of(None).read(lambda connection: of_person(connection, "ana"))
     assert [] == (await shared.of("b").read(lambda connection: of_person(connection, "ana")))["users"]
+
+
+async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -> None:
+    """Each tries codes against its own requests alone, and so has guesses of its own."""
+
+    def guess(connection: sa.Connection) -> datetime | None:
+        for number in range(GUESSES_OVERALL):
+            approve_code(connection, b"k" * 32, "wrong", f"somebody {number}", NOON)
+        return locked_until(connection, "another", NOON)
+
+    assert await shared.of("a").write(guess) is not None
+    assert await shared.of("b").read(lambda connection: locked_until(connection, "another", NOON)) is None
+    assert await shared.of(None).read(lambda connection: locked_until(connection, "cli", NOON)) is not None
 
 
 async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:

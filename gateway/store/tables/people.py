@@ -77,6 +77,7 @@ pairing_guesses = sa.Table(
     "pairing_guesses",
     metadata,
     sa.Column("id", Sequence64, primary_key=True),
+    tenant_column(),
     sa.Column("approver", sa.String(128), nullable=False),  # user id, or "cli"
     sa.Column("at", Instant, nullable=False, index=True),
 )

@@ -216,6 +216,7 @@ budget_holds = sa.Table(  # calls under way, with what is set aside for each
     "budget_holds",
     metadata,
     sa.Column("id", Id, primary_key=True),
+    tenant_column(),
     sa.Column("tokens", sa.BigInteger, nullable=False),
     sa.Column("microusd", sa.BigInteger, nullable=False),
     sa.Column("at", Instant, nullable=False),
@@ -259,12 +260,14 @@ remembered_tools = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "tool"),
 )
 
-alerts = sa.Table(  # what owners were told of troubles; a trouble is the installation's, no tenant's
+alerts = sa.Table(  # what owners were told of troubles
     "alerts",
     metadata,
-    sa.Column("key", sa.String(160), primary_key=True),  # what is in trouble: "channel telegram:main"
+    tenant_column(),
+    sa.Column("key", sa.String(160), nullable=False),  # what is in trouble: "channel telegram:main"
     sa.Column("began_at", Instant, nullable=False),
     sa.Column("told_at", Instant),  # when owners were told of it last; NULL: never
     sa.Column("over_at", Instant),  # NULL: it lasts
     sa.Column("level", sa.BigInteger, nullable=False),  # how much of it was told
+    sa.PrimaryKeyConstraint("tenant_id", "key"),
 )

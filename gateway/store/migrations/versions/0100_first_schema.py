@@ -13,12 +13,13 @@ def upgrade() -> None:
     """First schema."""
     op.create_table(
         "alerts",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("key", sa.String(length=160), nullable=False),
         sa.Column("began_at", sa.BigInteger(), nullable=False),
         sa.Column("told_at", sa.BigInteger(), nullable=True),
         sa.Column("over_at", sa.BigInteger(), nullable=True),
         sa.Column("level", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_alerts")),
+        sa.PrimaryKeyConstraint("tenant_id", "key", name=op.f("pk_alerts")),
     )
     op.create_table(
         "api_keys",
@@ -77,6 +78,7 @@ def upgrade() -> None:
     op.create_table(
         "budget_holds",
         sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.Column("microusd", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -414,6 +416,7 @@ def upgrade() -> None:
     op.create_table(
         "pairing_guesses",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("approver", sa.String(length=128), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_pairing_guesses")),
