@@ -83,7 +83,8 @@ def _http() -> Iterator[Case]:
     for status in (400, 422, 405):
         yield Case("F08", f"{status}", (Fault(status, ERROR),), "refuses", asked=1, within_s=5)
     for status in (401, 403):
-        yield Case("F09", f"{status}", (Fault(status, ERROR),), "not connected", asked=1, within_s=5)
+        yield Case("F09", f"{status}", (Fault(status, ERROR),), asked=2, at_least_s=5)
+        yield Case("F09", f"{status} twice", (Fault(status, ERROR),) * 2, "not connected", asked=2, within_s=10)
     yield Case("F10", "402", (Fault(402, ERROR),), "out of credit", asked=1, within_s=5)
     yield Case(
         "F10", "credit", (Fault(400, {"error": {"message": "Your credit balance is too low"}}),), "out of credit"

@@ -60,7 +60,7 @@ async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_
         here.sim.say(1, "bye")
         await here.told(1, "For good.")
         await here.settled()
-        assert [good, "sk-journey", good, good, "sk-journey", "sk-journey"] == keys_used(here)
+        assert [good, "sk-journey", good, good, good, "sk-journey", "sk-journey"] == keys_used(here)
 
 
 async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ async def an_answer_is_said_again(here: House) -> None:
 
 async def the_model_refuses_its_key(here: House) -> None:
     """Whoever runs the bot has to mend that."""
-    here.model.script(ModelFault(401))
+    here.model.script(ModelFault(401), ModelFault(401))
     here.sim.say(ANA, "hola")
 
 
