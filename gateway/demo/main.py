@@ -1,181 +1,188 @@
-"""`tenk demo`: sets the stage, has the story played and printed, counts, and cleans up however it ends."""
+"""`tenk demo`: play the story on a stage, print it, count what was lost or doubled, and clean up however it ends."""
 
 import asyncio
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
+from statistics import quantiles
 from typing import TextIO
 
+from gateway.demo.chat import BOT, GROWS, Chat, Entry, Kind
 from gateway.demo.stage import Stage, StoryBroken
 from gateway.demo.story import Story
-from gateway.demo.tally import Tally, platform_table, table, tally
-from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line
 
 MAX_WIDTH = 110
 INDENT = 15
-LONG_LINES = 26
-"""An answer of more lines is printed without its middle: a person would scroll."""
+LONG_LINES, SHOWN_AT_ENDS = 26, 9  # a longer message is printed without its middle
+LEAST_CHARS = 25  # shorter lines may well stand twice in one answer
+INTERRUPTED = 130
+HEAD = ("", "messages", "not for it", "answered", "lost", "doubled", "pings")
 
-SHOWN_AT_ENDS = 9
-
-_COLOURS = {
-    "scene": "1;36", "note": "33", "command": "1", "dim": "2", "person": "1;32", "bot": "1;34",
-    "bold": "1", "italic": "3", "code": "36",
-}  # fmt: skip
+_LEADS = {Kind.NOTE: "  > ", Kind.COMMAND: "  $ ", Kind.OUTPUT: "    "}
+_COLOURS = {Kind.SCENE: "1;36", Kind.NOTE: "33", Kind.COMMAND: "1", Kind.GROWING: "2", Kind.REACTION: "2"}
 
 
 class DemoScreen:
-    """Where a story is told. Append-only: nothing that was printed moves."""
+    """Prints entries as they come; nothing that was printed moves."""
 
     def __init__(self, out: TextIO) -> None:
-        """Colours only on a terminal, and never where NO_COLOR is set (no-color.org)."""
+        """Use colours on a terminal only, and never if NO_COLOR is set (no-color.org)."""
         self._out = out
         self._colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        columns = shutil.get_terminal_size((100, 24)).columns if out.isatty() else 100
-        self._width = max(40, min(columns, MAX_WIDTH))
+        self._width = max(40, min(shutil.get_terminal_size((100, 24)).columns if out.isatty() else 100, MAX_WIDTH))
         self._chat = ""
+        self._begun_s = time.monotonic()
         self.entries: list[Entry] = []
-        self._printers: dict[Kind, Callable[[Entry], None]] = {
-            Kind.SCENE: self._scene,
-            Kind.NOTE: lambda entry: self._block("  > ", entry.text, "note"),
-            Kind.COMMAND: lambda entry: self._block("  $ ", entry.text, "command"),
-            Kind.OUTPUT: lambda entry: self._block("    ", entry.text, ""),
-            Kind.SAID: lambda entry: self._message(entry, "person"),
-            Kind.ANSWER: lambda entry: self._message(entry, "bot"),
-            Kind.GROWING: self._growing,
-            Kind.SIGN: self._sign,
-        }
+
+    @property
+    def lasted_s(self) -> float:
+        """Return the seconds since the screen was made."""
+        return time.monotonic() - self._begun_s
 
     def show(self, entry: Entry) -> None:
         """Print an entry and keep it."""
         self.entries.append(entry)
         if entry.chat and entry.chat != self._chat:
             self._chat = entry.chat
-            self.line(f"{'':7}[{entry.chat}]", "dim")
-        self._printers[entry.kind](entry)
+            self.line(f"{'':7}[{entry.chat}]")
+        if entry.kind is Kind.SCENE:
+            self.line(f"\n{entry.text}", _COLOURS[Kind.SCENE])
+        elif entry.kind in _LEADS:
+            self._block(_LEADS[entry.kind], entry.text, _COLOURS.get(entry.kind, ""))
+        elif entry.kind is not Kind.REACTION or entry.new:
+            lead = f"{entry.at_s - self._begun_s:5.1f}s {entry.who:<7} "
+            self._block(lead, self._words_of(entry), _COLOURS.get(entry.kind, ""))
+
+    def line(self, text: str = "", colour: str = "") -> None:
+        """Print one line."""
+        self._out.write(f"\x1b[{colour}m{text}\x1b[0m\n" if self._colours and colour else f"{text}\n")
         self._out.flush()
 
-    def line(self, text: str = "", look: str = "") -> None:
-        """Print a line that is no entry."""
-        self._out.write(self._paint(text, look) + "\n")
-        self._out.flush()
+    def _words_of(self, entry: Entry) -> str:
+        if entry.kind is Kind.REACTION:
+            return f"(reacts {entry.new} to “{one_line(entry.text, 60)}”)"
+        if entry.kind is Kind.GROWING:
+            count = f"(writing, {len(entry.text.split()) - 1} words) " if entry.new != GROWS else ""
+            return count + one_line(entry.new, self._width - INDENT - len(count))
+        return entry.text
 
-    # ------------------------------------------------------------ kinds of entries
-
-    def _scene(self, entry: Entry) -> None:
-        self.line()
-        self.line(entry.text, "scene")
-
-    def _block(self, lead: str, text: str, look: str) -> None:
-        for number, spans in enumerate(lines_of(text, (), self._width - len(lead))):
-            start = lead if number == 0 else " " * len(lead)
-            self.line(start + "".join(span.text for span in spans), look)
-
-    def _message(self, entry: Entry, look: str) -> None:
-        rows = lines_of(entry.text, entry.entities, self._width - INDENT)
+    def _block(self, lead: str, text: str, colour: str) -> None:
+        width = self._width - len(lead)
+        rows = [row for line in text.split("\n") for row in textwrap.wrap(line, width, break_long_words=False) or [""]]
         if len(rows) > LONG_LINES:
-            left_out = len(rows) - 2 * SHOWN_AT_ENDS
-            rows = [*rows[:SHOWN_AT_ENDS], [StyledSpan(f"[{left_out} lines more]", "dim")], *rows[-SHOWN_AT_ENDS:]]
-        for number, spans in enumerate(rows):
-            lead = self._lead(entry, look) if number == 0 else " " * INDENT
-            self.line((lead + "".join(self._paint(span.text, span.look) for span in spans)).rstrip())
-
-    def _growing(self, entry: Entry) -> None:
-        words = len(entry.text.split()) - 1  # the last one says that it goes on
-        count = f"(writing, {words} words) " if words else ""
-        text = count + one_line(entry.new, self._width - INDENT - len(count))
-        self.line(self._lead(entry, "dim") + self._paint(text, "dim"))
-
-    def _sign(self, entry: Entry) -> None:
-        if not entry.sign:
-            return  # that a reaction is taken away is not worth a line
-        text = "(is typing)" if entry.sign == "typing" else f"(reacts {entry.sign} to “{one_line(entry.text, 60)}”)"
-        self.line(self._lead(entry, "dim") + self._paint(text, "dim"))
-
-    def _lead(self, entry: Entry, look: str) -> str:
-        return self._paint(f"{entry.at_s:5.1f}s ", "dim") + self._paint(f"{entry.who:<7} ", look)
-
-    def _paint(self, text: str, look: str) -> str:
-        colour = _COLOURS.get(look)
-        return f"\x1b[{colour}m{text}\x1b[0m" if self._colours and colour and text else text
+            left_out = f"[{len(rows) - 2 * SHOWN_AT_ENDS} lines more]"
+            rows = [*rows[:SHOWN_AT_ENDS], left_out, *rows[-SHOWN_AT_ENDS:]]
+        for number, row in enumerate(rows):
+            self.line(((lead if number == 0 else " " * len(lead)) + row).rstrip(), colour)
 
 
-INTERRUPTED = 130
+def one_line(text: str, most: int) -> str:
+    """Return the text on one line; the end of it if it is longer than `most` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else "... " + flat[-(most - 4) :].partition(" ")[2]
 
 
 def main(screen: DemoScreen | None = None) -> int:
-    """Play the story on a screen, the terminal by default; the exit status is 0 when nothing was lost or doubled."""
+    """Play the story on a screen, the terminal by default. Return 0 if nothing was lost or doubled."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “…” shows a question mark
+        sys.stdout.reconfigure(errors="replace")  # a terminal without “…” shows a question mark
     screen = screen or DemoScreen(sys.stdout)
     try:
-        figures = asyncio.run(_play(screen))
+        return asyncio.run(_play(screen))
     except (KeyboardInterrupt, asyncio.CancelledError):
         screen.line("\nStopped. The gateway is ended and its temporary files are gone.")
         return INTERRUPTED
-    if figures is None:
-        return 1
-    return _judge(figures, screen)
 
 
-async def _play(screen: DemoScreen) -> Tally | None:
-    """The story's figures; None where it broke, which was said."""
-    _end_on_signals()
+async def _play(screen: DemoScreen) -> int:
+    playing = asyncio.current_task()
+    assert playing is not None, "this runs in a task"
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # clean up also if our parent ignores SIGINT
+        asyncio.get_running_loop().add_signal_handler(signum, playing.cancel)
     screen.line("TenK demo: the real gateway, with a simulated Telegram, Slack and Discord on this machine.")
     screen.line("No account, no key, no network.")
     async with Stage() as stage:
         story = Story(stage, screen.show)
-        broken: list[str] = []
         try:
             async with asyncio.TaskGroup() as tasks:
-                watchers = (stage.watch(), *[chat.watch() for chat in story.chats])
-                watching = [tasks.create_task(watcher) for watcher in watchers]
+                watching = [tasks.create_task(watched.watch()) for watched in (stage, *story.chats)]
                 await story.play()
                 for task in watching:
                     task.cancel()
         except* StoryBroken as errors:
-            broken += _said_in(errors)
-        if not broken:
-            return tally(story.chats, story.memory_mb, story.lasted_s, story.while_down)
-        screen.line(f"\nThe demo failed: {'; '.join(broken)}.")
-        screen.line("The last lines of the gateway's log:")
-        screen.line(stage.log_tail() or "(it logged nothing)")
-    return None
+            screen.line(f"\nThe demo failed: {'; '.join(map(str, _leaves(errors)))}.")
+            screen.line(f"The last lines of the gateway's log:\n{stage.log_tail() or '(it logged nothing)'}")
+        else:
+            return _judge(story, screen)
+    return 1
 
 
-def _said_in(errors: ExceptionGroup[StoryBroken]) -> list[str]:
-    """What each of them says."""
-    found: list[str] = []
+def _leaves(errors: BaseExceptionGroup[StoryBroken]) -> Iterator[StoryBroken]:
     for error in errors.exceptions:
-        found += _said_in(error) if isinstance(error, ExceptionGroup) else [str(error)]
-    return found
+        yield from _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
 
 
-def _end_on_signals() -> None:
-    """Clean up on SIGTERM and a closed terminal as on Ctrl-C, also where whoever started us ignores that."""
-    playing = asyncio.current_task()
-    if playing is not None:
-        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(signum, playing.cancel)
+# ---------------------------------------------------------------- what it came to
 
 
-def _judge(figures: Tally, screen: DemoScreen) -> int:
+def _judge(story: Story, screen: DemoScreen) -> int:
+    """Print the figures and what went wrong. Return the exit status."""
+    screen.line("\nWhat it came to", _COLOURS[Kind.SCENE])
+    screen.line("  " + f"{HEAD[0]:<9}" + "".join(f"{cell:>12}" for cell in HEAD[1:]))
+    faults: list[str] = []
+    for platform in dict.fromkeys(chat.platform for chat in story.chats):
+        chats = [chat for chat in story.chats if chat.platform == platform]
+        numbers, wrong = tally(chats)
+        screen.line(f"  {platform:<9}" + "".join(f"{number:>12}" for number in numbers))
+        faults += [f"  {fault} on {platform}" for fault in wrong]
     screen.line()
-    screen.line("What it came to", "scene")
-    for row in platform_table(figures):
-        screen.line(f"  {row[0]:<9}" + "".join(f"{cell:>12}" for cell in row[1:]))
-    screen.line()
-    rows = table(figures)
-    for name, value in rows:
-        screen.line(f"  {name:<{max(len(name) for name, _ in rows)}}  {value}")
-    for name, platform in figures.platforms.items():
-        for text in platform.lost:
-            screen.line(f"  Lost on {name}: “{text}” was not answered.")
-        for text in platform.doubled:
-            screen.line(f"  Said twice on {name}, or unasked: “{text}”")
-        for whom in platform.pings:
-            screen.line(f"  Pinged on {name}: {whom}")
-    return 0 if figures.flawless else 1
+    screen.line(f"  /log and /stats answered  {_spread(story)}")
+    if story.memory_mb is not None:
+        screen.line(f"  memory of the gateway     {story.memory_mb:.0f} MB")
+    screen.line(f"  the whole story           {screen.lasted_s:.0f} s")
+    for fault in faults:
+        screen.line(fault)
+    return 1 if faults else 0
+
+
+def tally(chats: Sequence[Chat]) -> tuple[tuple[int, ...], list[str]]:
+    """Return the numbers under `HEAD` for the chats of one platform, and each thing that went wrong in words."""
+    said = [line for chat in chats for line in chat.said]
+    lost = [line.text for line in said if line.meant and not line.answer]
+    doubled = [text for chat in chats for text in _find_repeats(chat)]
+    pings = [ping for chat in chats for seen in chat.seen.values() for ping in seen.message.pings]
+    ignored, answered = sum(not line.meant for line in said), sum(bool(line.answer) for line in said)
+    wrong = [
+        *(f"Lost: “{text}” was not answered" for text in lost),
+        *(f"Said twice by {BOT}, or unasked: “{text}”" for text in doubled),
+        *(f"Pinged: {whom}" for whom in pings),
+        *(f"Answered, but not meant for {BOT}: “{line.text}”" for line in said if line.answer and not line.meant),
+    ]
+    return (len(said), ignored, answered, len(lost), len(doubled), len(pings)), wrong
+
+
+def _find_repeats(chat: Chat) -> Iterator[str]:
+    """Yield what stands twice: whole messages, lines within one answer, and messages that answer nothing."""
+    yield from (seen.text for seen in chat.stray())
+    yield from _repeats(seen.text for seen in chat.seen.values())
+    for ids in {tuple(line.answer) for line in chat.said if line.answer}:
+        yield from _repeats(row for id_ in ids for row in chat.seen[id_].text.splitlines() if len(row) >= LEAST_CHARS)
+
+
+def _repeats(texts: Iterator[str]) -> list[str]:
+    return [text for text, times in Counter(texts).items() if times > 1]
+
+
+def _spread(story: Story) -> str:
+    timed = [line for chat in story.chats for line in chat.said if line not in story.while_down]
+    seconds = [
+        line.answer_after_s for line in timed if line.text.startswith(("/log", "/stats")) and line.answer_after_s
+    ]
+    cuts = quantiles(seconds, n=20, method="inclusive")
+    return f"p50 {cuts[9] * 1000:.0f} ms, p95 {cuts[18] * 1000:.0f} ms"

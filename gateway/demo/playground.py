@@ -1,32 +1,26 @@
-"""The playground: the stage with a person and the owner on each platform, what they do, and what they see.
+"""The playground: the stage with two people on each platform, what they do there, and what they see, as JSON.
 
-It lives in a process of its own, beside the gateway that it starts, so that whoever plays can kill that one.
+It runs in a process of its own, beside the gateway that it starts, so that a player can kill the gateway.
 """
 
 import asyncio
-import contextlib
-import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from channels.simulators.shared.person_side import PersonSide, SeenMessage
+from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
+from gateway.demo.chat import GROWS
+from gateway.demo.marks import as_read
 from gateway.demo.stage import DISCORD_ROOM, SLACK_ROOM, TELEGRAM_ROOM, Stage, StoryBroken
-from gateway.demo.story import CODE
-from gateway.demo.transcript import as_read
+from gateway.demo.story import CODE, SENDER
 
-OWNER, NEWCOMER = 1, 2
-NAMES = {OWNER: "Ann", NEWCOMER: "Ben"}
+NAMES = {1: "Ann", 2: "Ben"}  # Ann becomes the owner
 PLACES = ("direct", "room")
-
-WORDS_PER_S = 14.0
-"""How fast the offline coach speaks: slowly enough to be killed in the middle of a sentence."""
-
-SHOWN_MESSAGES = 80
-SHOWN_CALLS = 40
-TYPING_SHOWN_S = 5.0
+WORDS_PER_S = 14.0  # the offline coach: slowly enough to be killed in the middle of a sentence
+SHOWN_MESSAGES, SHOWN_CALLS = 80, 40
 LET_IN_S = 30.0
 LIMIT_S = 5  # how long a platform tells the gateway to wait
 
@@ -50,19 +44,15 @@ allow_groups = ["discord:{discord_room}"]
 
 _ROOMS = {"telegram": TELEGRAM_ROOM, "discord": DISCORD_ROOM, "slack": SLACK_ROOM}
 _SENDS = {"telegram": "sendMessage", "discord": "createMessage", "slack": "chat.postMessage"}
-_LIMITS: Mapping[str, Mapping[str, JsonValue]] = {
+_LIMITED: Mapping[str, Mapping[str, JsonValue]] = {
     "telegram": {"kind": "status", "status": 429},
     "discord": {"kind": "status", "status": 429},
     "slack": {"kind": "error", "error": "ratelimited"},
 }
 
 
-_SENDER = re.compile(r"\((\S+?)[,)]")
-"""Who somebody is, as `tenk pairing approve` prints it."""
-
-
 class Order(BaseModel):
-    """What somebody does on the page; each kind takes what it needs."""
+    """An action on the page; each kind takes the fields that it needs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -73,7 +63,7 @@ class Order(BaseModel):
     text: str = Field(default="", max_length=8_000)
     message: str = Field(default="", max_length=64)
     value: str = Field(default="", max_length=4_000)
-    mention: bool = True  # whether what is said in a room is said to the bot
+    mention: bool = True  # begin a message in a room with the bot's name
 
 
 class NotDone(Exception):
@@ -84,66 +74,59 @@ class Playground:
     """Three platforms, two people on each, and a gateway between them that can be killed."""
 
     def __init__(self, stage: Stage) -> None:
-        """`stage` is open; no gateway runs yet."""
+        """Take an open stage on which no gateway runs yet."""
         self._stage = stage
-        self._sides: dict[str, PersonSide] = {side.name: side for side in stage.platforms}
-        self._authors: dict[tuple[str, str], int] = {}  # platform and message -> who wrote it
-        self._typing: dict[tuple[str, str], tuple[int, float]] = {}  # platform and chat -> how often, last when
-        self._gateway = "starting"
-        self._problem = ""
-        self._shifted_s = time.time() - time.monotonic()
+        self._sides: dict[str, PersonSide] = {name: getattr(stage, name) for name in _ROOMS}
+        self._authors: dict[tuple[str, str], int] = {}  # platform and message -> person
+        self._gateway, self._problem = "starting", ""
+        self._epoch_s = time.time() - time.monotonic()
         for side in stage.platforms:
             for person, name in NAMES.items():
                 side.name_person(person, name)
 
     # ------------------------------------------------------------ the gateway
 
-    async def begin(self) -> None:
-        """Start the gateway, and let Ann in as its owner on every platform; what fails is shown on the page."""
-        if await self._start():
-            try:
+    async def run(self) -> None:
+        """Start the gateway, let Ann in as its owner on every platform, and note if it ends by itself."""
+        await self._start()
+        try:
+            if not self._problem:
                 await self._let_owner_in()
-            except StoryBroken as error:
-                self._problem = str(error)
+        except StoryBroken as error:
+            self._problem = str(error)
+        while True:
+            if self._gateway == "running" and not self._stage.is_running:
+                self._gateway, self._problem = "ended", "The gateway ended by itself; its log says why."
+            await asyncio.sleep(0.2)
 
-    async def _start(self) -> bool:
+    async def _start(self) -> None:
         self._gateway, self._problem = "starting", ""
         try:
             await self._stage.start(WORDS_PER_S)
         except* StoryBroken as errors:
             self._problem = str(errors.exceptions[0])
         self._gateway = "running" if self._stage.is_running else "ended"
-        return not self._problem
 
     async def _let_owner_in(self) -> None:
-        """The first one let in becomes the owner, on one platform; the command line makes her that on the others."""
-        for side in self._stage.platforms:
-            direct = side.direct(OWNER)
-            self._say(side, direct, OWNER, "Hello! It is me, Ann.")
-            with contextlib.suppress(TimeoutError):
-                await side.until(lambda side=side, direct=direct: _code_in(side, direct) is not None, LET_IN_S)  # type: ignore[misc]  # mypy takes no defaults here
-            code = _code_in(side, direct)
-            if code is None:
+        """Approve Ann on each platform; the first approval makes her owner there, `tenk users role` on the others."""
+        for number, side in enumerate(self._stage.platforms):
+            chat = side.direct(1)
+            self._say(side, chat, 1, "Hello! It is me, Ann.")
+            with suppress(TimeoutError):
+                await side.until(lambda side=side, chat=chat: bool(_code_in(side, chat)), LET_IN_S)  # type: ignore[misc]  # mypy takes no defaults here
+            if not (code := _code_in(side, chat)):
                 raise StoryBroken(f"Ann was given no code on {side.title}")
-            told = await self._stage.tenk("pairing", "approve", code)
-            sender = _SENDER.search(told)
-            if side is not self._stage.platforms[0] and sender is not None:
+            sender = SENDER.search(await self._stage.tenk("pairing", "approve", code))
+            if number and sender is not None:
                 await self._stage.tenk("users", "role", sender[1], "owner")
 
-    async def watch(self) -> None:
-        """Note a gateway that ends by itself; returns never."""
-        while True:
-            if self._gateway == "running" and not self._stage.is_running:
-                self._gateway, self._problem = "ended", "The gateway ended by itself; its log says why."
-            await asyncio.sleep(0.2)
-
-    # ------------------------------------------------------------ what is done
+    # ------------------------------------------------------------ actions
 
     async def act(self, order: Order) -> None:
         """Carry out an order.
 
         Raises:
-            NotDone: it cannot be, just now or at all.
+            NotDone: it cannot be carried out.
         """
         match order.do:
             case "kill":
@@ -155,10 +138,9 @@ class Playground:
                     raise NotDone("The gateway runs.")
                 await self._start()
             case _:
-                self._play(self._sides[order.platform], order)
+                self._act_on(self._sides[order.platform], order)
 
-    def _play(self, side: PersonSide, order: Order) -> None:
-        """What is done on one platform, or to its wire."""
+    def _act_on(self, side: PersonSide, order: Order) -> None:
         match order.do:
             case "say":
                 self._talk(side, order)
@@ -169,7 +151,7 @@ class Playground:
             case "lose":
                 side.script_fault(kind="cut", method=_SENDS[side.name], applied=True)
             case _:
-                side.script_fault(method=_SENDS[side.name], retry_after_s=LIMIT_S, **_LIMITS[side.name])
+                side.script_fault(method=_SENDS[side.name], retry_after_s=LIMIT_S, **_LIMITED[side.name])
 
     def _talk(self, side: PersonSide, order: Order) -> None:
         text = order.text.strip()
@@ -177,110 +159,96 @@ class Playground:
             raise NotDone("There is nothing to say.")
         chat = self._chat(side, order.place, order.person)
         name, _, rest = text.removeprefix("/").partition(" ")
-        if text.startswith("/") and side.has_command(name, rest):
-            try:
-                side.command(chat, name, rest.strip(), person=order.person)
-            except LookupError as error:
-                raise NotDone(f"{side.title} says: {error}") from None
+        if not (text.startswith("/") and side.has_command(name, rest)):
+            mention = f"{side.mention} " if order.place == "room" and order.mention else ""
+            self._say(side, chat, order.person, mention + text)
             return
-        spoken = f"{side.mention} {text}" if order.place == "room" and order.mention else text
-        self._say(side, chat, order.person, spoken)
+        try:
+            side.command(chat, name, rest.strip(), person=order.person)
+        except LookupError as error:
+            raise NotDone(f"{side.title} says: {error}") from None
 
     def _say(self, side: PersonSide, chat: str, person: int, text: str) -> None:
         self._authors[side.name, side.say(chat, text, person=person)] = person
 
     def _press(self, side: PersonSide, order: Order) -> None:
-        seen = self._view(side, order.place, order.person)
+        seen = self._messages(side, order.place, order.person)
         held = next((message for message in seen if message.message_id == order.message), None)
         if held is None or order.value not in {value for _, value in held.buttons}:
             raise NotDone("That button is gone.")
         side.press(held.chat, held.message_id, order.value, person=order.person)
 
-    # ------------------------------------------------------------ what is seen
+    # ------------------------------------------------------------ what the page shows
 
     def state(self) -> dict[str, JsonValue]:
-        """Everything the page shows, as JSON."""
+        """Return everything that the page shows."""
+        pid = self._stage.pid if self._stage.is_running else None
         return {
-            "gateway": {"state": self._gateway, "problem": self._problem, "pid": self._pid()},
-            "platforms": [self._platform(self._sides[name]) for name in _ROOMS],
+            "gateway": {"state": self._gateway, "problem": self._problem, "pid": pid},
+            "platforms": [self._platform(side) for side in self._sides.values()],
         }
 
-    def file(self, platform: str, message_id: str, number: int) -> tuple[str, bytes] | None:
-        """Name and content of a file in a message; None where there is none."""
+    def file(self, platform: str, message_id: str, number: int) -> SeenFile | None:
+        """Return a file of a message, or None."""
         side = self._sides.get(platform)
-        places = [(place, person) for place in PLACES for person in NAMES] if side is not None else []
-        for place, person in places:
-            for message in self._view(side, place, person) if side is not None else ():
-                if message.message_id == message_id and number < len(message.files):
-                    return message.files[number].name, message.files[number].content
-        return None
+        views = [self._messages(side, place, person) for place in PLACES for person in NAMES] if side else []
+        held = next((message for view in views for message in view if message.message_id == message_id), None)
+        return held.files[number] if held is not None and number < len(held.files) else None
 
     def log(self) -> str:
-        """The last lines that the gateway logged."""
+        """Return the end of the gateway's log."""
         return self._stage.log_tail()
 
-    def _pid(self) -> int | None:
-        return self._stage.pid if self._stage.is_running else None
-
-    def _platform(self, side: PersonSide) -> dict[str, JsonValue]:
-        views: dict[str, JsonValue] = {}
-        for place in PLACES:
-            for person in NAMES:
-                views[f"{place}-{person}"] = {
-                    "messages": [self._message(side, message) for message in self._view(side, place, person)],
-                    "typing": self._is_typing(side, self._chat(side, place, person)),
-                }
+    def _platform(self, side: PersonSide) -> JsonValue:
         return {
             "name": side.name,
             "title": side.title,
             "connected": self._stage.is_running and not side.is_cut and side.is_connected(),
             "cut": side.is_cut,
             "waiting": side.count_unacknowledged(),
-            "views": views,
+            "views": {
+                f"{place}-{person}": [self._message(side, seen) for seen in self._messages(side, place, person)]
+                for place in PLACES
+                for person in NAMES
+            },
             "calls": [
                 {
-                    "n": call.seq, "at": self._wall(call.at_s), "method": call.method, "status": call.status,
+                    "n": call.seq, "at": self._ms(call.at_s), "method": call.method, "status": call.status,
                     "applied": call.applied, "text": (call.text or "")[:160], "why": call.description[:120],
                 }
                 for call in side.recent_calls(SHOWN_CALLS)
             ],
         }  # fmt: skip
 
-    def _message(self, side: PersonSide, seen: SeenMessage) -> dict[str, JsonValue]:
+    def _message(self, side: PersonSide, seen: SeenMessage) -> JsonValue:
         message = as_read(seen)
-        author = self._authors.get((side.name, message.message_id))
+        author = NAMES.get(self._authors.get((side.name, message.message_id), 0), "")
         return {
             "id": message.message_id,
             "bot": message.by_bot,
-            "who": "TenK" if message.by_bot else NAMES.get(author or 0, ""),
+            "who": "TenK" if message.by_bot else author,
             "text": message.text,
             "looks": list(message.entities or ()),
             "reaction": message.reaction,
             "private": message.private,
             "thread": message.thread is not None,
-            "growing": message.streaming or (message.by_bot and message.text.endswith("…")),
+            "growing": message.streaming or (message.by_bot and message.text.endswith(GROWS)),
             "buttons": [list(button) for button in message.buttons],
             "files": [{"name": file.name, "bytes": len(file.content)} for file in message.files],
-            "at": self._wall(message.at_s),
+            "at": self._ms(message.at_s),
         }
 
-    def _view(self, side: PersonSide, place: str, person: int) -> Sequence[SeenMessage]:
+    def _messages(self, side: PersonSide, place: str, person: int) -> Sequence[SeenMessage]:
         return side.messages(self._chat(side, place, person), person)[-SHOWN_MESSAGES:]
 
     def _chat(self, side: PersonSide, place: str, person: int) -> str:
         return side.direct(person) if place == "direct" else side.room(_ROOMS[side.name])
 
-    def _is_typing(self, side: PersonSide, chat: str) -> bool:
-        times, at_s = self._typing.get((side.name, chat), (0, 0.0))
-        now = side.typing(chat)
-        if now > times:
-            times, at_s = self._typing[side.name, chat] = now, time.monotonic()
-        return bool(times) and self._stage.is_running and time.monotonic() - at_s < TYPING_SHOWN_S
-
-    def _wall(self, at_s: float) -> int:
-        """Milliseconds since 1970, as browsers count."""
-        return int((at_s + self._shifted_s) * 1000)
+    def _ms(self, at_s: float) -> int:
+        """Return milliseconds since 1970, as browsers count."""
+        return int((at_s + self._epoch_s) * 1000)
 
 
-def _code_in(side: PersonSide, chat: str) -> str | None:
-    return next((found[0] for message in side.answers(chat) if (found := CODE.search(as_read(message).text))), None)
+def _code_in(side: PersonSide, chat: str) -> str:
+    codes = (CODE.search(as_read(message).text) for message in side.answers(chat))
+    return next((found[0] for found in codes if found), "")

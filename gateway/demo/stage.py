@@ -1,11 +1,9 @@
-"""The stage: a temporary home, the real gateway as a process of its own, the `tenk` command, three simulated platforms.
-
-Whatever is started here is ended here, however the story ends.
-"""
+"""A temporary home with the real gateway as a process of its own, the `tenk` command, and three simulated platforms."""
 
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +18,6 @@ from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.slack.manifest import declared_commands
-from gateway.demo.caretaker import Caretaker
 
 DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
 SLACK_ROOM = TELEGRAM_ROOM = 7
@@ -57,33 +54,36 @@ MANIFESTS = (
     Path(__file__).parents[2] / "config" / "slack-manifest.json",
     Path(sys.prefix) / "share" / "tenk-gateway" / "slack-manifest.json",
 )
-"""Where the Slack app's lies: in the repository, or where it was installed."""
+"""The Slack app's manifest in the repository, or where it was installed."""
+
+CLEANER = 'while read pid; do gateway=$pid; done; [ -z "$gateway" ] || kill -9 "$gateway" 2>&-; rm -rf "$0"'
+"""A shell that ends the gateway and removes its home once our end of its input is closed, even by kill -9."""
 
 
 class StoryBroken(Exception):
-    """A step did not come to the end it should; the message says plainly what was expected."""
+    """A step failed; the message says what was expected."""
 
 
 class Stage:
     """`async with` makes the temporary home and the platforms; the gateway runs between `start` and `end`."""
 
     def __init__(self, config: str = CONFIG) -> None:
-        """Nothing exists yet; `config` is the gateway's, its fields filled in as those of `CONFIG` are."""
+        """Take the gateway's configuration, a template with the fields of `CONFIG`."""
         self._template = config
         self.telegram, self.discord = TelegramPersonSide(), DiscordPersonSide()
         self.slack = SlackPersonSide(commands=_declared_on_slack())
         self.platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
-        self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
-        self._home = Path(self._directory.name)
+        self._home = Path(tempfile.mkdtemp(prefix="tenk-demo-"))
         self._config = self._home / "gateway.toml"
         self._log = self._home / "gateway.log"
-        self._caretaker: Caretaker | None = None
+        self._cleaner = subprocess.Popen(  # noqa: S603  a shell with our own words
+            ["/bin/sh", "-c", CLEANER, str(self._home)], stdin=subprocess.PIPE, start_new_session=True, text=True
+        )
         self._gateway: asyncio.subprocess.Process | None = None
         self._ending = False
 
     async def __aenter__(self) -> Self:
-        self._caretaker = self._open.enter_context(Caretaker(self._home))
         for platform in self.platforms:
             await self._open.enter_async_context(platform)
         return self
@@ -96,12 +96,13 @@ class Stage:
                 await _kill(self._gateway)
             await self._open.aclose()
         finally:
-            self._directory.cleanup()
+            self._tell_cleaner("")
+            self._cleaner.communicate()
 
     # ------------------------------------------------------------ the gateway
 
     async def start(self, words_per_s: float) -> Mapping[str, float]:
-        """Start the gateway and wait until it reads from all platforms; the seconds until each.
+        """Start the gateway and wait until it reads from all platforms. Return the seconds until each.
 
         Raises:
             StoryBroken: it ended, or does not read.
@@ -117,8 +118,7 @@ class Stage:
         )
         begun_s = time.monotonic()
         self._gateway = await self._start_process()
-        if self._caretaker is not None:
-            self._caretaker.watch(self._gateway.pid)
+        self._tell_cleaner(str(self._gateway.pid))
         self._ending = False
         async with asyncio.TaskGroup() as tasks:
             ready = {
@@ -135,10 +135,10 @@ class Stage:
             )  # fmt: skip
 
     async def watch(self) -> None:
-        """Return never; the gateway ending by itself breaks the story.
+        """Wait until the gateway ends by itself.
 
         Raises:
-            StoryBroken: it ended.
+            StoryBroken: it did.
         """
         while True:
             gateway = self._gateway
@@ -171,16 +171,16 @@ class Stage:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a gateway's process."""
+        """Return True if the gateway's process runs."""
         return self._gateway is not None and self._gateway.returncode is None
 
     @property
     def pid(self) -> int:
-        """The gateway's process id."""
+        """Return the gateway's process id."""
         return self._running().pid
 
     def memory_mb(self) -> float | None:
-        """Resident memory of the gateway, MiB; None where the system does not tell (only Linux does, in /proc)."""
+        """Return the resident memory of the gateway in MiB; None except on Linux, which tells it in /proc."""
         try:
             pages = int(Path(f"/proc/{self._running().pid}/statm").read_text().split()[1])
         except OSError:
@@ -188,15 +188,20 @@ class Stage:
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def log_tail(self) -> str:
-        """The last lines the gateway logged."""
+        """Return the last lines of the gateway's log."""
         if not self._log.exists():
             return ""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
 
+    def _tell_cleaner(self, pid: str) -> None:
+        assert self._cleaner.stdin is not None, "it is a pipe"
+        self._cleaner.stdin.write(f"{pid}\n")
+        self._cleaner.stdin.flush()
+
     # ------------------------------------------------------------ the operator
 
     async def tenk(self, *arguments: str) -> str:
-        """What the command `tenk` prints, run as a process of its own beside the gateway.
+        """Run the command `tenk` beside the gateway. Return what it prints.
 
         Raises:
             StoryBroken: it failed.
@@ -222,7 +227,7 @@ class Stage:
         return (sys.executable, "-m", "gateway", *arguments, "--config", str(self._config))
 
     def _environment(self) -> Mapping[str, str]:
-        """The environment of this process without settings of another gateway, and with those of this one."""
+        """Return this process's environment, with the settings of this gateway in place of any other's."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         return own | {
             "TENK_HOME": str(self._home),
@@ -238,13 +243,13 @@ class Stage:
 
 
 def _declared_on_slack() -> list[str] | None:
-    """The slash commands of the manifest that is shipped; None where it is not there: then any is taken."""
+    """Return the slash commands of the manifest; None (any is accepted) if it is missing."""
     file = next((path for path in MANIFESTS if path.exists()), None)
     return None if file is None else declared_commands(json.loads(file.read_text(encoding="utf-8")))
 
 
 async def _time_until_read(platform: PersonSide, arrivals: int, begun_s: float) -> float:
-    """Seconds until the gateway read from a platform once more than so often."""
+    """Wait until the gateway reads from a platform again. Return the seconds since `begun_s`."""
     try:
         await platform.until(lambda: platform.arrivals() > arrivals, START_S)
     except TimeoutError:

@@ -1,7 +1,4 @@
-"""Starts the playground when somebody first opens it, in a process of its own, and sends them there.
-
-A process of its own, because whoever plays kills the gateway that they play with; this one goes on.
-"""
+"""Starts the playground in a process of its own when its page is first opened, and redirects there."""
 
 import asyncio
 import re
@@ -22,16 +19,15 @@ log = structlog.get_logger()
 
 
 class PlaygroundProcess:
-    """At most one playground; it ends with `aclose`, and by itself where this process is killed."""
+    """At most one playground; it ends with `aclose`, and by itself if this process is killed."""
 
     def __init__(self) -> None:
-        """Nothing runs before somebody asks."""
         self._process: asyncio.subprocess.Process | None = None
         self._address = ""
         self._starting = asyncio.Lock()
 
     async def open(self, request: web.Request) -> web.Response:
-        """Send whoever asks to the playground, started now where it does not run; another site's page starts none."""
+        """Redirect to the playground, which is started if it does not run; refuse pages of other sites."""
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             raise web.HTTPForbidden(text="open this address yourself: another site's page opens no playground\n")
         async with self._starting:
@@ -40,7 +36,7 @@ class PlaygroundProcess:
         raise web.HTTPTemporaryRedirect(self._address)
 
     async def aclose(self) -> None:
-        """End it, with the gateway that it started."""
+        """End the playground with its gateway."""
         process, self._process = self._process, None
         if process is None or process.returncode is not None:
             return

@@ -1,13 +1,11 @@
 """What a person sees of an answer in two pieces when the process is killed while the second is being written."""
 
 import asyncio
-import time
 
 import pytest
 
-from gateway.demo.chat import Chat
+from gateway.demo.chat import Chat, Entry, Kind
 from gateway.demo.story import CODE
-from gateway.demo.transcript import Entry, Kind
 from tests.fakes.forked_stage import ForkedStage
 
 
@@ -16,7 +14,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
     """The first piece, journaled before the kill, never leaves the growing answer again (D5)."""
     entries: list[Entry] = []
     async with ForkedStage() as stage:
-        ana = Chat(stage.telegram, 1001, "Ana", time.monotonic(), entries.append)
+        ana = Chat(stage.telegram, 1001, "Ana", entries.append)
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), ana.watch())]
             await stage.start(words_per_s=40)

@@ -1,7 +1,6 @@
 """What somebody sees in a Slack thread when the process is killed while an answer streams there."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -17,9 +16,9 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
     """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
     async with ForkedStage() as stage:
         slack = stage.slack.simulator
-        direct = Chat(stage.slack, 3, "Cleo", time.monotonic(), lambda _: None)
+        direct = Chat(stage.slack, 3, "Cleo", lambda _: None)
         practice = (SLACK_ROOM, "#practice")
-        room = Chat(stage.slack, 3, "Cleo", time.monotonic(), lambda _: None, room=practice)
+        room = Chat(stage.slack, 3, "Cleo", lambda _: None, room=practice)
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), direct.watch(), room.watch())]
             await stage.start(words_per_s=20)

@@ -3,14 +3,16 @@
 `python -m tests.tools.demo_picture .github/demo.svg` plays it as `tenk demo` does, and draws it when it went well.
 """
 
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from channels.simulators.telegram.checks import JsonObject
+from gateway.demo.chat import Entry, Kind
 from gateway.demo.main import DemoScreen, main
-from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of
 
 DRAWN = ((3, 4), (7, 8))
 """The scenes of each column, counted from 1."""
@@ -23,6 +25,68 @@ LINES_DRAWN = 8
 
 _FONTS = {"": "Helvetica, Arial, sans-serif", "code": "ui-monospace, Menlo, Consolas, monospace"}
 _PAGE, _INK, _FAINT, _OURS, _THEIRS, _SHELL = "#dfe7ee", "#17212b", "#5b6b79", "#ffffff", "#e1fbd0", "#1f2933"
+
+
+@dataclass(frozen=True, slots=True)
+class StyledSpan:
+    """A piece of a line in one look."""
+
+    text: str
+    look: str = ""  # "", "bold", "italic" or "code"
+
+
+_LOOKS = {"bold": "bold", "italic": "italic", "code": "code", "pre": "code"}
+
+
+def lines_of(
+    text: str, entities: Sequence[JsonObject], width: int, measure: Callable[[str], float] = len
+) -> list[list[StyledSpan]]:
+    """The text cut into lines no wider than `width` in `measure`, each a row of spans; an empty one is empty."""
+    looks = _looks_of(text, entities)
+    lines: list[list[StyledSpan]] = []
+    start = 0
+    for line in text.split("\n"):
+        for first, last in _wrap(line, width, measure):
+            lines.append(_spans(line, looks[start : start + len(line)], first, last))
+        start += len(line) + 1
+    return lines
+
+
+def _looks_of(text: str, entities: Sequence[JsonObject]) -> list[str]:
+    """The look of each character."""
+    units = [0]
+    for character in text:
+        units.append(units[-1] + (2 if ord(character) > 0xFFFF else 1))
+    looks = [""] * len(text)
+    for entity in entities:
+        look, offset, length = _LOOKS.get(str(entity.get("type"))), entity.get("offset"), entity.get("length")
+        if look is None or not isinstance(offset, int) or not isinstance(length, int):
+            continue
+        for at in range(len(text)):
+            if offset <= units[at] < offset + length:
+                looks[at] = look
+    return looks
+
+
+def _wrap(line: str, width: float, measure: Callable[[str], float]) -> Iterator[tuple[int, int]]:
+    """(start, end) of each piece of the line, cut between words; a word that is too long stands alone."""
+    start = end = 0
+    for word in re.finditer(r"\S+", line):
+        if end > start and measure(line[start : word.end()]) > width:
+            yield start, end
+            start = word.start()
+        end = word.end()
+    yield start, end
+
+
+def _spans(line: str, looks: Sequence[str], start: int, end: int) -> list[StyledSpan]:
+    spans: list[StyledSpan] = []
+    for character, look in zip(line[start:end], looks[start:end], strict=True):
+        if spans and spans[-1].look == look:
+            spans[-1] = StyledSpan(spans[-1].text + character, look)
+        else:
+            spans.append(StyledSpan(character, look))
+    return spans
 
 
 def _pixels(text: str) -> float:
@@ -95,7 +159,7 @@ class _Column:
 def picture(entries: Sequence[Entry]) -> str:
     """Some of the story's scenes as an SVG, two columns wide."""
     scenes = dict(enumerate(_scenes(entries), 1))
-    signs = {entry.text: entry.sign for entry in entries if entry.kind is Kind.SIGN}  # as they stand in the end
+    signs = {entry.text: entry.new for entry in entries if entry.kind is Kind.REACTION}  # as they stand in the end
     columns = (_Column(EDGE), _Column(EDGE + COLUMN + GAP))
     for column, numbers in zip(columns, DRAWN, strict=True):
         for number in numbers:

@@ -114,10 +114,8 @@ class Column {
     const cutter = this.find('[data-do="cut"]');
     cutter.textContent = state.cut ? "Mend it" : "Cut it";
     cutter.setAttribute("aria-pressed", String(state.cut));
-    const view = state.views[`${this.place}-${this.person}`];
-    const last = view.messages.at(-1);
-    this.find(".typing").hidden = !view.typing || Boolean(last && last.bot && !last.growing);
-    this.redraw(this.find(".messages"), view.messages, (message) => this.message(message), "messages");
+    const messages = state.views[`${this.place}-${this.person}`];
+    this.redraw(this.find(".messages"), messages, (message) => this.message(message), "messages");
     this.redraw(this.find(".calls"), state.calls, call, "calls");
   }
 

@@ -6,9 +6,10 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.demo.main import DemoScreen
-from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line, without_marks
-from tests.tools.demo_picture import picture
+from gateway.demo.chat import Entry, Kind
+from gateway.demo.main import DemoScreen, one_line
+from gateway.demo.marks import without_marks
+from tests.tools.demo_picture import StyledSpan, lines_of, picture
 
 BOLD = {"type": "bold", "offset": 3, "length": 4}
 
@@ -18,8 +19,7 @@ STORY = (
     Entry(Kind.SCENE, "2. Another"),
     Entry(Kind.SCENE, "3. She asks"),
     Entry(Kind.SAID, "How am I <doing>?", 1.0, "Ana", "Ana on Telegram"),
-    Entry(Kind.SIGN, "", 1.7, "TenK", "Ana on Telegram", sign="typing"),
-    Entry(Kind.SIGN, "How am I <doing>?", 2.0, "TenK", "Ana on Telegram", sign="👌"),
+    Entry(Kind.REACTION, "How am I <doing>?", 2.0, "TenK", "Ana on Telegram", new="👌"),
     Entry(Kind.GROWING, "You did 45 …", 2.5, "TenK", "Ana on Telegram", new="You did 45"),
     Entry(Kind.COMMAND, "kill -9 1", 2.6),
     Entry(Kind.ANSWER, "You did 45 min & more.", 3.0, "TenK", "Ana on Telegram"),
@@ -34,9 +34,9 @@ def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
         screen.show(entry)
     printed = out.getvalue()
     assert "\x1b" not in printed
-    assert "  1.0s Ana     How am I <doing>?\n" in printed
-    assert "  1.7s TenK    (is typing)\n" in printed
-    assert "  2.5s TenK    (writing, 3 words) You did 45\n" in printed
+    assert "s Ana     How am I <doing>?\n" in printed
+    assert "s TenK    (reacts 👌 to “How am I <doing>?”)\n" in printed
+    assert "s TenK    (writing, 3 words) You did 45\n" in printed
 
 
 def test_a_long_answer_is_printed_without_its_middle() -> None:
