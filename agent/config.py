@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from agent.answer_gate import read_gate
 from agent.credentials import CredentialKind
 
 KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -241,3 +242,12 @@ class AgentConfig(BaseModel):
     """Name patterns of tools that may change the outside world unasked."""
     deny_tools: tuple[str, ...] = ()
     """Name patterns of tools that never run; goes before `allow_tools`."""
+    gate: str | None = None
+    """A JSON schema, as JSON text, that final answers have to fit; None: any answer will do."""
+
+    @field_validator("gate")
+    @classmethod
+    def _can_be_checked(cls, gate: str | None) -> str | None:
+        if gate is not None:
+            read_gate(gate)
+        return gate

@@ -164,6 +164,7 @@ _RUNGS = {
     NudgeReason.MALFORMED: Rung.CALL_EXPLAINED,
     NudgeReason.STUCK: Rung.CIRCLE_NUDGED,
     NudgeReason.STOP: Rung.SENT_ON,
+    NudgeReason.GATE: Rung.ASKED_TO_FIT,
     NudgeReason.LAST: Rung.ANSWER_FORCED,
 }
 

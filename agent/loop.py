@@ -75,7 +75,7 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             assert_never(never)
     # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
     if not run.port.steering_waits():
-        if isinstance(kind, Text) and await run.stop_denied(response):
+        if isinstance(kind, Text) and (await run.gate_refused(response) or await run.stop_denied(response)):
             return None
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
         if ended is not None:

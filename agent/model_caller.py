@@ -140,6 +140,13 @@ class ModelCaller:
         self._port.progress(TextDiscarded())
         return True
 
+    async def discard(self, response: ModelResponded) -> None:
+        """Throw a whole response away; what it cost is journaled."""
+        self._executor.expect(None)
+        self._recoveries.discard(response)
+        await self._recoveries.write()
+        self._port.progress(TextDiscarded())
+
     async def compact(self) -> None:
         """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
         self._window.note_overflow(self._recoveries.asked)

@@ -12,6 +12,10 @@ NEXT_MODEL = "From here on another model answers."
 BY_RULES = "No model was there for the last message: rules answer it."
 """`/retry` asks a model what stands before this."""
 
+ANSWER_AGAIN = (
+    "Your answer was not given, because {problem}. Answer again with nothing but JSON that fits this schema: {schema}"
+)
+
 RULES_PREFIX = "offline:"
 """Begins the names of rules that answer in a model's place."""
 """What stands in the transcript for an end that is no answer, and for a change of model."""
@@ -32,6 +36,7 @@ class Rung(StrEnum):
     EMPTY_NUDGED = "empty_nudged"  # nothing said: it is asked to answer
     CIRCLE_NUDGED = "circle_nudged"  # it goes in circles: it is told so
     SENT_ON = "sent_on"  # a hook does not let its answer be the end
+    ASKED_TO_FIT = "asked_to_fit"  # its answer does not fit the operator's schema: it is told how
     ANSWER_FORCED = "answer_forced"  # the next response is the last, without tools
     RETRIED = "retried"  # a try gave no response: the same again
     UNSTREAMED = "unstreamed"  # a stream fell silent: the same again, whole

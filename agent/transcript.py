@@ -210,6 +210,7 @@ class NudgeReason(StrEnum):
     MALFORMED = "malformed"  # a call could not be read
     STUCK = "stuck"  # it goes in circles
     STOP = "stop"  # a hook wants it to go on
+    GATE = "gate"  # its answer does not fit the operator's schema
     LAST = "last"  # answer now, without tools
 
 
@@ -342,12 +343,11 @@ class _Folding:
         """What the harness tells the model, of a change of model once; and what it shows it no more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
-        elif event.rung is Rung.NEXT_MODEL and event.detail.startswith(RULES_PREFIX):
+        elif event.rung is Rung.NEXT_MODEL:
+            is_by_rules = event.detail.startswith(RULES_PREFIX)
+            if is_by_rules or event.detail != self._next_model:
+                self._say_after((NoteItem(BY_RULES if is_by_rules else NEXT_MODEL),))
             self._next_model = event.detail
-            self._say_after((NoteItem(BY_RULES),))
-        elif event.rung is Rung.NEXT_MODEL and event.detail != self._next_model:
-            self._next_model = event.detail
-            self._say_after((NoteItem(NEXT_MODEL),))
         elif event.rung is Rung.PICTURES_STRIPPED:
             self.items = without_pictures(self.items, Unseen.REFUSED)
 

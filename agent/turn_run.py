@@ -4,7 +4,8 @@
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -13,6 +14,7 @@ from math import inf
 import structlog
 
 from agent import answers
+from agent.answer_gate import misfit, read_gate
 from agent.answers import TellResult, found_text
 from agent.bounded import Deadline, Interrupted
 from agent.budgets import OverBudget
@@ -28,6 +30,7 @@ from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
+from agent.rungs import ANSWER_AGAIN, RULES_PREFIX
 from agent.tools.base import Tool
 from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
@@ -166,6 +169,24 @@ class TurnRun:
             await self.journal.record(*before, Nudged(response.step, why, NudgeReason.STOP))
         return bool(why)
 
+    async def gate_refused(self, response: ModelResponded) -> bool:
+        """Whether the answer does not fit the operator's schema; the model is told how, once a turn."""
+        problem, schema = self._misfit(response)
+        if not problem or self.journal.nudges(NudgeReason.GATE):
+            return False
+        await self.model.discard(response)
+        words = ANSWER_AGAIN.format(problem=problem, schema=json.dumps(schema, ensure_ascii=False))
+        await self.journal.record(Nudged(response.step, words, NudgeReason.GATE))
+        return True
+
+    def _misfit(self, response: ModelResponded) -> tuple[str, Mapping[str, object]]:
+        """What of an answer does not fit the operator's schema, and that; rules are not asked to fit it."""
+        gate = self.limits.gate
+        if gate is None or response.model.startswith(RULES_PREFIX):
+            return "", {}
+        schema = read_gate(gate)
+        return misfit(response.text, schema), schema
+
     def close(self) -> None:
         """Let nothing outlive the turn."""
         self._executor.expect(None)
@@ -202,6 +223,8 @@ class TurnRun:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
         refused = response is not None and response.stop is StopReason.REFUSED
         note = answers.end_note(self._texts, reason, said, self._turn.principal.locale, refused=refused)
+        if response is not None and not refused and said.strip() and self._misfit(response)[0]:
+            note = answers.with_note(note, self._texts.text(self._turn.principal.locale, "answer.of_another_form"))
         if response is not None:
             response = None if response is self.journal.last else _without_calls(response)
         told = bool(said.strip()) or (reason in {EndReason.COMPLETED, EndReason.STOPPED} and not refused)

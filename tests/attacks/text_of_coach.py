@@ -2,6 +2,9 @@
 
 from datetime import UTC, date, datetime
 
+import orjson
+
+from agent.answer_gate import misfit
 from agent.coach import (
     amendments,
     answers,
@@ -199,6 +202,9 @@ def exported(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
+    "agent.answer_gate:misfit": Entry(
+        lambda text: [misfit(a, {}) for a in (text, orjson.dumps({text: text}).decode())]
+    ),
     "agent.coach.practice_file:guard_cell": Entry(exported, practice.MAX_NOTES_CHARS),
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
