@@ -78,6 +78,9 @@ def _look_if_closed(file: Path) -> str:
 
 
 def _refusal(connection: sa.Connection) -> str:
+    found = schema.current(connection)
+    if found is None or refusal(found):
+        return ""  # it may have no such table
     try:
         schema.refuse_closed(connection)
     except StoreClosed as closed:
