@@ -32,6 +32,9 @@ OF_CONNECTIONS = {"tenk_http_connections_cut"}
 OF_OPERATING = {"tenk_outbox_failed"}
 """They move when a letter is dead: `tests/journeys/test_operating.py`."""
 
+OF_LOGS = {"tenk_log_lines_dropped"}
+"""They move when a log line cannot be written: `tests/journeys/test_unwritable_log.py`."""
+
 OF_PRICES = {"tenk_model_cost_usd"}
 """They move when a model's price is known: `tests/unit/telemetry/test_model_watch.py`."""
 
@@ -100,7 +103,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
     moved = {name.partition("{")[0] for name in after if grown(name) > 0}
     moved |= {name.partition("{")[0] for seen in (during, waiting, after) for name in gauges_of(seen)}
-    expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS - OF_OPERATING - OF_PRICES
+    expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS - OF_OPERATING - OF_LOGS - OF_PRICES
     assert expected <= {name.removesuffix("_total").removesuffix("_count") for name in moved}
 
 

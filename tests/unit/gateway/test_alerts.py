@@ -164,7 +164,8 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         found = await standing.troubles()
     assert {
         "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
-        "key openai:z": None, "model openai:z": None, "estimates openai:z": None, "letters": None,
+        "key openai:z": None, "model openai:z": None, "estimates openai:z": None, "price openai:z": None,
+        "letters": None,
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
 
 
@@ -214,7 +215,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
         "key openai:bells @bell": "bell", "letters @bell": "bell", "versions": "default",
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}  # fmt: skip
     well = {key for key, trouble in found.items() if trouble is None}
-    of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates")}
+    of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
     assert {"letters", "letters @cole", "roles", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of(store.of("bell"))
