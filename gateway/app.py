@@ -1,7 +1,4 @@
-"""The composition root: knows every concrete class, wires them, starts them in order and lets them go in order.
-
-Nothing is decided here; who may do what to whom can be read from the constructors.
-"""
+"""The composition root: knows every concrete class, wires them, starts them in order and lets them go in order."""
 
 import asyncio
 import gc
@@ -220,6 +217,7 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await presence.take_up(PresenceDeps(runtime, self._snapshot, keys.forgotten, self._own.budgets.news), tasks)
         standing = self._standing(manager, router, intake, presence)
+        standing.hooks = runtime.hooks
         desks = Desks(self._tenants, entrance, runtime, store, rotation, standing)
         self.http = http = self._make_http(key, standing, manager, desks)
         calls = calls_by_tenant(partial(desks.control_calls, InviteLinks(manager, http)))
@@ -270,6 +268,7 @@ class Gateway:
             lambda: in_force(self._read_again(), self._own.product),
             partial(self._apply, key, manager, parts),
             OwnerWords(self._store, manager, parts.runtime.delivery, steady_now),
+            parts.retry_hooks,
         )
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)

@@ -21,9 +21,9 @@ KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
 
 FLAWS = (
     ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
-    SyntaxError, TypeError, ValueError,
+    SyntaxError, SystemExit, TypeError, ValueError,
 )  # fmt: skip
-"""What somebody else's module may raise when it is imported; pydantic's word on fields without a schema among it."""
+"""What somebody else's module may raise at its import, pydantic's word on fields without a schema among it."""
 
 
 def list_offered(group: str) -> list[str]:

@@ -313,7 +313,10 @@ def load_hook(config: HookConfig) -> tuple[Hook, ...]:
 def _find_offered(name: str) -> tuple[Hook, ...]:
     found = load_extension(HOOKS, name)
     if callable(found) and not isinstance(found, Hook):
-        found = found()
+        try:
+            found = found()
+        except FLAWS as error:
+            raise SettingsError(f"the hook {name!r} cannot be made: {first_words(error)}") from error
     hooks = tuple(found) if isinstance(found, list | tuple) else (found,)
     if not hooks or not all(isinstance(hook, Hook) for hook in hooks):
         raise SettingsError(f"the hook {name!r} is no Hook, and gives none")

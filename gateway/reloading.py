@@ -82,6 +82,11 @@ class LiveParts:
     begin_schedules: Callable[[], None]
     """Of agents that the configuration brought."""
 
+    def retry_hooks(self) -> None:
+        """Call hooks that hung again."""
+        for chain in self.runtime.hooks.values():
+            chain.retry_hung()
+
     def reconfigure(self, tenant: str, settings: Settings, model: ChatModel | None) -> None:
         """Rules, limits, how long things are kept, which secrets are taken out of log and answers; the model."""
         learn_secrets(settings.secret_values())
@@ -93,12 +98,20 @@ class LiveParts:
 class Reloader:
     """One gateway's configuration, as it stands and as it is read again."""
 
-    def __init__(self, settings: Settings, read: Callable[[], Settings], apply: Apply, words: OwnerWords) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        read: Callable[[], Settings],
+        apply: Apply,
+        words: OwnerWords,
+        retry_hooks: Callable[[], None],
+    ) -> None:
         """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
         self._settings = self._begun = settings
         self._read = read
         self._apply = apply
         self._words = words
+        self._retry_hooks = retry_hooks
         self._one_at_a_time = asyncio.Lock()
         self._breakage = ""  # of the configuration as it is written now; "": it could be used when it was read last
         self.wanted = asyncio.Event()
@@ -128,6 +141,7 @@ class Reloader:
                 log.error("configuration_refused", problem=str(refused))
                 await self._tell(refused)
                 raise
+            self._retry_hooks()
             self._settings, self._breakage = settings, ""
             answer: dict[str, JsonValue] = {
                 "in_force": [".".join(key) for key in now],

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from agent.foreign_code import contain_exits
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Sleep
 from channels.foreign import words_of
@@ -121,7 +122,8 @@ class Supervised(asyncio.TaskGroup):
     async def _contain(self, run: Callable[[], Coroutine[Any, Any, T]]) -> T:
         coro = run()
         try:
-            return await coro
+            with contain_exits():
+                return await coro
         except GatewayError as error:
             if not isinstance(error, StoreUnavailable):
                 raise
@@ -199,7 +201,8 @@ async def run_until(run: Run, over: Run, tasks: asyncio.TaskGroup) -> None:
 
 async def _note_failure(run: Run, broke: list[Exception]) -> None:
     try:
-        await run()
+        with contain_exits():
+            await run()
     except Exception as error:  # noqa: BLE001  one run of one part: given to who keeps it
         broke.append(error)
 

@@ -142,6 +142,7 @@ class Runtime:
     router: Router
     parking: Parking  # its `run` is to be kept running, too
     reconfigure: dict[str, Reconfigure]  # by tenant
+    hooks: dict[str, HookChain]  # by tenant
     parts: RuntimeParts
 
     def answer_for(self, deps: RuntimeDeps, table: CommandTable) -> None:
@@ -153,12 +154,14 @@ class Runtime:
         sessions.trials.set_bound(deps.tenant, deps.settings.sessions.max_turns)
         self.parts.urgent[deps.tenant] = kinds.is_urgent
         self.reconfigure[deps.tenant] = partial(_reconfigure, deps, sessions, scrubber)
+        self.hooks[deps.tenant] = sessions.turns.user_items.hooks
         self.router.answer_for(deps.tenant, sessions, _commands(deps, table, sessions, self.bus))
 
     def let_go(self, tenant: str) -> None:
         """Nobody of this tenant is answered any more; nothing of it runs."""
         self.parts.urgent.pop(tenant, None)
         self.reconfigure.pop(tenant, None)
+        self.hooks.pop(tenant, None)
         self.router.let_go(tenant)
 
 
@@ -197,8 +200,9 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     commands = _commands(deps, table, sessions, bus)
     router = Router(bus, sessions, commands, deps.tasks, store)
     reconfigure: dict[str, Reconfigure] = {deps.tenant: partial(_reconfigure, deps, sessions, scrubber)}
+    hooks = {deps.tenant: sessions.turns.user_items.hooks}
     parts = RuntimeParts(sessions, urgent, scrubber)
-    return Runtime(delivery, bus, commands, router, sessions.turns.parking, reconfigure, parts)
+    return Runtime(delivery, bus, commands, router, sessions.turns.parking, reconfigure, hooks, parts)
 
 
 def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus: Bus) -> CommandRunner:

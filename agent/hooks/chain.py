@@ -4,7 +4,6 @@ Each hook sees what the one before it made. The first deny ends the asking; an a
 A hook is a Python function, or a program: JSON on its standard input, JSON from its standard output.
 """
 
-import asyncio
 import inspect
 import json
 import os
@@ -12,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import structlog
@@ -20,6 +19,7 @@ from pydantic import JsonValue, ValidationError
 
 from agent.bounded import run_bounded
 from agent.child_process import run_program
+from agent.foreign_code import AllBusy, ForeignThreads, contain_exits
 from agent.hooks.points import ABOUT_TOOLS, GUARDS, CallHook, Hook, HookFailed, HookGiven, HookPoint, HookSaid
 from agent.ports import Principal
 from agent.tools.base import Allow, Deny
@@ -40,6 +40,13 @@ class HookVoices:
     reason: str = ""
     replace: JsonValue = None  # None: as it was
     context: str = ""
+    has_failed: bool = False  # the deny is no hook's word: one that guards failed
+
+
+class _GuardFailed(HookSaid):
+    """What a guard that failed counts as."""
+
+    decision: Literal["deny"] = "deny"
 
 
 class HookChain:
@@ -48,6 +55,16 @@ class HookChain:
     def __init__(self, hooks: Sequence[Hook] = ()) -> None:
         """In the order they are asked."""
         self._hooks = {point: [hook for hook in hooks if hook.point is point] for point in HookPoint}
+        self._hung: dict[Hook, str] = {}  # and why; none of them is called
+
+    def standing(self) -> dict[str, str]:
+        """Return each hook, and why it is not called any more; "" if it is."""
+        every = [hook for hooks in self._hooks.values() for hook in hooks]
+        return {f"{hook.name} {hook.point.value}": self._hung.get(hook, "") for hook in every}
+
+    def retry_hung(self) -> None:
+        """Call hooks that hung again."""
+        self._hung.clear()
 
     def listens(self, point: HookPoint) -> bool:
         """Whether anybody is asked there."""
@@ -64,6 +81,7 @@ class HookChain:
                 heard = replace(heard, context=PARAGRAPH.join(filter(None, (heard.context, said.context.strip()))))
             if said.decision is not None and (said.decision, heard.decision) != ("allow", "ask"):
                 heard = replace(heard, decision=said.decision, reason=said.reason or f"the hook {hook.name} says so")
+                heard = replace(heard, has_failed=isinstance(said, _GuardFailed))
             if heard.decision == "deny":
                 log.info("hook_denied", hook=hook.name, point=point.value, about=about)
                 break
@@ -80,9 +98,12 @@ class HookChain:
     async def _answer(self, hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
         """What one hook says; its failure is its own, and where it guards something a no."""
         try:
+            if hook in self._hung:
+                raise HookFailed(self._hung[hook])
             return await run_bounded(_call(hook, told), hook.timeout_s)
         except TimeoutError:
             why = f"it did not answer within {hook.timeout_s:g} s"
+            self._hung[hook] = f"{why}, and is not called again before a reload"
         except HookFailed as failure:
             why = str(failure)
         except Exception as error:  # one hook: whatever it raises is its own failure
@@ -90,7 +111,7 @@ class HookChain:
             why = f"it raised {type(error).__name__}"
         log.error("hook_failed", hook=hook.name, point=hook.point.value, error=why)
         guards = hook.required and hook.point in GUARDS
-        return HookSaid(decision="deny", reason=f"the hook {hook.name} failed: {why}") if guards else HookSaid()
+        return _GuardFailed(reason=f"the hook {hook.name} failed: {why}") if guards else HookSaid()
 
     # ---------------------------------------------------------------- around a tool call
 
@@ -183,12 +204,17 @@ HookFunction = Callable[[HookGiven], Any]
 
 def python_hook(function: HookFunction) -> CallHook:
     """Asks a function; one that is not async runs in a thread."""
+    threads = ForeignThreads(function)
 
     async def call(given: HookGiven) -> HookSaid:
-        if inspect.iscoroutinefunction(function):
-            return read_said(await function(given))
-        said = await asyncio.to_thread(function, given)
-        return read_said(await said if isinstance(said, Awaitable) else said)
+        try:
+            with contain_exits():
+                said = function(given) if inspect.iscoroutinefunction(function) else await threads.call(given)
+                return read_said(await said if isinstance(said, Awaitable) else said)
+        except AllBusy:
+            raise HookFailed("no thread was free for it: its earlier calls run still") from None
+        except TimeoutError:  # its own, of what it asked
+            raise HookFailed("it raised TimeoutError") from None
 
     return call
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 import structlog
 from pydantic import BaseModel
 
+from agent.foreign_code import contain_exits
 from agent.ports import LocalCommand, NoteCost, Principal, Spent, ToolSpec
 from agent.transcript import CallOutcome
 
@@ -171,7 +172,8 @@ def _holds(tool: Tool, flag: Flag, arguments: object, *, unsure: bool = False) -
     if isinstance(flag, bool):
         return flag
     try:
-        return bool(flag(arguments))
+        with contain_exits():
+            return bool(flag(arguments))
     except Exception:  # a tool's own check of one call: the unsafe answer holds
         log.exception("tool_check_failed", tool=tool.name)
         return unsure

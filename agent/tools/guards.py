@@ -12,6 +12,7 @@ from typing import Protocol
 import structlog
 from pydantic import BaseModel
 
+from agent.foreign_code import contain_exits
 from agent.permissions import rules
 from agent.permissions.chain import CallFacts, PermissionChain, Ruling, SecurityRisk
 from agent.permissions.judge import Judge
@@ -172,7 +173,8 @@ class ChainPermissions:
             return None
         try:
             given = use.arguments.model_dump(by_alias=True)
-            return await self.can_use_tool(use.tool.name, given, use.context)
+            with contain_exits():
+                return await self.can_use_tool(use.tool.name, given, use.context)
         except Exception:  # the product's word about one call: without it nothing runs
             log.exception("can_use_tool_failed", tool=use.tool.name, call_key=use.context.call_key)
             return Deny(f"whether {use.tool.name} may run could not be found out.")
@@ -224,7 +226,8 @@ def _own_word(use: ToolUse) -> rules.Verdict:
     if use.tool.permission is None:
         return rules.Verdict.PASSTHROUGH
     try:
-        return rules.Verdict(use.tool.permission(use.context, use.arguments))
+        with contain_exits():
+            return rules.Verdict(use.tool.permission(use.context, use.arguments))
     except Exception:  # a tool's own check of one call: a person is asked
         log.exception("tool_check_failed", tool=use.tool.name, check="permission")
         return rules.Verdict.ASK

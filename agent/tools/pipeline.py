@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
+from agent.foreign_code import contain_exits
 from agent.journal import Journal
 from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
@@ -379,7 +380,8 @@ def _to_rewritten(shown: ToolReturned, *, is_cut: bool = False) -> ToolResultRew
 def _own_check(use: ToolUse, what: str) -> Iterator[None]:
     """What a tool's own check of one call raises ends the call: unchecked, nothing runs."""
     try:
-        yield
+        with contain_exits():
+            yield
     except ToolError as refusal:
         raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
     except Exception as problem:  # a tool's own check of one call
@@ -389,8 +391,10 @@ def _own_check(use: ToolUse, what: str) -> Iterator[None]:
 
 
 async def _await(checking: Awaitable[None]) -> None:
-    await checking
+    with contain_exits():
+        await checking
 
 
 async def _as_coroutine(use: ToolUse) -> object:
-    return await use.tool.run(use.context, use.arguments)
+    with contain_exits():
+        return await use.tool.run(use.context, use.arguments)

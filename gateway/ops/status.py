@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from agent.hooks.chain import HookChain
 from channels.base import ChannelState
 from channels.connections import CountsConnections
 from channels.messages import DEFAULT_TENANT
@@ -91,7 +92,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | key | model | estimates | price | letters | versions | roles
+    kind: str  # channel | hook | key | model | estimates | price | letters | versions | roles
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -152,6 +153,8 @@ class GatewayStatus:
         """What stands beside this process; None: nothing does."""
         self.models_of: Callable[[], Mapping[str, Collection[str]]] = dict
         """Every tenant beside the installation's own, with the models that only it asks."""
+        self.hooks: Mapping[str, HookChain] = {}
+        """By tenant."""
         self._store = store
         self._faults = faults
         self._manager = manager
@@ -182,7 +185,9 @@ class GatewayStatus:
         """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
         fail = [f"{trouble.name} {self._model.watch.failing[trouble.name]}" for trouble in self._model.troubles()]
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
-        return {**models, **self._resting_parts()}
+        hung = [f"{hook.name}: {hook.why}" for hook in self._hooks() if hook.why]
+        hooks = {"hooks": PartHealth(ChannelState.DEGRADED, "; ".join(hung))} if hung else {}
+        return {**models, **hooks, **self._resting_parts()}
 
     def _resting_parts(self) -> Mapping[str, PartHealth]:
         resting = self._faults.resting()
@@ -222,9 +227,17 @@ class GatewayStatus:
         of_models = (*self._model.troubles(), *self._model.drifts(), *self._model.price_troubles())
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}
+        found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
+
+    def _hooks(self) -> list[Trouble]:
+        return [
+            Trouble("hook", name, why, at_once=True, tenant=tenant)
+            for tenant, chain in self.hooks.items()
+            for name, why in chain.standing().items()
+        ]
 
     def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:
         whose = {name: tenant for tenant in tenants for name in self._manager.reports(tenant)}

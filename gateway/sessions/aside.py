@@ -28,6 +28,7 @@ from channels.messages import CommandInvoked, InboundEvent, InboundMessage
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import CHAT, new_turn
+from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.store import journal, usage
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
@@ -45,11 +46,11 @@ BESIDE = NoteItem(
 async def answer_aside(
     deps: SessionDeps, session: SessionContext, row: InboxRow, question: str, principal: Principal
 ) -> str:
-    """The answer to a question beside the turn; "" where the input guard refuses it. It changes nothing."""
+    """The answer to a question beside the turn; else why it is refused. It changes nothing."""
     channel = await deps.channels.when_loaded(row.event.address)
     item = await deps.turns.user_items.build(_as_said(row.event, question), channel)
-    if item is None:
-        return ""
+    if isinstance(item, MessageRefusal):
+        return deps.turns.texts.text(principal.locale, item)
     state = await session.conversation.load()
     turn = new_turn(row, state.id, CHAT, deps.turns.clock())
     known = session.conversation.recall(state.id, row.user_id)

@@ -1,7 +1,4 @@
-"""Commands in a session: each commits its effect, its reply and its row's outcome in one transaction.
-
-What a command means is its handler's matter (`gateway.commands`); this carries out what the handler asks for.
-"""
+"""Runs commands in a session: each commits its effect, its reply and its row's outcome in one transaction."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +10,7 @@ import structlog
 
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
+from agent.foreign_code import contain_exits
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
@@ -210,15 +208,16 @@ class CommandRunner:
     async def _run(self, queued: _Queued) -> None:
         for run in (self._try, self._apologise):
             try:
-                await run(queued.session, queued.row)
-                break
+                with contain_exits():
+                    await run(queued.session, queued.row)
             except Fenced:
                 log.info("command_fenced", inbox_id=queued.id)
-                break
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
+                continue
+            break
         where = self._queue_of(queued.session, queued.row)
-        if (queue := self.queues.get(where)) is not None and not queue.head:
+        if where in self.queues and not self.queues[where].head:
             del self.queues[where]
 
     async def _try(self, session: Session, row: InboxRow) -> None:

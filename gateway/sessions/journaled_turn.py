@@ -41,6 +41,7 @@ from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
+from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
 from gateway.spans import note_attributes
@@ -164,7 +165,8 @@ class JournaledTurn:
             return ()
         mailbox = self._session.mailbox
         waiting = mailbox.steering(self._turn)
-        items = [await self._deps.user_items.build(row.event, self._channel) or WITHHELD for row in waiting]
+        built = [await self._deps.user_items.build(row.event, self._channel) for row in waiting]
+        items = [WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
         rows = mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
         place, clock = self._reserve(len(overtaken) + 1), self._deps.clock

@@ -4,6 +4,7 @@ What they add is framed as data; that a message is refused is told in words of o
 """
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from pydantic import JsonValue
 
@@ -15,6 +16,18 @@ from channels.messages import InboundEvent
 from gateway.sessions.user_items import UserItemBuilder, frame
 
 
+class MessageRefusal(StrEnum):
+    """Why a message is refused, as the key of the text that its person reads."""
+
+    GUARDED = "answer.guarded"
+    UNCHECKED = "answer.unchecked"  # a hook that has to check it failed
+
+    @property
+    def detail(self) -> str:
+        """Why, as an operator reads it."""
+        return "a hook that guards failed" if self is MessageRefusal.UNCHECKED else "the input guard"
+
+
 @dataclass(frozen=True, slots=True)
 class HeardItems:
     """Makes user items, with what hooks say of them."""
@@ -22,14 +35,16 @@ class HeardItems:
     items: UserItemBuilder
     hooks: HookChain
 
-    async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
-        """As the builder's; None also where a hook denies it."""
+    async def build(self, event: InboundEvent, channel: Channel) -> UserItem | MessageRefusal:
+        """Return the message as the model reads it, or why it is refused: by the input guard, or by a hook."""
         item = await self.items.build(event, channel)
-        if item is None or not self.hooks.listens(HookPoint.USER_PROMPT):
+        if item is None:
+            return MessageRefusal.GUARDED
+        if not self.hooks.listens(HookPoint.USER_PROMPT):
             return item
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text}, subject="text")
         if heard.decision == "deny":
-            return None
+            return MessageRefusal.UNCHECKED if heard.has_failed else MessageRefusal.GUARDED
         text = heard.replace if isinstance(heard.replace, str) else item.text
         return _add(replace(item, text=text), heard.context)
 

@@ -40,6 +40,7 @@ from gateway.sessions.inbox_rules import (
 )
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
+from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
@@ -312,12 +313,13 @@ class Session:
         items = [await self._deps.turns.user_items.build(join_rows(parts).event, channel) for parts in messages]
         if rows != self._turn.rows:  # edited while its files were read
             return None
-        refused = [row for parts, item in zip(messages, items, strict=True) if item is None for row in parts]
-        if refused:
-            self._turn.rows = [row for row in rows if row not in refused]
-            await self._refuse(refused, "the input guard", "answer.guarded")
-            return None
-        return tuple(item for item in items if item is not None)
+        for why in MessageRefusal:
+            refused = [row for parts, item in zip(messages, items, strict=True) if item is why for row in parts]
+            if refused:
+                self._turn.rows = [row for row in rows if row not in refused]
+                await self._refuse(refused, why.detail, why)
+                return None
+        return tuple(item for item in items if not isinstance(item, MessageRefusal))
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""

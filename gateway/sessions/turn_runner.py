@@ -12,6 +12,7 @@ import structlog
 
 from agent.consent import TurnParked
 from agent.errors import Fenced
+from agent.foreign_code import contain_exits
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer, tool_words
@@ -58,7 +59,8 @@ class TurnRunner:
                     claimed = await self._read(turn, broke=broke)
                     self._session.turn.claim(claimed)
                 attempts = claimed.turn.attempts
-                await self._attempt(claimed, admitted)
+                with contain_exits():
+                    await self._attempt(claimed, admitted)
             except TurnParked:
                 log.info("turn_parked", turn_id=turn.id)
                 self._deps.trials.clear(turn.id)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
+from agent.foreign_code import contain_exits
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off, driver_of
@@ -76,7 +77,8 @@ def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]
     if driver_of(connection) is not None:
         noted[PUT_OFF] = {}
     try:
-        outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
+        with contain_exits():  # an agent's changes are jobs, too
+            outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
         do_put_off(connection)
     finally:
         noted.pop(PUT_OFF, None)

@@ -26,6 +26,7 @@ ALLOWED = {
     "agent/tools/guards.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
     "agent/tools/pipeline.py:_own_check",  # a tool's own check of one call
+    "agent/foreign_code.py:ForeignThreads._outcome",  # one call, whose error is raised where it is waited for
     "agent/hooks/chain.py:HookChain._answer",  # one hook
     "agent/tools/base.py:_holds",  # a tool's own check of one call
     "gateway/delivery/sender.py:call_within",  # one call of one channel

@@ -56,6 +56,26 @@ async def test_a_program_that_writes_too_much_and_reads_nothing_still_ends():
     assert (0, MAX_OUTPUT_BYTES) == (done.code, len(done.output))
 
 
+DAEMON = """
+import os, signal
+if os.fork():
+    print("heard", flush=True)
+    os._exit(0)
+os.setsid()
+print(f" {os.getpid()} ", end="", flush=True)
+signal.alarm(30)
+signal.pause()
+"""
+
+
+async def test_a_daemon_that_keeps_the_pipes_is_not_waited_for():
+    """What the program itself wrote is heard, and each descriptor is closed again."""
+    before = len(list(Path("/dev/fd").iterdir()))
+    done = await run_bounded(run_program([sys.executable, "-c", DAEMON], b"y" * 200_000), 20)
+    assert (0, True) == (done.code, b"heard\n" in done.output)
+    assert before == len(list(Path("/dev/fd").iterdir()))
+
+
 async def test_f47_a_program_that_never_stops_writing_leaves_nothing_behind():
     """Its pipe is full when it is killed, as it is every second time: nobody waits for its end for ever."""
     flood = "import os\nwhile True: os.write(1, bytes(65536))"

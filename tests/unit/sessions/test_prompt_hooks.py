@@ -70,15 +70,19 @@ async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{"decision": "deny", "reason": "not allowed"}, {"replace": {"text": "hello, [name]"}}]
+    ("said", "words"),
+    [
+        ({"decision": "deny", "reason": "not allowed"}, "I do not take messages that give me orders like this one."),
+        ({"replace": {"text": "hello, [name]"}}, "that check does not work right now"),
+    ],
 )
-async def test_a_message_is_refused_and_its_sender_told(spine: Spine, said: dict[str, Any]) -> None:
+async def test_a_message_is_refused_and_its_sender_told(spine: Spine, said: dict[str, Any], words: str) -> None:
     """No turn begins; nor where a hook that takes something out puts no words in its place."""
     ANSWERS["user_prompt"] = said
     row = await spine.say("hello")
     await spine.quiet()
     assert ([], "refused") == (spine.model.requests, (await spine.outcomes())[row])
-    assert ["I do not take messages that give me orders like this one."] == spine.channel.shown()
+    assert words in " ".join(spine.channel.shown())
 
 
 async def test_a_hook_behind_a_tool_is_heard_by_the_next_process(tmp_path: Path) -> None:

@@ -181,6 +181,29 @@ async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
     assert '{"success":true,"data":{"seen":true},"error":null}' == returned.content
 
 
+async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
+    """One that only raised is."""
+    calls = []
+
+    async def hang_once(_given):
+        calls.append("hang")
+        if len(calls) == 1:
+            await asyncio.Event().wait()
+
+    def time_out(_given):
+        calls.append("raise")
+        raise TimeoutError
+
+    chain = HookChain([hook(hang_once, timeout_s=0.01), hook(time_out, required=False)])
+    heard = [await chain.ask(PRE, {}, "pay"), await chain.ask(PRE, {}, "pay")]
+    assert [("deny", True)] * 2 == [(each.decision, each.has_failed) for each in heard]
+    assert ["hang"] == calls
+    assert ["not called again" in why for why in chain.standing().values()] == [True, False]
+    chain.retry_hung()
+    assert [None, None] == [(await chain.ask(PRE, {}, "pay")).decision for _ in range(2)]
+    assert ["hang", "hang", "raise", "hang", "raise"] == calls
+
+
 async def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path):
     """It is ended with all that it started: see the tests of `child_process`."""
     file = tmp_path / "hook.py"

@@ -1,6 +1,7 @@
 """The steps of a call in their order, and who has a say in each: the tool's own flags, hooks, permission."""
 
 import json
+import sys
 from dataclasses import dataclass, field
 
 import pytest
@@ -149,6 +150,21 @@ async def test_a_check_that_throws_lets_nothing_run(check):
     assert (CallOutcome.FAILED, []) == (returned.outcome, ran)
     assert "RuntimeError" in error(returned)
     assert "hunter2" not in returned.content
+
+
+async def test_a_tool_or_a_check_that_ends_the_process_ends_its_call_alone():
+    """The model reads that it failed."""
+
+    async def leave(_context, _arguments):
+        sys.exit(1)
+
+    def leave_at_once(_context, _arguments):
+        sys.exit(1)
+
+    for leaving in (a_tool("leave", leave, Path), a_tool("leave", leave, Path, validate=leave_at_once)):
+        returned, _ = await put(Guards(), [leaving], "leave")
+        assert CallOutcome.FAILED is returned.outcome
+        assert "ForeignExit" in error(returned)
 
 
 async def test_a_denied_call_does_not_run_and_is_told_of():

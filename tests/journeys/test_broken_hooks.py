@@ -1,0 +1,53 @@
+"""Python hooks that end the process or hang, in the gateway as an operator runs it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.processes import tenk_run
+
+pytestmark = pytest.mark.timeout(200)
+
+HOOKS = """
+import sys, time
+from pathlib import Path
+
+def check(given):
+    Path("calls").open("a").write("x")
+    if given["text"] == "exit":
+        sys.exit(3)
+    if given["text"] == "hang":
+        time.sleep(3600)
+"""
+CONFIG = """
+[[hooks]]
+point = "user_prompt"
+python = "house_rules:check"
+timeout_s = 0.5
+"""
+UNCHECKED = "that check does not work right now"
+
+
+def test_a_hook_that_ends_the_process_refuses_its_message_alone(tmp_path: Path) -> None:
+    """What was said to it is not begun again by the next start."""
+    (tmp_path / "house_rules.py").write_text(HOOKS)
+    log = tmp_path / "log"
+    for _start in range(2):
+        with tenk_run(tmp_path, log, CONFIG) as running:
+            assert UNCHECKED in running.says("exit")
+            assert UNCHECKED not in running.says("what can you do?")
+    assert "xxxx" == (tmp_path / "calls").read_text()
+
+
+def test_a_hook_that_hangs_is_not_called_before_a_reload(tmp_path: Path) -> None:
+    """What it guards is denied, commands go on, owners are told, and SIGTERM is a graceful end."""
+    (tmp_path / "house_rules.py").write_text(HOOKS)
+    with tenk_run(tmp_path, tmp_path / "log", CONFIG) as running:
+        assert UNCHECKED in running.says("hang")
+        assert UNCHECKED in running.says("what can you do?")
+        assert running.says("/log 45m guitar").startswith("Logged 45 min")
+        assert "x" == (tmp_path / "calls").read_text()
+        assert "hook house rules:check user prompt" in running.tenk("status")
+        running.tenk("reload")
+        assert UNCHECKED not in running.says("what can you do?")
+        assert "hook house rules" not in running.tenk("status")
