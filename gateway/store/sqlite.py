@@ -71,6 +71,8 @@ class SqliteEngine:
         self._engine = writing_engine(path, synchronous, busy_timeout_ms)
         event.listen(self._engine, "commit", lambda _connection: self._have_run.set())
         self._connection: Connection | None = None  # touched by the writer's thread only
+        self._is_lost = False  # the file was not there when it was looked at last
+        self._file: tuple[int, int] | None = None  # device and inode of the file that was opened
         self._readers = reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._free_readers = asyncio.Semaphore(READERS)
@@ -148,6 +150,7 @@ class SqliteEngine:
                 run_all(driver, "PRAGMA foreign_keys = OFF", "PRAGMA temp_store = FILE")  # some rebuild large tables
                 found = schema.ensure(connection)
             self._connection = self._engine.connect()
+            self._file = _identity(self._path)
         except (OSError, sa.exc.DBAPIError) as error:
             if is_outage(error):
                 raise unavailable(error) from error
@@ -183,21 +186,45 @@ class SqliteEngine:
             self._have_run.set()
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """Commit a group to the file that was opened; in one that was deleted or replaced nothing would be found again.
+
+        Its connection is kept meanwhile: to close it would take away the log beside the file of that name.
+        """
         try:
+            if self._is_lost:
+                self._check_file()
             if self._connection is None:
+                self._check_file()
                 self._connection = self._engine.connect()
+            outcomes = commit_group(self._connection, jobs, is_outage)
+            self._check_file()
         except (OSError, sa.exc.DBAPIError) as error:
             return [(None, unavailable(error)) for _ in jobs]
-        outcomes = commit_group(self._connection, jobs, is_outage)
         if isinstance(outcomes[-1][1], StoreUnavailable):
             self._drop()  # what a failed COMMIT left behind is unknown: only a new connection knows
         return outcomes
+
+    def _check_file(self) -> None:
+        """Raise OSError if the path names another file than the one that was opened."""
+        self._is_lost = True
+        try:
+            found = _identity(self._path)
+        except FileNotFoundError:
+            found = None
+        if found != self._file:
+            raise OSError(f"{self._path} was deleted or replaced; put that very file back, or restart")
+        self._is_lost = False
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:

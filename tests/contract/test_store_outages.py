@@ -94,6 +94,30 @@ class TestOutages:
                 await waiting
 
 
+class TestDeletedFile:
+    """SQLite goes on writing to a file that has no name any more; nothing in it would be found again."""
+
+    @pytest.mark.parametrize("replaced", [False, True])
+    async def test_nothing_is_acknowledged_before_the_very_file_is_back(self, tmp_path: Path, replaced: bool) -> None:
+        """Health is red meanwhile, a new file is left alone, and a write that waits holds as soon as it is back."""
+        path, aside = tmp_path / "tenk.db", tmp_path / "aside"
+        store = await SqliteCase(path).open()
+        await store.write(note("before"))
+        path.rename(aside)
+        if replaced:
+            path.write_bytes(b"")
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+                await store.write(note("refused"), lasting=False)
+        assert not store.healthy
+        assert replaced == path.exists()
+        aside.replace(path)
+        await store.write(note("after"))
+        assert store.healthy
+        assert {"before", "after"} <= set(await store.read(subjects))
+        await store.aclose()
+
+
 class TestFullDisk:
     """What only SQLite can be shown without a kernel's help."""
 
