@@ -1,6 +1,5 @@
-"""Wires what every gateway has between its channels, its store and its model. A process and a test both call `build`.
-
-What differs between the two is in `RuntimeDeps`. Nothing is decided here, and nothing runs before `Runtime.recover`.
+"""Wires what every gateway has between its channels, its store and its model. A process and a test both call `build`,
+each with its own `RuntimeDeps`.
 """
 
 import asyncio
