@@ -43,7 +43,7 @@ from gateway.store.addresses import file_of
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
 from gateway.store.engine import Store, reading
-from gateway.store.erasure import erase
+from gateway.store.erasure import erase, pending
 from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
@@ -149,6 +149,15 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
             yield store
         finally:
             await store.aclose()
+
+
+async def finish_erasures(settings: Settings) -> None:
+    """Carry out what people asked to be forgotten of a gateway that has ended since."""
+    async with reading(settings.database_url) as store:
+        asked = await store.read(pending)
+    if asked:
+        async with lone_store(settings) as store:
+            await _erase_all(settings, store)
 
 
 async def _erase_all(settings: Settings, store: Store) -> None:

@@ -22,6 +22,7 @@ from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
+from gateway.cli.alone import finish_erasures
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.terminal import Face, PlainFace, TerminalFace
@@ -97,6 +98,7 @@ async def chat(settings: Settings, text: str | None, resume: str | None = None, 
         finally:
             if not serving.done():
                 signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
+    await finish_erasures(settings)
 
 
 async def _serve(settings: Settings) -> None:

@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from tests.fakes.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[3]
+HELD = ("users", "identities", "turns", "events", "practice_sessions", "erasures")  # of a person
 pytestmark = pytest.mark.timeout(60)  # several processes a test
 
 
@@ -64,6 +66,18 @@ def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
     done = chat(tmp_path, said="/log 30m piano\n\n/stats piano")
     assert (0, "") == (done.returncode, done.stderr)
     assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
+
+
+@pytest.mark.parametrize("arguments", [("--print", "/forget everything yes"), ()])
+def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path, arguments: tuple[str, ...]):
+    """One-shot or piped, without a gateway: nothing is left to a start that may never come."""
+    said = "/log 45m guitar\n/forget everything yes\n" if not arguments else ""
+    assert 0 == chat(tmp_path, "--print", "/log 45m guitar").returncode
+    done = chat(tmp_path, *arguments, said=said)
+    assert (0, "") == (done.returncode, done.stderr)
+    with sqlite3.connect(tmp_path / "var" / "tenk.db") as database:
+        counts = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in HELD]
+    assert [0] * len(HELD) == counts
 
 
 def test_running_gateway_is_talked_to(tmp_path: Path):
