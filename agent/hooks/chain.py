@@ -21,6 +21,7 @@ from agent.bounded import run_bounded
 from agent.child_process import run_program
 from agent.foreign_code import AllBusy, ForeignThreads, contain_exits
 from agent.hooks.points import ABOUT_TOOLS, GUARDS, CallHook, Hook, HookFailed, HookGiven, HookPoint, HookSaid
+from agent.plain_errors import words_of_problem
 from agent.ports import Principal
 from agent.tools.base import Allow, Deny
 from agent.tools.guards import Ask, PostTool, PreTool, ToolUse, Verdict
@@ -254,6 +255,6 @@ def read_said(said: object) -> HookSaid:
     try:
         return HookSaid.model_validate(said)
     except ValidationError as problem:
-        errors = problem.errors(include_url=False, include_input=False, include_context=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, error['loc'])) or 'it'}: {error['msg']}" for error in errors)
+        errors = problem.errors(include_url=False, include_input=False)[:3]
+        told = "; ".join(f"{'.'.join(map(str, error['loc'])) or 'it'}: {words_of_problem(error)}" for error in errors)
         raise HookFailed(f"what it said cannot be read: {told[:SHOWN_CHARS]}") from None

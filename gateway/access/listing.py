@@ -8,6 +8,7 @@ from functools import partial
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from agent.language import language_of
+from agent.plain_errors import words_of_problem
 from gateway.access.roles import Role
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.store import api_keys, invites, pairing, people
@@ -101,7 +102,7 @@ def list_calls(lists: AccessLists) -> Mapping[str, Call]:
         try:
             wanted = _AUDIT.validate_python(arguments)
         except ValidationError as error:
-            raise OperationRefused(f"users.audit: {error.errors()[0]['msg']}") from None
+            raise OperationRefused(f"users.audit: {words_of_problem(error.errors()[0])}") from None
         if not 0 < wanted.limit <= MOST_CHANGES or not set(arguments) <= set(AuditFilter.__dataclass_fields__):
             raise OperationRefused(f"users.audit takes by, about, action, since, and a limit from 1 to {MOST_CHANGES}")
         return await lists.audit(wanted)

@@ -11,28 +11,21 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from agent.plain_errors import as_written, words_of_problem
 from gateway.errors import SettingsError
 
 KeyPath = tuple[str, ...]
 Tree = dict[str, Any]
 
+UNIONS = (Union, UnionType)
 HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
-
-
-_WANTED = {
-    "tuple_type": 'a list is written in brackets: ["one", "two"]',
-    "dict_type": "this is a table of its own, with keys",
-    "model_type": "this is a table of its own, with keys",
-    "float_parsing": "a number is wanted",
-    "int_parsing": "a whole number is wanted",
-}
-"""What is said of a value that is of another kind, by pydantic's name of the problem; of others what pydantic says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +191,22 @@ def nest(path: KeyPath, value: Any) -> Tree:
 
 def explain(model: type[BaseModel], error: ValidationError, sources: Sources) -> SettingsError:
     """What is wrong, a line for each problem: where it stands, the key, what is wrong, the nearest right name."""
-    return SettingsError("\n".join(_explain_one(model, problem, sources) for problem in error.errors()))
+    found: dict[KeyPath, list[Any]] = {}
+    for problem in error.errors():
+        path = tuple(str(part) for part in problem["loc"])
+        found.setdefault(_key_path(model, path), []).append(problem)
+    return SettingsError("\n".join(_explain_one(model, path, problems, sources) for path, problems in found.items()))
 
 
-def _explain_one(model: type[BaseModel], problem: Any, sources: Sources) -> str:
-    path = tuple(str(part) for part in problem["loc"])
+def _key_path(model: type[BaseModel], path: KeyPath) -> KeyPath:
+    """Return the path without the names that pydantic gives to what a value may be."""
+    path = path[:-1] if path[-1:] == ("[key]",) else path
+    ends = (end for end in range(1, len(path)) if get_origin(annotation_at(model, path[:end])) in UNIONS)
+    return path[: next(ends, len(path))]
+
+
+def _explain_one(model: type[BaseModel], path: KeyPath, problems: Sequence[Any], sources: Sources) -> str:
+    problem = problems[0]
     key = ".".join(path)
     place = sources.place_of(path)
     if problem["type"] == "extra_forbidden":
@@ -210,10 +214,10 @@ def _explain_one(model: type[BaseModel], problem: Any, sources: Sources) -> str:
     if problem["type"] == "missing":
         where = f"; it belongs in {sources.secrets.path} or the environment" if is_secret(model, path) else ""
         return f"{place}: {key}: is missing{where}"
-    message = _WANTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+    message = "; or ".join(map(words_of_problem, problems))
     given = problem["input"]
-    shown = isinstance(given, str | int | float) and not is_secret(model, path)
-    return f"{place}: {key}: {message[0].lower()}{message[1:]}" + (f" (it is {given!r})" if shown else "")
+    is_shown = isinstance(given, str | int | float) and not is_secret(model, path)
+    return f"{place}: {key}: {message}" + (f" (it is {as_written(given)})" if is_shown else "")
 
 
 def _nearest(model: type[BaseModel], path: KeyPath) -> str:

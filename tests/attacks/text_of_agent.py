@@ -379,8 +379,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.credentials": "loops over the headers and prefixes of the operator's configuration",
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.chain": "the operator's own rules, read once at the start",
-    "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
-    "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
+    "agent.permissions.rules": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.request_view:says": "looks for our own few words, which have a fixed length, in one answer",
@@ -395,6 +394,7 @@ EXCUSED: dict[str, str] = {
     "agent.context.history:kept_whole": "as `remember`, and by their times",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.model_caller:Recoveries._discard": "counts what one model call gathered",
+    "agent.plain_errors:words_of_problem": "fills one of our sentences with the bounds of a declared field",
     "agent.tools.guards:name_rules": "the operator's own patterns, read once at the start",
     "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }

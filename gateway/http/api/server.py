@@ -14,6 +14,7 @@ import structlog
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
+from agent.plain_errors import words_of_problem
 from agent.ports import Principal
 from channels.base import NotPersisted
 from channels.messages import DEFAULT_TENANT
@@ -244,10 +245,10 @@ def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseMode
 
 
 def _invalid(error: ValidationError, model: type[BaseModel]) -> ApiRefusal:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return ApiRefusal(400, "bad_json", first["msg"][:300], "Send JSON (RFC 8259), in UTF-8.")
-    where, why = ".".join(map(str, first["loc"]))[:200], first["msg"]
+        return ApiRefusal(400, "bad_json", words_of_problem(first)[:300], "Send JSON (RFC 8259), in UTF-8.")
+    where, why = ".".join(map(str, first["loc"]))[:200], words_of_problem(first)
     if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
         why = f"there is no such field; there are {', '.join(model.model_fields)}"
     return ApiRefusal(422, "bad_request", f"{where}: {why}"[:500], "See /v1/docs for the fields.", param=where or None)

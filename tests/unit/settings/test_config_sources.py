@@ -93,7 +93,7 @@ def test_a_bad_value_is_shown_with_its_line() -> None:
     """What stands there is quoted."""
     text = 'title = "x"\n[rooms.kitchen]\nsize_m2 = "wide"\n'
     assert "house.toml:3: rooms.kitchen.size_m2: a whole number is wanted" in explained(sources(text))
-    assert "(it is 'wide')" in explained(sources(text))
+    assert '(it is "wide")' in explained(sources(text))
 
 
 def test_a_bad_secret_is_never_quoted() -> None:

@@ -42,8 +42,8 @@ async def test_its_arguments_are_its_own(tmp_path: Path):
         ("sys.exit(1)", "exited with 1"),
         ("sys.exit('no such user')", "exited with 1: no such user"),
         ("print('[1]')", "cannot be read"),
-        ('print(\'{"decison": "deny"}\')', "decison: Extra inputs"),
-        ('print(\'{"decision": "perhaps"}\')', "decision: Input should be"),
+        ('print(\'{"decison": "deny"}\')', "decison: there is no such key"),
+        ('print(\'{"decision": "perhaps"}\')', "decision: it has to be one of: allow, ask, deny"),
         ("os.kill(os.getpid(), 9)", "exited with -9"),
     ],
 )

@@ -1,0 +1,82 @@
+"""What is wrong with a value that somebody wrote, in plain words instead of pydantic's."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+LIST = 'a list is written in brackets: ["one", "two"]'
+TABLE = "this is a table of its own, with keys"
+NUMBER = "a number is wanted"
+WHOLE = "a whole number is wanted"
+TEXT = "a text is wanted, in quotes"
+
+_WANTED: Mapping[str, str] = {
+    "assertion_error": "this cannot be used here",
+    "bool_parsing": "true or false is wanted",
+    "bool_type": "true or false is wanted",
+    "decimal_max_digits": "a number with at most {max_digits} digits is wanted",
+    "decimal_max_places": "a number with at most {decimal_places} digits behind the point is wanted",
+    "decimal_parsing": NUMBER,
+    "decimal_type": NUMBER,
+    "decimal_whole_digits": "a number with at most {whole_digits} digits before the point is wanted",
+    "dict_type": TABLE,
+    "enum": "it has to be one of: {expected}",
+    "extra_forbidden": "there is no such key",
+    "finite_number": "a finite number is wanted",
+    "float_parsing": NUMBER,
+    "float_type": NUMBER,
+    "frozen_set_type": LIST,
+    "greater_than": "it has to be more than {gt}",
+    "greater_than_equal": "it has to be {ge} or more",
+    "int_from_float": WHOLE,
+    "int_parsing": WHOLE,
+    "int_parsing_size": "this whole number is too large",
+    "int_type": WHOLE,
+    "iteration_error": LIST,
+    "json_invalid": "this is no JSON: {error}",
+    "less_than": "it has to be less than {lt}",
+    "less_than_equal": "it has to be {le} or less",
+    "list_type": LIST,
+    "literal_error": "it has to be one of: {expected}",
+    "mapping_type": TABLE,
+    "missing": "is missing",
+    "model_attributes_type": TABLE,
+    "model_type": TABLE,
+    "multiple_of": "it has to be a multiple of {multiple_of}",
+    "none_required": "nothing may stand here",
+    "path_type": TEXT,
+    "set_type": LIST,
+    "string_pattern_mismatch": "it does not fit the pattern {pattern}",
+    "string_too_long": "it has to have at most {max_length} characters",
+    "string_too_short": "it has to have at least {min_length} characters",
+    "string_type": TEXT,
+    "string_unicode": "a text in UTF-8 is wanted",
+    "too_long": "it has to have at most {max_length} entries",
+    "too_short": "it has to have at least {min_length} entries",
+    "tuple_type": LIST,
+    "union_tag_invalid": "{discriminator} has to be one of: {expected_tags}",
+    "union_tag_not_found": "{discriminator} is missing",
+}
+"""By pydantic's name of the problem; `{...}` is what pydantic knows of it."""
+
+UNKNOWN = "this is not a value that can stand here"
+
+
+def words_of_problem(problem: Mapping[str, Any]) -> str:
+    """Return what is wrong, of one entry of `ValidationError.errors()`."""
+    context = problem.get("ctx", {})
+    if problem["type"] == "value_error":  # ours
+        return str(context["error"])
+    words = _WANTED.get(problem["type"], UNKNOWN)
+    return words.format_map({key: _plain(value) for key, value in context.items()})
+
+
+def as_written(value: object) -> str:
+    """Return a value as TOML and JSON write it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _plain(value: object) -> str:
+    """Return pydantic's list of what could stand as it would be written: `'a', 'b' or True` as `a, b, true`."""
+    words = str(value)
+    return words.replace("'", "").replace(" or ", ", ").replace("True", "true").replace("False", "false")
