@@ -145,6 +145,7 @@ class InboundMessage(_Event):
     forwarded: bool = False  # text and files are somebody else's: data, not a wish of the sender's
     forwarded_from: str | None = None  # whose, as the platform shows them, untrusted; None: it does not say
     quoted: tuple[Quoted, ...] = ()  # beside the text: what is replied to or passed on, at most MAX_QUOTES
+    only_reads: bool = False  # its answer may change nothing: no command, no tool that writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from functools import partial
 
 from agent.hooks.chain import HookChain
 from agent.language import DEFAULT
-from agent.loop import Agent, run_turn
+from agent.loop import Agent
 from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source
@@ -54,8 +54,8 @@ from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
-from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
-from gateway.sessions.inbox_rules import CHAT, RowClassifier
+from gateway.sessions.deps import TURNS, PeopleDirectory, SessionDeps, TurnDeps
+from gateway.sessions.inbox_rules import RowClassifier
 from gateway.sessions.mailbox import read_rows, read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.pictures import PictureFetcher
@@ -307,7 +307,7 @@ def _session_deps(
             permissions=_permissions(deps),
             hooks=hooks,
         ),
-        turns_of={CHAT: run_turn, RETRY: partial(retry, deps.end_cooldowns), **deps.product.turns(store)},
+        turns_of={**TURNS, RETRY: partial(retry, deps.end_cooldowns), **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
         signs=signs,

@@ -123,7 +123,7 @@ class ApiChannel:
 
     async def hear(
         self, address: Address, message_id: str, event_id: str, text: str, locale: str | None,
-        tenant: str = DEFAULT_TENANT,
+        tenant: str = DEFAULT_TENANT, *, only_reads: bool = False,
     ) -> None:  # fmt: skip
         """Return once what a program said is committed; the same event again changes nothing.
 
@@ -144,6 +144,7 @@ class ApiChannel:
             mentions_bot=True,
             locale=locale,
             tenant=tenant,
+            only_reads=only_reads,
         )
         await self._sink.receive([said])
 

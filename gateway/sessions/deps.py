@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Protocol
 
 from agent.catalogue import Catalogue
-from agent.loop import Agent
+from agent.loop import Agent, run_turn
 from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
+from agent.reading import run_reading
 from agent.transcript import EndReason, JournalEvent
 from channels.messages import Address
 from gateway.cluster.ownership import Ownership
@@ -16,6 +17,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
+from gateway.sessions.inbox_rules import CHAT, READING
 from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.modes import Is
 from gateway.sessions.parking import Parking
@@ -32,6 +34,9 @@ from gateway.store.people import Person
 
 RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
 """What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
+
+TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_reading}
+"""Kinds of turns that every agent has."""
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""

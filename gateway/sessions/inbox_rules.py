@@ -31,6 +31,8 @@ from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
 
 CHAT = "chat"
+READING = "reading"
+"""The kind of turn that answers what may change nothing."""
 
 KindOfWords = Callable[[str], str | None]
 """From what somebody says to the kind of turn it starts; None: a chat's."""
@@ -63,6 +65,8 @@ class RowClassifier:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
         if isinstance(row.event, ButtonPressed | MessageDeleted | SystemEvent):
             return None
+        if only_reads(row.event):
+            return READING
         said = _deciding_words(row, self._table)
         if not said.startswith("/"):
             return self._kind_of_words(said) or CHAT
@@ -109,9 +113,14 @@ def to_typed(event: InboundEvent) -> InboundEvent:
     return replace(event, edited=False) if isinstance(event, InboundMessage) else event
 
 
+def only_reads(event: InboundEvent) -> bool:
+    """Return whether the answer may change nothing: it is no command, and ends and joins no turn."""
+    return isinstance(event, InboundMessage) and event.only_reads
+
+
 def is_marked(event: InboundEvent, talk: str) -> bool:
     """Whether it was said so as to interrupt."""
-    return strip_mark(_as_typed(_read_typed(event), talk)) is not None
+    return not only_reads(event) and strip_mark(_as_typed(_read_typed(event), talk)) is not None
 
 
 def _words_of(typed: str, talk: str) -> str:

@@ -10,7 +10,7 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered, weakly
-from gateway.sessions.inbox_rules import CHAT, joins, own_route_id
+from gateway.sessions.inbox_rules import CHAT, READING, joins, own_route_id
 from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
@@ -83,7 +83,7 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def interrupts(self, row: InboxRow, mode: str) -> bool:
         """Whether a row ends the turn of its person that is at work."""
-        return self._is_marked(row) or mode == "interrupt"
+        return self._is_marked(row) or (mode == "interrupt" and self._kind_of(row) != READING)
 
     def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:
         """What waits, if anything does, that ends this turn: its person's own."""

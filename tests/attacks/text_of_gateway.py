@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from agent.coach.practice import Skill
@@ -71,9 +72,10 @@ def completions(given: str) -> None:
         openai_format.words_to_say(request)
     openai_format.first_words(request.messages)
     openai_format.user_named(text)
-    openai_conversation.place([("user", text), ("assistant", text), ("user", text)], text)
+    said = openai_conversation.place([("user", text), ("assistant", text), ("user", text)], text)
+    openai_conversation.session_named({"X-OpenWebUI-Chat-Id": text}, said, text)
     with suppress(ApiRefusal):  # it cannot be a name
-        openai_conversation.session_named(text, text)
+        openai_conversation.session_named({"X-Tenk-Session": text}, replace(said, previous=None), text)
     schema = ResponseFormat(type="json_schema", json_schema=JsonSchema(schema={"enum": [text]}))
     for answer in (text, json.dumps({text: [text]})):
         with suppress(ApiRefusal):  # it is no JSON, or other JSON

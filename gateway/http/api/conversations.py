@@ -69,8 +69,12 @@ class Conversations:
         self._config = config
         self._waiting: Counter[str] = Counter()  # requests that wait, by key
 
-    async def say(self, asked: Asked, text: str, locale: str | None, *, again: bool = False) -> None:
+    async def say(
+        self, asked: Asked, text: str, locale: str | None, *, again: bool = False, only_reads: bool = False
+    ) -> None:
         """Return once it is committed; what was said before under this id is said again with `again` alone.
+
+        With `only_reads` the answer changes nothing, whatever was said.
 
         Raises:
             ApiRefusal: another thing was said under this id, nothing was said, or it is too much.
@@ -87,7 +91,8 @@ class Conversations:
                 )  # fmt: skip
             return
         event_id = f"msg:{asked.address.chat}/{asked.message_id}" + (f"~{count}" if count else "")
-        await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, self._store.home_tenant)
+        tenant = self._store.home_tenant
+        await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, tenant, only_reads=only_reads)
         taken, _ = await self._find(asked)
         if taken is None:
             raise ApiRefusal(403, "not_let_in", "this person is not let in", "Ask the operator of the gateway.")

@@ -69,7 +69,7 @@ class OpenAiRoutes:
         assert isinstance(body, CompletionRequest), "its row says so"
         said, wanted = words_to_say(body), body.response_format
         said = replace(said, text=said.text + wish_of(wanted))
-        session = session_named(call.headers.get("X-Tenk-Session"), first_words(body.messages))
+        session = session_named(call.headers, said, first_words(body.messages))
         asked = await say(self.conversations, call, said, user_of(call.key, user_named(body.user)), session)
         call.end_with_client()
         name = body.model or self.agent

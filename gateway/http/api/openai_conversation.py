@@ -2,13 +2,15 @@
 
 These clients send the whole conversation each time and name none. It is known again by what its person said, in order:
 each message is kept under an id that holds a digest of the conversation before it and of the conversation with it.
-Decision 0038.
+
+Chat front ends ask the same once more for another answer, and send prompts of their own: for titles, tags, suggestions.
+Only a message that goes on from a known conversation, or begins one, may change anything. Decision 0038.
 """
 
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -19,6 +21,18 @@ from gateway.http.api.turns import TurnAnswer
 
 RETRIED = "X-Stainless-Retry-Count"
 """How OpenAI's clients say that they ask the same once more."""
+
+CHAT_NAMED = "X-OpenWebUI-Chat-Id"
+"""How Open WebUI names its chat, if it is told to (ENABLE_FORWARD_USER_INFO_HEADERS)."""
+
+READS = "-r"
+"""Stands behind the id of a message that may change nothing."""
+
+_TASK = re.compile(r"\s*### Task:")
+"""Begins each of Open WebUI's own prompts."""
+
+_PERSON_SAYS = re.compile(r"^[^\w\n]*(user|human|you)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
+_AGENT_SAYS = re.compile(r"^[^\w\n]*(assistant|ai|bot|agent|response)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
 
 START = "0" * 16
 """The digest of a conversation in which nothing was said."""
@@ -32,23 +46,30 @@ class NewMessage:
     before: str  # digest of the conversation before it
     digest: str  # and with it
     previous: str | None = None  # the id of the message before it; None: it begins the conversation
+    is_one: bool = True  # no other user message stands beside it
 
     @property
     def id(self) -> str:
         """What the message is kept under."""
         return f"c-{self.before}-{self.digest}"
 
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a program wrote it about a conversation, which it holds."""
+        talks = _PERSON_SAYS.search(self.text) and _AGENT_SAYS.search(self.text)
+        return self.previous is None and bool(talks or _TASK.match(self.text))
+
 
 def place(messages: Iterable[tuple[str, str]], text: str, earlier: str | None = None) -> NewMessage:
     """Find the place of the last user messages of `messages` (role, text) behind the message of the id `earlier`."""
     before, digest = (START, START) if earlier is None else _digests_of(earlier)
-    previous = earlier
+    previous, group = earlier, [("", "")]
     groups = [list(run) for is_user, run in groupby(messages, key=lambda message: message[0] == "user") if is_user]
     for group in groups:
         if digest != START:
             previous = f"c-{before}-{digest}"
         before, digest = digest, digest_of("\x00".join([digest, *(said for _, said in group)]))[:16]
-    return NewMessage(text=text, before=before, digest=digest, previous=previous)
+    return NewMessage(text=text, before=before, digest=digest, previous=previous, is_one=len(group) == 1)
 
 
 def digest_of(text: str) -> str:
@@ -74,17 +95,29 @@ async def say(conversations: Conversations, call: ApiRequest, said: NewMessage, 
         asked = Asked(key_id=call.key.id, user=user, session=session, handle=earlier.turn)
         newest = await _newest(conversations, asked, "")
         is_newest = newest is not None and newest.turn == earlier.turn and earlier.reason is not None
-        await conversations.say(asked, "/retry" if is_newest else said.text, call.locale, again=True)
-        return asked
-    if earlier is not None:
-        handle = earlier.turn
-        if key is None and call.headers.get(RETRIED, "0") == "0":
-            handle = f"{own}-r{secrets.token_hex(6)}"
+        reads = earlier.turn.startswith(own + READS)
+        text = "/retry" if is_newest and not reads else said.text
+        await conversations.say(asked, text, call.locale, again=True, only_reads=reads)
+    elif earlier is not None and (key is not None or call.headers.get(RETRIED, "0") != "0"):
+        asked = Asked(key_id=call.key.id, user=user, session=session, handle=earlier.turn)
+    elif await _may_write(conversations, asked, said):
+        await conversations.say(asked, said.text, call.locale)
+    else:
+        handle = own + READS + ("" if key is not None else secrets.token_hex(6))
         asked = Asked(key_id=call.key.id, user=user, session=session, handle=handle)
-        if handle == earlier.turn:
-            return asked
-    await conversations.say(asked, said.text, call.locale)
+        await conversations.say(asked, said.text, call.locale, only_reads=True)
     return asked
+
+
+async def _may_write(conversations: Conversations, asked: Asked, said: NewMessage) -> bool:
+    """Return whether it is one new message that begins a conversation, or goes on where a known one ends."""
+    if not said.is_one or said.is_prompt:
+        return False
+    if said.previous is None:
+        return await _newest(conversations, asked, said.id) is None
+    if await _newest(conversations, asked, said.previous) is None:
+        return False
+    return await _newest(conversations, asked, f"c-{said.before}-") is None
 
 
 async def _newest(conversations: Conversations, asked: Asked, begins: str) -> TurnAnswer | None:
@@ -95,12 +128,18 @@ async def _newest(conversations: Conversations, asked: Asked, begins: str) -> Tu
     return next((turn for turn in found if turn.state != "refused"), None)
 
 
-def session_named(named: str | None, first: str) -> str:
+def session_named(headers: Mapping[str, str], said: NewMessage, first: str) -> str:
     """Return the conversation's name: as the client names it, else by the words that it begins with.
+
+    A prompt about a conversation stands apart from it.
 
     Raises:
         ApiRefusal: the name cannot be one.
     """
+    named = None if said.is_prompt else headers.get("X-Tenk-Session")
+    chat = headers.get(CHAT_NAMED, "")
+    if named is None and re.fullmatch(NAME, chat) and not said.is_prompt:
+        return chat
     if named is None:
         return f"c-{digest_of(first)[:16]}"
     if not re.fullmatch(NAME, named):

@@ -145,9 +145,10 @@ class ResponseRoutes:
         if body.tools:
             raise refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
         messages = _messages_of(body)
-        earlier, session = _place_of(body, call, messages)
+        earlier, session = _behind(body)
         said, wanted = last_words(messages, earlier), _format_of(body)
         said = replace(said, text=said.text + wish_of(wanted))
+        session = session or session_named(call.headers, said, first_words(messages))
         asked = await say(self.conversations, call, said, user_of(call.key, user_named(body.user)), session)
         call.end_with_client()
         begun = ResponseAnswer(
@@ -168,12 +169,10 @@ def _messages_of(body: ResponseRequest) -> tuple[CompletionMessage, ...]:
     return body.input
 
 
-def _place_of(
-    body: ResponseRequest, call: ApiRequest, messages: tuple[CompletionMessage, ...]
-) -> tuple[str | None, str]:
-    """Return the id of the message that this one is behind, if it says so, and the session."""
+def _behind(body: ResponseRequest) -> tuple[str | None, str | None]:
+    """Return the id of the message that this one is behind, and its session, if it says so."""
     if body.previous_response_id is None:
-        return None, session_named(call.headers.get("X-Tenk-Session"), first_words(messages))
+        return None, None
     found = _ID.fullmatch(body.previous_response_id)
     if found is None:
         raise ApiRefusal(

@@ -1,0 +1,145 @@
+"""Chat front ends send more than what a person says; of all that only a new message of the person's may write."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from tests.contract.test_api_openai import client_of
+from tests.fakes.api import ApiHouse, ApiProgram, api_house
+from tests.fakes.model_server import Call, Reply
+
+SAID = "I practised guitar for 45 minutes"
+LOGS = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 45}'),))
+
+OPEN_WEBUI_TITLE = """\
+### Task:
+Generate a concise, 3-5 word title with an emoji summarizing the chat history.
+### Guidelines:
+- The title should clearly represent the main theme or subject of the conversation.
+### Output:
+JSON format: { "title": "your concise title here" }
+### Chat History:
+<chat_history>
+USER: I practised guitar for 45 minutes
+ASSISTANT: Logged.
+</chat_history>"""
+OPEN_WEBUI_QUERIES = """\
+### Task:
+Analyze the chat history to determine the necessity of generating search queries, in the given language.
+### Chat History:
+<chat_history>
+USER: I practised guitar for 45 minutes
+</chat_history>"""
+LIBRECHAT_TITLE = """\
+Provide a concise, 5-word-or-less title for the conversation, using title case conventions. \
+Only return the title itself.
+
+Conversation:
+User: I practised guitar for 45 minutes
+AI: Logged."""
+
+
+@dataclass
+class FrontEnd:
+    """A chat page that holds the conversation, in front of a model that logs whatever it may."""
+
+    here: ApiHouse
+    client: openai.AsyncOpenAI
+    program: ApiProgram
+    talk: list[Any] = field(default_factory=lambda: [{"role": "system", "content": "You are helpful."}])
+
+    async def say(self, words: str) -> str:
+        """Say something new."""
+        self.talk.append({"role": "user", "content": words})
+        answer = await self.ask(self.talk)
+        self.talk.append({"role": "assistant", "content": answer})
+        return answer
+
+    async def ask(self, messages: list[Any], **more: Any) -> str:
+        """Ask as the page does, streamed."""
+        stream = await self.client.chat.completions.create(
+            model="coach", messages=messages, stream=True, stream_options={"include_usage": True},
+            temperature=0.7, **more,
+        )  # fmt: skip
+        return "".join([choice.delta.content or "" async for chunk in stream for choice in chunk.choices])
+
+    async def minutes(self) -> int:
+        """What stands in the log."""
+        return int((await self.program.get("/v1/practice?skill=guitar"))["total_minutes"])
+
+
+def eager(body: dict[str, Any]) -> Reply:
+    """Log as often as the tool is offered and the last word is not its result."""
+    offered = any(tool["function"]["name"] == "log_practice" for tool in body.get("tools") or ())
+    return LOGS if offered and body["messages"][-1]["role"] != "tool" else Reply("Logged.")
+
+
+@asynccontextmanager
+async def front_end(directory: Path, *, offline: bool = False) -> AsyncIterator[FrontEnd]:
+    async with api_house(directory, offline=offline) as here:
+        here.model.brain = eager
+        program = await here.program()
+        async with client_of(here, program.key) as client:
+            await program.ask("POST", "/v1/practice", json={"skill": "guitar", "minutes": 1})
+            yield FrontEnd(here, client, program)
+
+
+@pytest.mark.parametrize("prompt", [OPEN_WEBUI_TITLE, OPEN_WEBUI_QUERIES, LIBRECHAT_TITLE])
+async def test_a_pages_own_prompts_write_nothing(tmp_path: Path, prompt: str) -> None:
+    """Each is a single user message that begins a conversation; it holds another one."""
+    async with front_end(tmp_path) as page:
+        await page.say(SAID)
+        assert 46 == await page.minutes()
+        await page.ask([{"role": "user", "content": prompt}])
+        await page.ask([{"role": "user", "content": prompt}], extra_headers={"X-Tenk-Session": "one"})
+        assert 46 == await page.minutes()
+
+
+async def test_a_regenerated_answer_writes_nothing(tmp_path: Path) -> None:
+    """The page asks the same once more, of the first message as of a later one."""
+    async with front_end(tmp_path) as page:
+        await page.say(SAID)
+        await page.ask(page.talk[:-1])
+        await page.say("and once more")
+        assert 91 == await page.minutes()
+        assert "Logged." == await page.ask(page.talk[:-1])
+        assert 91 == await page.minutes()
+        await page.say("again")
+        assert 136 == await page.minutes(), "behind a regenerated answer a new message is one"
+
+
+async def test_the_same_words_later_are_a_new_message(tmp_path: Path) -> None:
+    async with front_end(tmp_path) as page:
+        await page.say(SAID)
+        await page.say(SAID)
+        await page.say(SAID)
+        assert 136 == await page.minutes()
+
+
+async def test_what_does_not_go_on_from_a_known_conversation_writes_nothing(tmp_path: Path) -> None:
+    """Neither an edited message, nor a conversation held with another model, nor several messages at once."""
+    user, said = "user", {"role": "assistant", "content": "Yes."}
+    async with front_end(tmp_path) as page:
+        await page.say("hello")
+        await page.say(SAID)
+        before = await page.minutes()
+        await page.ask([*page.talk[:-2], {"role": user, "content": "I meant 50 minutes of guitar"}])
+        await page.ask([{"role": user, "content": "a talk with another model"}, said, {"role": user, "content": SAID}])
+        await page.ask([{"role": user, "content": SAID}, {"role": user, "content": "give this a title"}])
+        await page.ask([*page.talk, {"role": user, "content": "one"}, {"role": user, "content": "two"}])
+        assert before == await page.minutes()
+
+
+@pytest.mark.parametrize("words", ["/log 45m guitar", SAID])
+async def test_commands_and_the_offline_coach_write_once_too(tmp_path: Path, words: str) -> None:
+    async with front_end(tmp_path, offline=True) as page:
+        await page.say(words)
+        assert 46 == await page.minutes()
+        await page.ask(page.talk[:-1])
+        await page.ask([{"role": "user", "content": f"### Task:\nName this talk.\nUSER: {words}"}])
+        assert 46 == await page.minutes()
