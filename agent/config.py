@@ -64,6 +64,8 @@ class KeyringConfig(BaseModel):
     """The entry's service."""
     accounts: tuple[str, ...] = Field(min_length=1)
     """Tried in this order."""
+    key: str = ""
+    """Where in its JSON the object is, or its secret, names joined by dots; "": it is the entry."""
 
 
 class KeyFileConfig(BaseModel):
@@ -74,7 +76,7 @@ class KeyFileConfig(BaseModel):
     path: Path
     """The file; `~` is the home of whoever runs this."""
     key: str = ""
-    """Where in it the object is, names joined by dots; "": it is the file."""
+    """Where in it the object is, or its secret, names joined by dots; "": it is the file."""
 
 
 class LinkConfig(BaseModel):

@@ -10,9 +10,9 @@ from typing import Any
 from agent.credentials import Credential, CredentialKind
 from agent.models.credentials import is_showable
 
-SECRETS = ("access_token", "access", "token", "key", "api_key")
-REFRESHING = ("refresh_token", "refresh")
-EXPIRING = ("expires_at", "expires")
+SECRETS = ("access_token", "accessToken", "access", "token", "key", "api_key", "apiKey")
+REFRESHING = ("refresh_token", "refreshToken", "refresh")
+EXPIRING = ("expires_at", "expiresAt", "expires")
 """Names under which programs keep these; the first that is there counts."""
 
 MS_FROM = 1e11
@@ -46,9 +46,12 @@ def read_kept(text: str, kind_of: Callable[[str], CredentialKind], path: str = "
 
 
 def object_at(whole: Any, path: str) -> dict[str, Any] | None:
-    """The object at names joined by dots; None where there is none."""
-    for name in path.split(".") if path else ():
+    """Return the object at names joined by dots, the last of which may be its secret's; None if there is none."""
+    *above, last = path.split(".")
+    for name in above:
         whole = whole.get(name) if isinstance(whole, dict) else None
+    if path and not (isinstance(whole, dict) and last in SECRETS and isinstance(whole.get(last), str)):
+        whole = whole.get(last) if isinstance(whole, dict) else None
     return whole if isinstance(whole, dict) else None
 
 

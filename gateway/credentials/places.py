@@ -94,6 +94,22 @@ class OwnPlace:
         await self._store.write(partial(row, connected=old.mark, sealed=sealed))
 
 
+def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) -> object | None:
+    """Return the JSON with the credential at `path` renewed; None if another program was here.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON any more.
+    """
+    whole = json.loads(text)
+    found = object_at(whole, path)
+    if found is None or found != old.raw:
+        return None
+    changed = renewed_object(found, new)
+    found.clear()
+    found.update(changed)
+    return whole
+
+
 class FilePlace:
     """A JSON file that another program may write, too."""
 
@@ -132,16 +148,11 @@ class FilePlace:
 
     def _write(self, old: KeptCredential, new: Credential) -> None:
         try:
-            whole = json.loads(self._text() or "{}")
+            whole = _with_renewed(self._text() or "{}", self._key, old, new)
         except (ValueError, RecursionError):
             raise PlaceUnreadable(f"{self._path} is no JSON any more") from None
-        found = object_at(whole, self._key)
-        if found is None or found != old.raw:
-            return  # another program was here
-        changed = renewed_object(found, new)
-        found.clear()
-        found.update(changed)
-        write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode())
+        if whole is not None:
+            write_private(self._path, json.dumps(whole, indent=2, ensure_ascii=False).encode())
 
 
 class KeyringBackend(Protocol):
@@ -199,16 +210,17 @@ class KeyringPlace:
         keyring, service = self._open(), self._config.service
         for account in self._config.accounts:
             if (text := keyring.get_password(service, account)) is not None:
-                kept = read_kept(text, self._kind_of)
+                kept = read_kept(text, self._kind_of, self._config.key)
                 where = f"the keyring's entry {service} of {account}"
                 return None if kept is None else _found_at(where, replace(kept, mark=account))
         return None
 
     def _write(self, old: KeptCredential, new: Credential) -> None:
         keyring, where = self._open(), (self._config.service, str(old.mark))
-        now = read_kept(keyring.get_password(*where) or "", self._kind_of)
-        if now is not None and now.raw == old.raw:
-            keyring.set_password(*where, json.dumps(renewed_object(old.raw, new)))
+        if (text := keyring.get_password(*where)) is None:
+            return
+        if (whole := _with_renewed(text, self._config.key, old, new)) is not None:
+            keyring.set_password(*where, json.dumps(whole))
 
     async def _in_time(self, call: Callable[[], KeptCredential | None]) -> KeptCredential | None:
         """In a thread of its own that nobody has to wait for: a keyring may show a window and wait for a person."""

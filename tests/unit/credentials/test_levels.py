@@ -232,9 +232,9 @@ class Ring:
         self.entries[username] = password
 
 
-def ring_place(ring: Ring, limit_s: float = 30) -> KeyringPlace:
+def ring_place(ring: Ring, limit_s: float = 30, key: str = "") -> KeyringPlace:
     """The place over it."""
-    config = KeyringConfig(service="tenk", accounts=("first", "second"))
+    config = KeyringConfig(service="tenk", accounts=("first", "second"), key=key)
     return KeyringPlace(config, lambda _secret: CredentialKind.API, lambda: ring, limit_s)
 
 
@@ -249,6 +249,21 @@ async def test_a_keyrings_accounts_are_tried_in_order_and_written_back() -> None
     bare = await source.find(None)
     assert bare is not None
     assert "bare-key" == bare.secret
+
+
+@pytest.mark.parametrize("key", ["claudeAiOauth", "claudeAiOauth.accessToken"])
+async def test_a_login_inside_a_keyrings_json_is_read_and_renewed_there(key: str) -> None:
+    """Another program's names in camel case, and whatever else it keeps there, stay as they are."""
+    login = {"accessToken": "old", "refreshToken": "refresh-old", "expiresAt": 1_000_000_000_000, "plan": "max"}
+    ring = Ring(first=json.dumps({"claudeAiOauth": login, "other": 1}))
+    found = await RenewedSource(ring_place(ring, key=key), OAUTH, lambda: NOW, Provider().renew).find(ANA)
+    assert found is not None
+    assert "new1" == found.secret
+    kept = json.loads(ring.entries["first"])
+    now = kept["claudeAiOauth"]
+    assert (1, "max", "new1", "refresh-new1") == (kept["other"], now["plan"], now["accessToken"], now["refreshToken"])
+    assert now["expiresAt"] > login["expiresAt"]
+    assert not {"access_token", "refresh_token", "expires_at"} & set(now)
 
 
 async def test_a_keyring_that_waits_for_somebody_is_left_alone() -> None:
