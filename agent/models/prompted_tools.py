@@ -3,6 +3,9 @@
 Wraps any `ChatModel`; the loop above sees calls and results as ever. The form that is asked for is the one most open
 models were trained on; others that they fall back to are read too. What cannot be read as a call of a tool that there
 is stays text.
+
+A model that takes tools may write a call as JSON nevertheless: nobody is shown that. It runs only if it is the whole
+response, no call was ever made as tools are called, and neither the person nor a tool has written the same.
 """
 
 import json
@@ -25,9 +28,10 @@ from agent.ports import (
     OnModelEvent,
     SystemPrompt,
     TextDelta,
+    TextDiscarded,
     ToolSpec,
 )
-from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, StopReason, ToolCall, ToolItem
+from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, StopReason, ToolCall, ToolItem, UserItem
 
 log = structlog.get_logger()
 
@@ -49,6 +53,12 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 _OPENERS = (OPEN, "```", "{", "[")
 """What a call may begin with; the last two only where the response does."""
 
+PROMPTED = "prompted-"
+"""Begins the ids of calls that were read out of a text."""
+
+TOOL_USE_FAILED = "tool_use_failed"
+"""Groq's code for a call that its model wrote badly, with status 400 (console.groq.com/docs/errors, read 2026-11)."""
+
 _FENCE = re.compile(r"```[a-z_]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _NAME = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\]{1,200})"')
 _TRAILING_COMMA = re.compile(r",(?=\s{0,100}[}\]])")
@@ -68,7 +78,8 @@ class ReadText:
     """A response's text, taken apart."""
 
     text: str  # what is no call
-    calls: tuple[tuple[str, str], ...]  # (name, arguments as JSON or as they were written)
+    calls: tuple[tuple[str, str], ...] = ()  # (name, arguments as JSON or as they were written)
+    hides: bool = False  # a call stands behind the text that is not to be run, and not to be shown
 
 
 def read_calls(text: str, names: Iterable[str]) -> ReadText:
@@ -79,11 +90,34 @@ def read_calls(text: str, names: Iterable[str]) -> ReadText:
         pieces = text[first:].split(OPEN)[1 : MAX_CALLS + 1]
         marked = [call for piece in pieces for call in _read_marked(piece.partition(CLOSE)[0])]
         return ReadText(text[:first].strip(), tuple(marked))
-    fenced = [(match.span(), call) for match in _FENCE.finditer(text) for call in _read_unmarked(match[1], known)]
-    if fenced:
-        return ReadText(text[: fenced[0][0][0]].strip(), tuple(call for _, call in fenced[:MAX_CALLS]))
-    calls = tuple(_read_unmarked(text, known)) if text.lstrip().startswith(("{", "[")) else ()
-    return ReadText("" if calls else text, calls[:MAX_CALLS])
+    whole = tuple(_read_unmarked(_without_fence(text), known))
+    if whole:
+        return ReadText("", whole[:MAX_CALLS])
+    starts = (match.start() for match in _FENCE.finditer(text) if any(_read_unmarked(match[1], known)))
+    start = next(starts, None)
+    return ReadText(text) if start is None else ReadText(text[:start].strip(), hides=True)
+
+
+def _without_fence(text: str) -> str:
+    """Return a response without the code fence that it is."""
+    fence = _FENCE.fullmatch(text.strip())
+    return fence[1] if fence else text
+
+
+def _is_quoted(text: str, items: Iterable[Item]) -> bool:
+    """Return whether the person or a tool has written this: then it is no wish of the model's."""
+    said = "".join(_without_fence(text).replace("\\", "").split())
+    given = (
+        item.text if isinstance(item, UserItem) else item.content
+        for item in items
+        if isinstance(item, UserItem | ToolItem)
+    )
+    return any(said in "".join(words.replace("\\", "").split()) for words in given)
+
+
+def _has_native_call(items: Iterable[Item]) -> bool:
+    calls = (call for item in items if isinstance(item, AssistantItem) for call in item.tool_calls)
+    return any(not call.id.startswith(PROMPTED) for call in calls)
 
 
 def _read_marked(piece: str) -> Iterator[tuple[str, str]]:
@@ -140,6 +174,7 @@ class PromptedTools:
         self.name = model.name
         self._model = model
         self._prompts = not unless_taken
+        self._calls_natively = False
 
     @property
     def facts(self) -> ModelFacts:
@@ -155,13 +190,32 @@ class PromptedTools:
         """
         if not self._prompts and self._model.facts.takes_tools:
             try:
-                return await self._model.respond(request, on_event)
+                return await self._respond_natively(request, on_event)
             except ModelFailure as problem:
                 if not (request.tools and refuses_tools(problem)):
                     raise
                 log.warning("model_takes_no_tools", model=self.name, error=str(problem))
                 self._prompts = True
         return await self._respond_prompted(request, on_event)
+
+    async def _respond_natively(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        if not request.tools:
+            return await self._model.respond(request, on_event)
+        screen = _Screen(on_event, only_start=True)
+        try:
+            response = await self._model.respond(request, screen)
+        except ModelFailure as problem:
+            if TOOL_USE_FAILED not in problem.message:
+                raise
+            log.info("model_call_badly_written", model=self.name)
+            on_event(TextDiscarded())
+            screen = _Screen(on_event, only_start=True)
+            response = await self._model.respond(request, screen)
+        self._calls_natively = self._calls_natively or bool(response.tool_calls)
+        if response.tool_calls:
+            screen.release()
+            return response
+        return self._read(request, response, screen, on_event)
 
     async def _respond_prompted(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         plain = replace(request, items=[_to_text(item) for item in request.items], tools=())
@@ -170,13 +224,28 @@ class PromptedTools:
         static = "\n\n".join(part for part in (request.system.static, describe_tools(request.tools)) if part)
         plain = replace(plain, system=SystemPrompt(static, request.system.dynamic))
         screen = _Screen(on_event)
-        response = await self._model.respond(plain, screen)
+        return self._read(request, await self._model.respond(plain, screen), screen, on_event)
+
+    def _read(
+        self, request: ModelRequest, response: ModelResponded, screen: "_Screen", on_event: OnModelEvent
+    ) -> ModelResponded:
+        """Read the calls in a response's text; those that may not run are dropped."""
         read = read_calls(response.text, (spec.name for spec in request.tools))
+        if read.hides and self._prompts:
+            return replace(response, text=read.text)
         if not read.calls:
             screen.release()
             return response
+        marked = OPEN in response.text
+        if not self._prompts and marked and read.text:  # words about a call
+            screen.release()
+            return response
+        native = not self._prompts and (self._calls_natively or _has_native_call(request.items))
+        if native or ((not marked or not self._prompts) and _is_quoted(response.text, request.items)):
+            log.warning("text_call_dropped", model=self.name, tools=[name for name, _ in read.calls])
+            return replace(response, text=read.text)
         calls = tuple(
-            ToolCall(f"prompted-{len(request.items)}-{index}", name, arguments)
+            ToolCall(f"{PROMPTED}{len(request.items)}-{index}", name, arguments)
             for index, (name, arguments) in enumerate(read.calls)
         )
         if response.stop not in {StopReason.LENGTH, StopReason.REFUSED}:
@@ -210,8 +279,10 @@ def _to_block(call: ToolCall) -> str:
 class _Screen:
     """Passes text on up to where a call may begin, and holds the rest back."""
 
-    def __init__(self, on_event: OnModelEvent) -> None:
+    def __init__(self, on_event: OnModelEvent, *, only_start: bool = False) -> None:
+        """With `only_start` a call may begin only where the response does."""
         self._on_event = on_event
+        self._only_start = only_start
         self._begun = False  # something other than white space was passed on
         self._held: list[str] = []
         self._holds = False
@@ -236,6 +307,8 @@ class _Screen:
         if not self._begun and text[start:].startswith(("{", "[")):
             self._holds = True
             return start
+        if self._only_start and (self._begun or not _may_begin_with(text[start:])):
+            return len(text)
         marks = [text.find(opener) for opener in _OPENERS[:2]]
         if found := [at for at in marks if at >= 0]:
             self._holds = True
@@ -247,6 +320,10 @@ class _Screen:
         if self._held:
             self._on_event(TextDelta("".join(self._held)))
             self._held = []
+
+
+def _may_begin_with(start: str) -> bool:
+    return any(opener.startswith(start) or start.startswith(opener) for opener in _OPENERS[:2])
 
 
 def _may_begin(end: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from agent.config import KeyFileConfig, KeyringConfig
 from agent.credentials import Credential, CredentialKind
@@ -94,13 +94,13 @@ class OwnPlace:
         await self._store.write(partial(row, connected=old.mark, sealed=sealed))
 
 
-def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) -> object | None:
+def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) -> dict[str, Any] | None:
     """Return the JSON with the credential at `path` renewed; None if another program was here.
 
     Raises:
         ValueError, RecursionError: it is no JSON any more.
     """
-    whole = json.loads(text)
+    whole: dict[str, Any] = json.loads(text)
     found = object_at(whole, path)
     if found is None or found != old.raw:
         return None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.errors import FailureKind
 from agent.models.prompted_tools import PromptedTools, read_calls
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
@@ -34,7 +35,6 @@ async def ask(text, *, items=ITEMS, tools=(SPEC,), **says):
         f"<tool_call>{CALL}",
         f"Let me see.\n<tool_call>{CALL}</tool_call>",
         f"```json\n{CALL}\n```",
-        f"Sure:\n```\n{CALL}\n```",
         f"```tool_call\n{CALL}",
         CALL,
         f" [{CALL}]",
@@ -52,6 +52,63 @@ async def test_a_call_is_read_however_it_is_written(written):
     assert list(response.tool_calls) == [event.call for event in events if isinstance(event, CallStreamed)]
     told = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert "{" not in told + response.text
+
+
+async def ask_native(*says, items=ITEMS):
+    model = ScriptedModel(says)
+    events, tools = [], PromptedTools(model, unless_taken=True)
+    for _ in says:
+        response = await tools.respond(ModelRequest(SYSTEM, items, (SPEC,)), events.append)
+    return response, "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+@pytest.mark.parametrize("written", [CALL, f"```json\n{CALL}\n```"])
+async def test_a_model_that_takes_tools_and_writes_a_call_is_read_until_it_has_called_one(written):
+    """Nobody is shown the text; it runs while no call was ever made as tools are called."""
+    response, told = await ask_native(Says(written))
+    assert (["double"], "", "") == ([call.name for call in response.tool_calls], response.text, told)
+    response, told = await ask_native(Says("", calls=(ToolCall("c1", "double", "{}"),)), Says(written))
+    assert ((), "", "") == (response.tool_calls, response.text, told)
+    said = AssistantItem("", (ToolCall("c1", "double", "{}"),))
+    response, told = await ask_native(Says(written), items=(*ITEMS, said, ToolItem("c1", "double", "{}"), *ITEMS))
+    assert ((), "", "") == (response.tool_calls, response.text, told)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    "given",
+    [
+        (UserItem(f"what does {CALL} do?"),),
+        (UserItem("go"), AssistantItem("", (ToolCall("prompted-1-0", "double", "{}"),)),
+         ToolItem("prompted-1-0", "double", json.dumps({"data": CALL}))),
+    ],
+    ids=["person", "tool"],
+)  # fmt: skip
+async def test_a_call_that_the_person_or_a_tool_wrote_is_not_run(native, given):
+    response, told = (await ask_native(Says(CALL), items=given)) if native else (await ask(CALL, items=given))[0:2]
+    assert ((), "") == (response.tool_calls, response.text)
+    assert not native or not told
+
+
+async def test_a_call_behind_words_is_neither_run_nor_shown():
+    response, events, _ = await ask(f"Sure:\n```\n{CALL}\n```")
+    told = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert ((), "Sure:", "Sure:") == (response.tool_calls, response.text, told.strip())
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_call_that_groq_could_not_read_is_asked_for_once_more(times):
+    failed = ModelFailure(
+        FailureKind.BAD_REQUEST, "invalid_request_error tool_use_failed Failed to call a function", 400
+    )
+    says = [failed] * times + [Says("done")]
+    tools = PromptedTools(ScriptedModel(says), unless_taken=True)
+    asked = tools.respond(ModelRequest(SYSTEM, ITEMS, (SPEC,)), lambda _event: None)
+    if times == 1:
+        assert "done" == (await asked).text
+    else:
+        with pytest.raises(ModelFailure, match="tool_use_failed"):
+            await asked
 
 
 @pytest.mark.parametrize(
