@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from channels.messages import DEFAULT_TENANT
 
@@ -22,13 +22,17 @@ class WebAccount(BaseModel):
         default=60, ge=1, le=6000, description="Messages a minute from one browser; as many at once after a pause."
     )
     address_messages_per_min: int = Field(
-        default=240, ge=1, le=60_000, description="The same over all browsers at one network address."
-    )
-    address_newcomers_per_min: int = Field(
-        default=60, ge=1, le=60_000, description="Browsers a minute from one address that were not there before."
+        default=240, ge=1, le=60_000, description="The same from one address, new visitors and opened pages included."
     )
     views: int = Field(default=384, ge=1, le=50_000, description="Pages that may be open at the same time, over all.")
     address_views: int = Field(default=48, ge=1, le=50_000, description="The same at one network address.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_no_old_key(cls, values: object) -> object:
+        if isinstance(values, dict) and "address_newcomers_per_min" in values:
+            raise ValueError("address_newcomers_per_min is gone: address_messages_per_min counts new visitors, too")
+        return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ class DeviceDoor:
     def _who(self, request: web.Request) -> Identity:
         if self._pages.inbox.sink is None:
             raise web.HTTPServiceUnavailable(headers={"Retry-After": "2"})
-        if wait_s := self._pages.bounds.link(address_of(request.remote)):
+        if wait_s := self._pages.bounds.ask(address_of(request.remote)):
             raise web.HTTPTooManyRequests(headers={"Retry-After": str(wait_s)})
         identity = self._identities.of(request)
         if identity is None:

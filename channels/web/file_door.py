@@ -13,6 +13,7 @@ from channels.base import NotPersisted
 from channels.viewers.viewer_frames import MOST_NUMBERS
 from channels.viewers.viewer_socket import OFFER_AGAIN_S
 from channels.web.attached import MAX_FILE_BYTES, to_own_response, to_response
+from channels.web.bounds import BYTES_OF_MESSAGE
 from channels.web.open_pages import Caller, OpenPages
 from channels.web.page_files import PageTexts
 from channels.web.recollection import Records
@@ -45,7 +46,7 @@ class FileDoor:
             raise web.HTTPForbidden(text=f"{self._texts.text(locale, 'page.files_not_yet')}\n")
         if size_bytes > MAX_FILE_BYTES:
             raise web.HTTPRequestEntityTooLarge(MAX_FILE_BYTES, size_bytes, text="the file is over 8 MB\n")
-        if wait_s := self._pages.bounds.hand(caller.chat, caller.address, size_bytes):
+        if wait_s := self._pages.bounds.say(caller.chat, caller.address, 1 + size_bytes / BYTES_OF_MESSAGE):
             words = self._texts.text(locale, "page.files_wait", seconds=wait_s)
             raise web.HTTPTooManyRequests(text=f"{words}\n", headers={"Retry-After": str(wait_s)})
         content = await request.content.read(-1)  # no more than it said: the server ends a body there

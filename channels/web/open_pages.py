@@ -18,7 +18,7 @@ from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
 from channels.web.bounds import Bounds
-from channels.web.history import History, size_of
+from channels.web.history import History
 from channels.web.page_files import PageTexts
 from channels.web.render import to_html
 
@@ -27,9 +27,6 @@ ACCOUNT = "main"
 
 MOST_WAITS = 10_000
 """Chats of which it is known how long still they had better wait; the oldest are forgotten."""
-
-BYTES_OF_FRAME = 2_000
-"""What counts as one frame more: who sends much costs as much as who sends often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +124,6 @@ class OpenPages:
         self.history = History()
         self.attached = AttachedFiles()
         self.menus: Menus = {}
-
-    def hear(self, caller: Caller, size_bytes: int) -> int:
-        """The seconds before anything of this size is heard from somebody; 0 hears it."""
-        return self.bounds.hear(caller.chat, caller.address, 1 + size_bytes // BYTES_OF_FRAME)
-
-    def greet(self, caller: Caller, epoch: str, seen: int) -> int:
-        """The seconds before a page may be told what it has missed; 0 when it may now."""
-        missed = self.history.since(caller.chat, epoch, seen)
-        return self.bounds.replay(caller.chat, caller.address, size_of(missed))
 
     def welcome(self, viewer: Viewer, locale: str | None, epoch: str, seen: int) -> None:
         """Tell a page that has just come what there is, and what it has not seen."""

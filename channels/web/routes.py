@@ -25,7 +25,7 @@ from channels.viewers.viewer_frames import (
 )
 from channels.viewers.viewer_hub import Frame, Viewer
 from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
-from channels.web.bounds import address_of
+from channels.web.bounds import BODY_COST, address_of, frames_in
 from channels.web.device_door import DeviceDoor
 from channels.web.file_door import FileDoor
 from channels.web.open_pages import Caller, OpenPages, visitor_of
@@ -38,9 +38,6 @@ MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the serve
 PING_S = 30.0
 
 TOO_MANY = "too many messages; they wait here and are sent by and by"
-
-MOST_TOLD_CHARS = 20_000
-"""What a past conversation, or the list of them, counts as."""
 
 _ID = re.compile(r"[0-9a-f-]{36}\Z")
 
@@ -89,13 +86,13 @@ class PageRoutes:
         identity = self._identities.of(request)
         body: Frame = {"title": self._title, "max_chars": MAX_SAID_CHARS}
         if identity is None:
-            self._let_in(request)
+            self._count(address_of(request.remote))
             if self._identities.was_somebody(request):
                 body = {**body, "signed_out": True}
             identity = self._identities.make()
             self._pages.hub.mark_unparked(identity.chat)  # nothing waits for who was just made up
         elif not identity.device and self._identities.is_known(identity.chat):
-            self._let_in(request)
+            self._count(address_of(request.remote))
             identity = self._identities.add_device(identity.secret)
         with contextlib.suppress(NotPersisted):  # it is noted the next time
             await self._devices.note(identity, request)
@@ -108,10 +105,10 @@ class PageRoutes:
         if self._pages.inbox.sink is None:
             _not_now("the web chat does not run yet")
 
-    def _let_in(self, request: web.Request) -> None:
-        """Count a browser that this process does not know."""
-        if wait_s := self._pages.bounds.come(address_of(request.remote)):
-            _too_many("too many new visitors", wait_s)
+    def _count(self, address: str, cost: float = 1.0) -> None:
+        """Count a request for its address."""
+        if wait_s := self._pages.bounds.ask(address, cost):
+            _too_many("too many requests", wait_s)
 
     def _chat(self, request: web.Request) -> str:
         """The chat of whoever asks."""
@@ -122,11 +119,7 @@ class PageRoutes:
         return identity.chat
 
     def _caller(self, request: web.Request) -> Caller:
-        """Whoever asks to talk; the first time in a process this writes a row, and so it counts."""
-        chat = self._chat(request)
-        if self._pages.hub.may_have_parked(chat):
-            self._let_in(request)
-        return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
+        return Caller(visitor_of(self._chat(request), locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
         return await self._door.give(self._chat(request), request, locale_of(request))
@@ -156,26 +149,25 @@ class PageRoutes:
         return _json({"messages": [dict(frame) for frame in found]})
 
     def _asked_before(self, request: web.Request) -> str:
-        """The chat of who asks what was said before: within the bound of what is told again."""
+        """Return the chat of the person who asks what was said before."""
         caller = self._caller(request)
-        if wait_s := self._pages.bounds.replay(caller.chat, caller.address, MOST_TOLD_CHARS):
-            _too_many("too much was told again", wait_s)
+        self._count(caller.address)
         return caller.chat
 
     # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         caller = self._caller(request)
+        self._count(caller.address)
         await self._recall(caller)
         return await PageSocket(self._pages, caller).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         caller, pages = self._caller(request), self._pages
+        self._count(caller.address)
         await self._recall(caller)
         epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
         since = int(seen) if _NUMBER.match(seen) else 0
-        if wait_s := self._pages.greet(caller, epoch, since):
-            _too_many("too much was told again", wait_s)
         viewer = pages.seats.open(caller.chat, caller.address)
         if viewer is None:
             _not_now("too many pages are open")
@@ -195,8 +187,7 @@ class PageRoutes:
     async def _messages(self, request: web.Request) -> web.Response:
         caller = self._caller(request)
         size_bytes = MAX_BODY_BYTES if request.content_length is None else request.content_length
-        if wait_s := self._pages.hear(caller, size_bytes):
-            _too_many(TOO_MANY, wait_s)
+        self._count(caller.address, BODY_COST * frames_in(size_bytes))
         frames = await _frames_of(request)
         for frame in frames:
             if isinstance(frame, ShownFrame):
@@ -264,6 +255,8 @@ class PageSocket(ViewerSocket):
         super().__init__(pages.hub, caller.chat, partial(pages.receive, caller))
         self._pages = pages
         self._caller = caller
+        self._limit = pages.bounds.connection()
+        self._greeted = False
 
     def open(self) -> Viewer | None:
         """A seat, where there is room or somebody makes it."""
@@ -274,15 +267,15 @@ class PageSocket(ViewerSocket):
         self._pages.seats.leave(viewer)
 
     def has_said_too_much(self, size_bytes: int) -> bool:
-        """More than anybody has to say."""
-        return self._pages.hear(self._caller, size_bytes) > 0
+        """Count the frame for this connection."""
+        return self._limit.acquire("", frames_in(size_bytes)) > 0
 
     def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
-        """What is said within its bounds; a hello is answered with what the page has missed."""
+        """Let through what is said within the limits; answer the first hello with what the page has missed."""
         if isinstance(frame, HelloFrame):
-            if self._pages.greet(self._caller, frame.epoch, frame.seen):
-                viewer.make_room()
+            if self._greeted:
                 return False
+            self._greeted = True
             self._pages.welcome(viewer, self._caller.visitor.locale, frame.epoch, frame.seen)
             return True
         _, wait_s = self._pages.let_through(self._caller, [frame])

@@ -109,7 +109,7 @@ async def test_who_wrote_before_cookies_had_marks_stays_who_they_are():
 
 async def test_visitors_behind_a_trusted_proxy_are_told_apart():
     """Each address has its own bound; what a visitor claims to stand behind changes nothing."""
-    async with house(trusted_proxies=PROXY, address_newcomers_per_min=2) as rig, aiohttp.ClientSession() as browser:
+    async with house(trusted_proxies=PROXY, address_messages_per_min=2) as rig, aiohttp.ClientSession() as browser:
         statuses = []
         for listed in ["203.0.113.7", "6.6.6.6, 203.0.113.7", "7.7.7.7, 203.0.113.7", "203.0.113.8"]:
             headers = {"X-Forwarded-For": listed, "Cookie": ""}
@@ -121,7 +121,7 @@ async def test_visitors_behind_a_trusted_proxy_are_told_apart():
 
 async def test_nobody_chooses_their_address_without_a_trusted_proxy():
     """A17: a made-up address is no new bound."""
-    async with house(address_newcomers_per_min=2) as rig, aiohttp.ClientSession() as browser:
+    async with house(address_messages_per_min=2) as rig, aiohttp.ClientSession() as browser:
         statuses = []
         for number in range(4):
             async with browser.post(

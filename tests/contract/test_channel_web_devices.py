@@ -108,7 +108,10 @@ async def test_what_is_asked_otherwise_is_refused(body: dict[str, object]):
 
 async def test_asking_is_bounded_by_address():
     """Nobody tries codes for long."""
-    async with house(guests=Guests(is_known=lambda _chat: False)) as rig, rig.page() as page:
+    async with (
+        house(guests=Guests(is_known=lambda _chat: False), address_messages_per_min=99) as rig,
+        rig.page() as page,
+    ):
         statuses = {(await ask(rig, page, do="ask", code="x" * 32))[0] for _ in range(125)}
         assert {403, 429} == statuses
 

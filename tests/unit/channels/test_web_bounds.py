@@ -1,10 +1,9 @@
-"""The buckets of the web chat: a minute's worth at once, then by and by; memory for who is active."""
+"""The rate limits of the web chat: one a connection, one a person, one an address."""
 
 import pytest
 
-from channels.web.bounds import SWEEP_EVERY, Bounds, address_of
+from channels.web.bounds import Bounds, address_of
 from channels.web.config import WebAccount
-from channels.web.history import CHARS_OF_CHAT
 from tests.fakes.web import Clock
 
 
@@ -41,45 +40,37 @@ def test_what_came_to_nothing_is_given_back():
     assert [0, 0, 30] == [made.say("ada", "1.2.3.4") for _ in range(3)]
 
 
-def test_what_is_told_again_is_counted_by_its_length():
-    """Four whole histories at once, or a thousand empty ones; the rest of a minute's worth comes with the minute."""
+def test_a_file_costs_as_many_messages_as_it_is_large():
+    """One that costs more than there ever is costs all there is."""
     clock = Clock()
     made = bounds(clock)
-    whole = CHARS_OF_CHAT + 50_000
-    assert [0, 0, 0, 0] == [made.replay("ada", "1.2.3.4", whole) for _ in range(4)]
-    assert 0 < made.replay("ada", "1.2.3.4", whole) <= 14
-    assert 0 == made.replay("bob", "1.2.3.4", whole)
-    assert [0] * 1000 == [made.replay("cid", "1.2.3.4", 0) for _ in range(1000)]
-    assert 0 < made.replay("cid", "1.2.3.4", 0)
+    assert [0] * 5 + [12] == [made.say("ada", "1.2.3.4", 12) for _ in range(6)]
+    assert 0 == bounds(clock, messages_per_min=1).say("bob", "1.2.3.4", 12)
 
 
-def test_everybody_at_one_address_is_told_again_so_much():
-    """Cookies are cheap, also for that."""
-    made = bounds(Clock())
-    waits = [made.replay(f"chat-{number}", "1.2.3.4", CHARS_OF_CHAT) for number in range(100)]
-    assert 20 > waits.count(0)
-    assert 0 == made.replay("elsewhere", "5.6.7.8", CHARS_OF_CHAT)
+def test_other_requests_count_for_the_address_alone():
+    """A person who may say nothing more can still open a page; their neighbours at the address pay for it."""
+    made = bounds(Clock(), messages_per_min=1, address_messages_per_min=3)
+    assert (0, 60) == (made.say("ada", "1.2.3.4"), made.say("ada", "1.2.3.4"))
+    assert [0, 0, 20] == [made.ask("1.2.3.4") for _ in range(3)]
+    assert (20, 0) == (made.say("bob", "1.2.3.4"), made.say("bob", "5.6.7.8"))
 
 
-def test_frames_are_counted_whatever_they_are():
-    """Also those that cost nobody anything but the work to look at them."""
+def test_the_old_limit_on_new_visitors_names_what_replaced_it():
+    """The gateway does not start with it."""
+    with pytest.raises(ValueError, match="address_messages_per_min counts new visitors, too"):
+        WebAccount.model_validate({"address_newcomers_per_min": 60})
+
+
+def test_a_connection_has_a_limit_of_its_own():
+    """Frames are counted whatever they say; a second connection begins anew."""
     clock = Clock()
     made = bounds(clock)
-    assert [0, 0, 0, 20] == [made.hear("ada", "1.2.3.4", 1000) for _ in range(4)]
+    first, second = made.connection(), made.connection()
+    assert [0, 0, 0, 20] == [first.acquire("", 1000) for _ in range(4)]
+    assert 0 == second.acquire("", 1000)
     clock.now_s += 60
-    assert 0 == made.hear("ada", "1.2.3.4", 1000)
-
-
-def test_the_idle_are_forgotten():
-    """Ten thousand strangers of an hour ago are no memory of ours."""
-    clock = Clock()
-    made = bounds(clock, address_messages_per_min=60_000)
-    for number in range(10_000):
-        made.say(f"chat-{number}", "1.2.3.4")
-    clock.now_s += 3600
-    for _ in range(SWEEP_EVERY):
-        made.say("ada", "1.2.3.4")
-    assert len(made) <= 2
+    assert 0 == first.acquire("", 1000)
 
 
 @pytest.mark.parametrize(
