@@ -9,7 +9,7 @@ WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 4 ] && echo $$((
 unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick coverage format run check bench torture browser lock texts clean
+.PHONY: help install demo test gate quick coverage format run check bench eval torture browser lock texts clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -70,6 +70,9 @@ format: install  ## write the code as check wants it
 
 bench: install  ## figures beside a bare bot in the same run; where its time goes: make bench ARGS=profile
 	$(BIN)/python -m tests.bench $(ARGS)
+
+eval: install  ## what the coach without a model makes of the sentences in tests/corpus, as a table
+	$(BIN)/python -m tests.evaluation.reader $(ARGS)
 
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)

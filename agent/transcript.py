@@ -15,11 +15,8 @@ from agent.consent import Parked
 from agent.pictures import Picture, Unseen, without_pictures
 from agent.rungs import BY_RULES, NEXT_MODEL, RULES_PREFIX, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
-SKIPPED = "Skipped due to queued user message."
-"""The result of a call that steering overtook; the words every agent of the field uses."""
-
-EDITED = "(I changed my earlier message to:)"
-"""How an edit of a message begins that was answered already."""
+SKIPPED = "Skipped due to queued user message."  # the result of a call that steering overtook
+EDITED = "(I changed my earlier message to:)"  # how an edit of a message begins that was answered already
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,8 @@ class SuggestedReply:
     """Something the person may well say next: shown as a button where there are any, and typed where there are none."""
 
     label: str  # what the button says; at most 40 characters of it are shown
-    words: str  # what they have said when they pressed it
+    words: str  # what they have said when they pressed it, or a complete command
+    is_yes: bool = False  # typing "yes" chooses it, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +285,12 @@ def answer_separator(events: Sequence[JournalEvent]) -> str:
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 
 
-PARAGRAPH = "\n\n"
-
-
 def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
     return isinstance(event, ModelResponded) and bool(event.text.strip()) and not event.tool_calls
 
 
+PARAGRAPH = "\n\n"
+RULES_ANSWERED = NoteItem("(Rules answered this message, not you.)", ends_turn=True)
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
 """What stands for the result of a call that never got one."""
 
@@ -367,13 +364,15 @@ class _Folding:
         self._turn.append(response)
         self._open = [(call.id, self._with_unused_id(call)) for call in response.tool_calls]
         self._asked = frozenset(id_ for id_, _ in self._open)
-        if response.text.strip() or self._open:
-            calls = tuple(call for _, call in self._open)
+        calls = tuple(call for _, call in self._open)
+        if response.model.startswith(RULES_PREFIX) and not calls:
+            self.items.append(RULES_ANSWERED)
+        elif response.text.strip() or calls:
             self._add(AssistantItem(response.text, calls, response.thinking))
 
     def _end(self, ended: TurnEnded) -> None:
-        answered = bool(self.items) and isinstance(self.items[-1], AssistantItem)
-        if ended.reason is EndReason.COMPLETED and answered:
+        last = self.items[-1] if self.items else None
+        if ended.reason is EndReason.COMPLETED and (isinstance(last, AssistantItem) or last == RULES_ANSWERED):
             return
         rest = ended.text.removesuffix(ended.note).rstrip().removeprefix(answer_text(self._turn).rstrip()).strip()
         if rest:

@@ -287,7 +287,7 @@ def _session_deps(
             HeardItems(reader, hooks),
             clock,
             JournalCounter(tool.name for tool in deps.tools).note,
-            SuggestedReplies(deps.buttons, clean, clock),
+            SuggestedReplies(deps.buttons, clean, clock, deps.product.catalogue, store, deps.tasks),
             deps.product.catalogue,
             Questions(deps.buttons, deps.product.catalogue, timedelta(seconds=settings.permissions.expires_s)),
             parking,

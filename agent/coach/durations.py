@@ -1,4 +1,4 @@
-"""Spells minutes as people read them. Pure; how long a text says is `understanding.amounts`' to read."""
+"""Spells minutes as people read them. Pure; how long a text says is `vocabulary.amounts`' to read."""
 
 
 def spell_minutes(minutes: int) -> str:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from agent.calendar import week_of
 from agent.coach.practice import Skill, name_key
-from agent.coach.understanding.amounts import find_duration
+from agent.coach.vocabulary.amounts import find_duration
 from agent.wellformed import clean
 
 MAX_CHARS = 1_200
@@ -33,6 +33,7 @@ class WantedEntries:
     span: DayRange | None = None  # None: no day was said
     skill: Skill | None = None
     pick: int | None = None  # "#2": the second of those listed
+    id: str | None = None  # the one entry with this id, as buttons name it
     rest: str = ""
 
 
@@ -55,6 +56,7 @@ _WEEKDAYS = {
 _DAYS = {"today": 0, "hoy": 0, "yesterday": 1, "ayer": 1, "anteayer": 2}
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4}))?(?![\d./])")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\S)")
 _PICK = re.compile(r"#(\d{1,3})(?!\d)")
 _LINK = re.compile(r"(?:on|el|la|the|of|de|del)(?:\s+|\Z)", re.IGNORECASE)
 _LAST = re.compile(r"last\s+(\w+day)\b|(\w+)\s+pasado\b", re.IGNORECASE)
@@ -64,8 +66,10 @@ _ON = re.compile(r"(?:^|\s)(?:on|el)\s+(?P<day>[^\s].*)\Z", re.IGNORECASE)
 
 
 def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedEntries:
-    """Day or days first, or the skill; "#2" picks one; the rest is left as it is."""
+    """Return what is wanted: an entry's id, else days or a skill, with "#2" for one of several; the rest stays."""
     wanted = WantedEntries(rest=clean(text[:MAX_CHARS]))
+    if (by_id := _ID.match(wanted.rest)) is not None:
+        return replace(wanted, id=by_id[0], rest=wanted.rest[by_id.end() :].strip())
     for _ in range(4):
         before, rest = wanted, _LINK.sub("", wanted.rest, count=1) if _LINK.match(wanted.rest) else wanted.rest
         if wanted.span is None and (day := _take_days(rest, today, week_start)) is not None:

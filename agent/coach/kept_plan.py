@@ -74,36 +74,6 @@ def kept_plan_text(language: str, report: PlanReport) -> str:
     return "\n\n".join([*blocks, *([found] if found else []), say(language, "plan.another")])
 
 
-def is_after_week(report: PlanReport, ahead: int) -> bool:
-    """Whether the day so many days ahead is of a later week than the report: tomorrow, on its last day."""
-    return report.today + timedelta(days=ahead) >= report.week + WEEK
-
-
-def day_plan_text(language: str, report: PlanReport, ahead: int | None) -> str:
-    """What a plan has for today (0) or tomorrow (1), and else what comes next; "" where it says nothing of that day."""
-    day = report.today + timedelta(days=ahead or 0)
-    if ahead is None or not report.planned or not report.week <= day < report.week + WEEK:
-        return ""
-    when = say(language, "day.tomorrow" if ahead else "day.today")
-    rows = [row for row in report.planned if row.date == day]
-    if rows:
-        done = sum(row.done_minutes for row in rows)
-        more = f" {say(language, 'plan.day_done', done=spell_minutes(done))}" if done else ""
-        return f"{say(language, 'plan.day_has', when=when, what=_amounts(language, rows))}{more}"
-    later = [row for row in report.planned if row.date > day]
-    if not later:
-        return f"{say(language, 'plan.day_free', when=when)} {say(language, 'plan.day_last')}"
-    following = [row for row in later if row.date == min(row.date for row in later)]
-    named = say_day(language, following[0].date, report.today)
-    what = _amounts(language, following)
-    return f"{say(language, 'plan.day_free', when=when)} {say(language, 'plan.day_next', day=named, what=what)}"
-
-
-def _amounts(language: str, rows: Sequence[PlannedRow]) -> str:
-    each = ((spell_minutes(row.planned_minutes), f"{emoji_for(row.skill)} {escape(row.skill)}") for row in rows)
-    return ", ".join(say(language, "amount.of", minutes=minutes, skill=skill) for minutes, skill in each)
-
-
 def insights_text(language: str, insights: Sequence[InsightRow]) -> str:
     """Findings, a line each; "" where there are none."""
     if not insights:

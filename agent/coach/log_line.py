@@ -1,7 +1,6 @@
-"""Reads "45m guitar scales" without a model, and "no, 40 minutes, and it was piano yesterday". Pure; nothing is stored.
+"""The arguments of /log: "45m guitar scales", several entries with ";" between them. English and Spanish.
 
-English and Spanish. What is unclear is refused with a reason, never guessed. Of a correction only what is said changes,
-and only a skill that the person has: a new name in a sentence is a guess.
+What is unclear is refused with a reason, never guessed. Nothing is stored here.
 """
 
 import re
@@ -11,7 +10,7 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
-from agent.coach.understanding.amounts import find_duration, find_durations
+from agent.coach.vocabulary.amounts import find_duration
 from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000
@@ -52,15 +51,6 @@ class LogLine:
     day: date
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """What is right instead; what is None stays."""
-
-    minutes: int | None = None
-    skill: str | None = None  # as the person spells it in their list
-    day: date | None = None
-
-
 _DAY_WORDS = {
     "today": 0, "hoy": 0, "tonight": 0, "this morning": 0, "esta mañana": 0, "yesterday": 1, "ayer": 1,
     "last night": 1, "anoche": 1, "day before yesterday": 2, "the day before yesterday": 2, "anteayer": 2, "antier": 2,
@@ -79,7 +69,6 @@ _DAY = (
     rf"|(?P<weekday>{_WEEKDAY}))"
 )
 _DAY_FIRST = re.compile(rf"\s*{_DAY}(?![\w-])[\s,:.]*", re.IGNORECASE)
-_DAY_INSIDE = re.compile(rf"(?<![\w-])(?=\w){_DAY}(?![\w-])", re.IGNORECASE)
 _DAY_LAST = re.compile(rf"(?:^|[\s,])(?=\w){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
 _AHEAD = (
     rf"(?:tomorrow|(?:the )?day after tomorrow|next (?:week|month|{_WEEKDAY})|(?:pasado )?ma[ñn]ana"
@@ -102,11 +91,22 @@ _TAIL = re.compile(
     r"(?:^|(?<![\s,])[\s,]++)(?:for|about|durante|unos|unas|please|por\s+favor|thanks|thank\s+you|gracias)[\s.!]*\Z",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,200})[\"”»]")
 _SEPARATOR = re.compile(r"(?<!\s)(?:\s*+[:;,(|]|\s++[-–—]\s)\s*+")
 _BARE_NUMBER = re.compile(r"[0-9]{1,4}(?![\w:/.-])")
 _ENDS = " \t,.;:!|()-–—"
+
+
+def parse_logs(text: str, today: date, skills: Sequence[str] = ()) -> list[LogLine]:
+    """Return the entries of a line: several if ";" stands between them and each has its time.
+
+    Raises:
+        LogLineError: one of them lacks something or says something impossible.
+    """
+    pieces = [piece for piece in text[:MAX_LINE_CHARS].split(";") if piece.strip()]
+    if len(pieces) > 1 and all(find_duration(piece) is not None for piece in pieces):
+        return [parse_log(piece, today, skills) for piece in pieces]
+    return [parse_log(text, today, skills)]
 
 
 def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
@@ -149,59 +149,6 @@ def _check(minutes: int, name: str, notes: str, day: date, today: date) -> LogLi
     except PracticeRefused as refused:
         detail = refused.detail or (str(DAY_MINUTES // 60) if refused.refusal == "too_long" else name)
         raise LogLineError(LogProblem(refused.refusal.value), detail) from None
-
-
-def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction:
-    """What the text says; `skills` are the names the person has.
-
-    Raises:
-        LogLineError: it names a date that is none.
-    """
-    said = clean(text[:MAX_LINE_CHARS])
-    durations = list(find_durations(said))
-    ends = [0, *(duration.end for duration in durations)]
-    starts = [*(duration.start for duration in durations), len(said)]
-    rest = "|".join(said[end:start] for end, start in zip(ends, starts, strict=True))
-    minutes = durations[0].minutes if durations else None
-    return Correction(minutes, find_skill(rest, skills), find_day(rest, today))
-
-
-def find_skill(text: str, skills: Sequence[str]) -> str | None:
-    """The longest known name in the text that is not what it was "not"."""
-    folded = name_key(text)
-    for name in sorted(skills, key=len, reverse=True):
-        found = re.search(rf"(?<!\w){re.escape(name_key(name))}(?!\w)", folded)
-        if found is not None and not _NOT.search(folded[: found.start()]):
-            return name
-    return None
-
-
-def find_day(text: str, today: date) -> date | None:
-    """The first date that the text names, wherever it stands; None where it names none.
-
-    Raises:
-        LogLineError: it looks like a date and is none that can be told apart.
-    """
-    match = _DAY_INSIDE.search(text)
-    return None if match is None else _day(match, today)
-
-
-@dataclass(frozen=True, slots=True)
-class DaySpan:
-    """Where a text names a day."""
-
-    start: int
-    end: int
-    may_come: bool  # "Monday" and "tonight" can be said of what is still to come
-
-
-def find_days(text: str) -> list[DaySpan]:
-    """Every place where the text names a day, in order; days written with slashes, which nobody can tell apart, not."""
-    return [
-        DaySpan(match.start(), match.end(), match["weekday"] is not None or (match["word"] or "").lower() == "tonight")
-        for match in _DAY_INSIDE.finditer(text)
-        if not match["other"]
-    ]
 
 
 def _take_day(text: str, today: date) -> tuple[str, date | None]:

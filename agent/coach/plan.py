@@ -183,13 +183,13 @@ async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> En
     if any(words in plan.text for words in in_any_language("plan.empty")):
         return await _finish(run, None, replace(response, text=plan.text))
     returned = await run.port.apply(_command(run, data, plan), _result(run.turn))
-    return await _finish(run, returned, replace(response, text=_answer(run, returned, _notice_of(plan.text))))
+    return await _finish(run, returned, replace(response, text=_answer(run, returned)))
 
 
 def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPlan:
     """The plan with the model's own findings; those of the rules where it has none."""
     found = plan.insights or insights_of(run.language, data.journey, data.patterns)
-    content = plan.text.removeprefix(_notice_of(plan.text)).strip()
+    content = plan.text.strip()
     if plan.cut:
         most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
         content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
@@ -197,23 +197,18 @@ def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPla
     return SaveWeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
 
 
-def _answer(run: _PlanRun, saved: ToolReturned, notice: str = "") -> str:
+def _answer(run: _PlanRun, saved: ToolReturned) -> str:
     """What is said of a plan that was just kept: for which week, the plan, what was noticed."""
     kept = read_change(_data(saved))
     if not isinstance(kept, PlanSaved):
         return str(_data(saved).get("content") or "")
     today, language = today_of(run.turn.principal, run.agent.clock()), run.language
-    blocks = [notice, kept.content, insights_text(language, insight_rows(kept.insights))]
+    blocks = [kept.content, insights_text(language, insight_rows(kept.insights))]
     if kept.week > today:
-        blocks.insert(1, say(language, "plan.for_next_week", date=say_day(language, kept.week, today)))
+        blocks.insert(0, say(language, "plan.for_next_week", date=say_day(language, kept.week, today)))
     elif kept.replaced:
         blocks.append(say(language, "plan.replaced"))
     return "\n\n".join(block for block in blocks if block)
-
-
-def _notice_of(text: str) -> str:
-    """The words on who answers that stand before a plan without a model; they are no part of it."""
-    return next((notice for notice in in_any_language("offline.notice") if text.startswith(notice)), "")
 
 
 async def _hand_over(run: _PlanRun, failure: BaseException | None) -> EndReason:

@@ -28,8 +28,6 @@ _NEXT_WEEK = re.compile(
     r"\bnext week\b|\bpr[oó]xima semana\b|\bsemana (?:que viene|pr[oó]xima|siguiente)\b", re.IGNORECASE
 )
 
-_DAY = re.compile(r"\b(?:(?P<today>hoy|today)|(?P<tomorrow>(?<!la )ma[nñ]ana|tomorrow))\b", re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class PlanWish:
@@ -44,17 +42,6 @@ class PlanWish:
         if self.skill is None:
             return skills
         return [skill for skill in skills if skill.name == self.skill]
-
-
-def wants_next_week(text: str) -> bool:
-    """Whether the words are about the next week."""
-    return _NEXT_WEEK.search(text[:MAX_CHARS]) is not None
-
-
-def day_asked(text: str) -> int | None:
-    """The one day that the words are about: 0 today, 1 tomorrow; None: no single one."""
-    found = _DAY.search(text[:MAX_CHARS])
-    return None if found is None else int(found.lastgroup == "tomorrow")
 
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:

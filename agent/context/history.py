@@ -8,9 +8,11 @@ from functools import cached_property
 from agent.context.compaction import since_step, summary_item
 from agent.context.sizes import estimate_tokens
 from agent.ports import Summary
+from agent.rungs import RULES_PREFIX
 from agent.transcript import (
     AssistantItem,
     JournalEvent,
+    ModelResponded,
     Steered,
     Transcript,
     TurnEnded,
@@ -144,6 +146,8 @@ def _seen_by_all(events: Sequence[JournalEvent]) -> Iterator[JournalEvent]:
         match event:
             case TurnStarted() | Steered():
                 yield replace(event, items=_of_another(event.items))
+            case ModelResponded() if event.model.startswith(RULES_PREFIX) and not event.tool_calls:
+                yield event
             case TurnEnded():
                 yield event
             case _:

@@ -9,9 +9,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
-from pkgutil import resolve_name
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -48,23 +46,6 @@ class OfflineRules(Protocol):
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Calls of tools the request offers, or the words of an answer that says who speaks."""
         ...
-
-
-class OfflineRulesOnDemand:
-    """Rules that are loaded when they are first asked: who has a model seldom needs them."""
-
-    def __init__(self, name: str) -> None:
-        """`name` is that of a class, as `package.module:Class`."""
-        self._name = name
-
-    def answer(self, request: ModelRequest) -> RuleAnswer:
-        """What the rules say."""
-        return self._rules.answer(request)
-
-    @cached_property
-    def _rules(self) -> OfflineRules:
-        rules: OfflineRules = resolve_name(self._name)()
-        return rules
 
 
 class OfflineModel:

@@ -11,14 +11,13 @@ from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
 from agent.coach.journey import journey_report
-from agent.coach.log_line import LogLineError, parse_log
+from agent.coach.log_line import LogLineError, parse_logs
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
 from agent.coach.skill_words import read_skill_wish
 from agent.coach.texts import explain_log, say
-from agent.coach.understanding.clocks import spell_range
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
@@ -71,11 +70,11 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(principal)
     names = tuple(skill.name for skill in skills)
     try:
-        line = parse_log(spell_range(asked.arguments), today_of(principal, asked.now), names)
+        lines = parse_logs(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
     words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)
-    return Reply(words, changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+    return Reply(words, changes=tuple(LogPractice(line.skill, line.minutes, line.day, line.notes) for line in lines))
 
 
 def _first_words(asked: Invocation, results: Results) -> str:
@@ -223,6 +222,8 @@ async def _find_entries(reader: PracticeReader, asked: Invocation, *, searches: 
     first = None if wanted.span is None else wanted.span.first
     last = None if wanted.span is None else wanted.span.last
     sessions = await reader.sessions(principal, since=first, limit=MAX_READ)
+    if wanted.id is not None:
+        sessions = tuple(session for session in sessions if session.id == wanted.id)
     text = wanted.rest[:200] if searches else ""
     report = entries_report(sessions, skills, since=first, until=last, skill=wanted.skill, text=text)
     return _Found(language_of(principal.locale), skills, wanted, report)
@@ -237,7 +238,7 @@ async def _entries(reader: PracticeReader, asked: Invocation) -> Reply:
 async def _delete(reader: PracticeReader, asked: Invocation) -> Reply:
     """Take back the one entry that is meant; where there are several, list them."""
     found = await _find_entries(reader, asked, searches=False)
-    if not found.wanted.span and not found.wanted.skill:
+    if not (found.wanted.span or found.wanted.skill or found.wanted.id):
         return Reply(say(found.language, "entries.how_delete"))
     row = found.picked
     if row is None or found.wanted.rest:
@@ -253,9 +254,10 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
     if values.rest or not says:
         return Reply(say(found.language, "entries.how_edit"))
     row = found.picked
-    if row is None and (found.wanted.span or found.wanted.skill or found.wanted.pick):
+    names_one = found.wanted.span or found.wanted.skill or found.wanted.id
+    if row is None and (names_one or found.wanted.pick):
         return Reply(_which(found, asked, "edit"))
-    id_ = None if row is None or not (found.wanted.span or found.wanted.skill) else row.id
+    id_ = None if row is None or not names_one else row.id
     change = EditSession(id_, values.minutes, values.day, values.notes, values.skill)
     return Reply(partial(change_words, asked), changes=(change,))
 

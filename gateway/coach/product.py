@@ -1,18 +1,18 @@
 """TenK Coach is this: one agent product, put together of what `agent.coach` says and what is kept for it here."""
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
-from pkgutil import resolve_name
+from collections.abc import Mapping
+from functools import partial
 
 from agent.coach.changes import change_content
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.prose import tell_result
+from agent.coach.reader.reader import OfflineReader
+from agent.coach.reader.requests import wants_plan
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
-from agent.models.offline import OfflineRulesOnDemand
 from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
@@ -31,14 +31,8 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
 
 
 def _kind_of_words(text: str) -> str | None:
-    """A plan asked for in words is prefetched as one asked for by its command."""
-    return PLAN if _asks_for_plan()(text) else None
-
-
-@cache
-def _asks_for_plan() -> Callable[[str], bool]:
-    asks: Callable[[str], bool] = resolve_name("agent.coach.intents:asks_for_plan")  # its patterns are for who talks
-    return asks
+    """Return the kind of turn that prefetches a plan, if the words ask for one."""
+    return PLAN if wants_plan(text) else None
 
 
 COACH = AgentProduct(
@@ -60,5 +54,5 @@ COACH = AgentProduct(
     tell=tell_result,
     texts=COACH_TEXTS,
     limits=AgentConfig(max_steps=5, deadline_s=150.0),
-    offline=OfflineRulesOnDemand("agent.coach.offline:OfflineCoach"),
+    offline=OfflineReader(),
 )

@@ -1,23 +1,20 @@
 """`/remind` and a reminder that is due, `/start` and `/done` of a clock, `/forget`: what has its time."""
 
 import json
-import re
-from collections.abc import Callable
-from datetime import date, datetime
-from functools import cache, partial
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from datetime import date
+from functools import partial
 
 from agent.calendar import is_zone, today_of, zone_of
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
+from agent.coach.reader.requests import read_reminder_words
 from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, missed_text, reminders_text
-from agent.coach.reminders import Reminder, ReminderWords, read_reminder
+from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer
-from agent.coach.understanding.amounts import find_duration
+from agent.coach.vocabulary.amounts import find_duration
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
@@ -26,10 +23,6 @@ from gateway.coach.said_changes import change_words
 from gateway.commands.base import Command, ForgetPerson, Invocation, Reply, SessionAction
 from gateway.store.erasure import Extent
 
-if TYPE_CHECKING:
-    from agent.coach.understanding.wishes import RemindWish
-
-_ME = re.compile(r"^me\s+", re.IGNORECASE)
 LIST = frozenset(("", "list", "lista", "ver"))
 REMINDERS_OFF = frozenset(("off", "none", "no", "stop", "quitar", "borrar"))
 LATE_MIN = 10
@@ -57,26 +50,17 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply:
     words = read_reminder(wanted, today)
     if words.bad_time:
         return Reply(say(language, "remind.bad_time", time=escape(words.bad_time[:16])))
-    said = words if words.at is not None else _as_said(wanted, asked.now.astimezone(zone_of(principal.timezone)))
+    said = (
+        words
+        if words.at is not None
+        else read_reminder_words(wanted, asked.now.astimezone(zone_of(principal.timezone)))
+    )
     if said is None or said.at is None:
         return Reply(say(language, "remind.how"))
     if not is_zone(principal.timezone):
         return Reply(say(language, "remind.bad_zone", zone=escape(principal.timezone[:64])))
     change = SetReminder(said.at, said.weekdays, said.day, said.about)
     return Reply(partial(change_words, asked), changes=(change,))
-
-
-def _as_said(wanted: str, now: datetime) -> ReminderWords | None:
-    """As a sentence to the coach would be read: "tomorrow at seven", "in 20 minutes"; None where it names no time."""
-    wish = _read_wish()(f"remind me {_ME.sub('', wanted)}", now)
-    return None if wish is None else ReminderWords(wish.at, wish.weekdays, wish.day, wish.about)
-
-
-@cache
-def _read_wish() -> "Callable[[str, datetime], RemindWish | None]":
-    read: Callable[[str, datetime], RemindWish | None]
-    read = resolve_name("agent.coach.understanding.wishes:read_remind_wish")  # its patterns are for who talks
-    return read
 
 
 def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: str) -> Reply:

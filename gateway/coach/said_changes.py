@@ -1,4 +1,4 @@
-"""Words the one change that a command of the coach's made."""
+"""Words the changes that a command of the coach's made."""
 
 from agent.calendar import today_of
 from agent.coach.changes import ChangeResult, change_text
@@ -7,8 +7,6 @@ from gateway.commands.base import Invocation, Results
 
 
 def change_words(asked: Invocation, results: Results) -> str:
-    """What became of the one change."""
-    change = results[0]
-    if not isinstance(change, ChangeResult):
-        raise TypeError(f"a practice change gave a {type(change).__name__}")
-    return change_text(language_of(asked.principal.locale), change, today_of(asked.principal, asked.now))
+    """Return what became of each change."""
+    language, today = language_of(asked.principal.locale), today_of(asked.principal, asked.now)
+    return "\n\n".join(change_text(language, change, today) for change in results if isinstance(change, ChangeResult))

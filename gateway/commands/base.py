@@ -150,9 +150,10 @@ class SessionCleared:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionTaken:
-    """Whether a suggested answer was said for whoever pressed its button."""
+    """What became of a pressed button under an answer."""
 
-    said: bool  # False: too late
+    said: bool  # its words were taken; False: too late
+    before: str = ""  # what the button says that was pressed before; "": none was
 
 
 Results = Sequence[object]
@@ -189,6 +190,7 @@ class Reply:
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
     buttons: tuple[Button, ...] = ()  # under the text, sealed for whoever gave the command
     secret_ref: str | None = None  # what stands for bullets in the text, when it is sent; see gateway.access.codes
+    offer: SaySuggested | None = None  # the pressed button that asked for it: it is done once, if the offer holds
 
 
 ReadFiles = Callable[[], Awaitable[Sequence[str]]]

@@ -45,6 +45,13 @@ SAY = "say"
 """The word of buttons that say what an answer suggested: `say:<turn>.<index>`."""
 
 
+def offer_text(texts: Catalogue, locale: str | None, before: str) -> str:
+    """Return what is said of a button whose offer was taken before or does not hold any more."""
+    if before:
+        return texts.text(locale, "commands.offer_done", what=escape(before))
+    return texts.text(locale, "commands.offer_over")
+
+
 def reply_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
     """`say`: the words become a message of whoever the button was made for; the turn behind it answers."""
 
@@ -55,7 +62,8 @@ def reply_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
             return Reply(void)
 
         def to_text(results: Results) -> str:
-            return "" if SuggestionTaken(said=True) in results else void
+            done = next((result for result in results if isinstance(result, SuggestionTaken)), SuggestionTaken(False))
+            return "" if done.said else offer_text(texts, principal.locale, done.before)
 
         return Reply(to_text, session=SaySuggested(long_id(turn), int(index)))
 

@@ -38,7 +38,7 @@ name = "offline"
 words_per_s = {words_per_s}
 
 [permissions]
-ask = ["edit_skill"]
+ask = ["plot_progress"]
 
 [access.accounts."slack:main"]
 allow_groups = ["slack:{slack_room}"]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from gateway.demo.chat import PNG_HEAD, Chat, Entry, Kind, Said
+from gateway.demo.chat import PNG_HEAD, Chat, Entry, Kind, Said, Seen
 from gateway.demo.stage import DISCORD_PERSON, DISCORD_ROOM, SLACK_ROOM, Stage, StoryBroken
 
 SLOW_WORDS_PER_S = 20.0  # the offline coach at first: slowly enough to be interrupted
@@ -71,25 +71,26 @@ class Story:
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
         ):
             await self.ana.until_answered(self.ana.say(text), by=by)
-        new_skill = await self.ana.until_answered(
-            self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?"
-        )
-        await self.ana.until_answered(self.ana.press(new_skill[0], "Yes"), by="Logged 20 min")
+        offer = await self.ana.until_answered(self.ana.say("I practised piano for 20 minutes"), by="Shall I log")
+        pressed = self.ana.press(offer[0], "Log 20 min piano (new skill), today")
+        await self.ana.until_answered(pressed, by="Logged 20 min")
 
     async def _a_correction(self) -> None:
         self._scene("3. She asks how it goes, and corrects herself while the answer is being written")
         asked = self.ana.say("How am I doing?")
         await self._until_written(self.ana, edits=2)
         corrected = self.ana.say("Sorry, the piano was 30 minutes, not 20")
-        await self.ana.until_answered(asked, corrected, by="Corrected")
+        label = "piano, 20 min, today → 30 min"
+        answer = await self.ana.until_answered(asked, corrected, by=label)
+        await self.ana.until_answered(self.ana.press(answer[0], label), by="Corrected")
         if not self.ana.reaction(corrected):
             raise StoryBroken("the correction got no reaction that shows it was taken")
         self._note("One answer to both. The reaction on her correction says that it was taken.")
 
     async def _a_kill(self) -> None:
         self._scene("4. The process is killed in the middle of an answer")
-        logged = self.ana.say("30m guitar, the new song")
-        asked = self.ana.say("Now show me everything, please")
+        logged = self.ana.say("30m guitar")
+        asked = self.ana.say("Now show me my numbers, please")
         await self._until_written(self.ana, edits=1)
         open_before = self.ana.open
         self._command(f"kill -9 {self._stage.pid}")
@@ -111,8 +112,7 @@ class Story:
     async def _plan_and_numbers(self) -> None:
         self._scene("5. A plan for her week, a chart, and all her numbers")
         await self.ana.until_answered(self.ana.say("/plan"), by="Summary")
-        await self._confirm()
-        drawn = await self.ana.until_answered(self.ana.say("/chart"), by="Your practice")
+        drawn = await self._confirm()
         if not any(file.content.startswith(PNG_HEAD) for seen in drawn for file in seen.message.files):
             raise StoryBroken("the chart should be a PNG")
         stats = await self.ana.until_answered(self.ana.say("/stats"), by="Your journey")
@@ -124,12 +124,12 @@ class Story:
         if rows != [1 + ENTRIES]:
             raise StoryBroken(f"the exported file should hold a head and {ENTRIES} lines")
 
-    async def _confirm(self) -> None:
-        self._note("The operator wants changes of skills confirmed (ask = edit_skill), so she is asked first:")
-        wish = self.ana.say("Rename piano to keyboard")
+    async def _confirm(self) -> list[Seen]:
+        self._note("The operator wants pictures confirmed (ask = plot_progress), so she is asked first:")
+        wish = self.ana.say("Draw me a chart, please")
         question = await self.ana.until_told("May I use")
         pressed = self.ana.press(question, "Allow once")
-        await self.ana.until_answered(wish, pressed, by="keyboard")
+        return await self.ana.until_answered(wish, pressed, by="Your practice")
 
     async def _another_person(self) -> None:
         self._scene("6. A second person has a chat and data of their own")
@@ -160,7 +160,7 @@ class Story:
             ("plan", "", "Summary"),
         ):
             await self.cleo.until_answered(self.cleo.command(name, text), by=by)
-        asked = self.practice.say("30m singing, the choir piece")
+        asked = self.practice.say("30m singing")
         found = await self.practice.until_answered(asked, by="Logged 30 min")
         found += await self.practice.until_answered(self.practice.say("How am I doing?", under=asked), by="singing")
         if {seen.message.thread for seen in found} != {asked.message_id}:

@@ -33,6 +33,7 @@ from gateway.access.pasted import hide_secrets
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, AskGroup, Decision, Enrol, Pair
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.inbound import typed_answers
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, groups, inbox, outbox, people
@@ -103,12 +104,24 @@ class Admission:
         code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
+        if typed_answers.may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
+            plan = replace(plan, event=self._as_press(plan.event, plan.decision.person))
         row = self._row(plan)
         go_on = partial(self._go_on, plan, code, row)
         if row.outcome is None:
             inbox.admit_later(self._connection, row, self._now, go_on)
         else:
             go_on(inbox.admit(self._connection, row, self._now))
+
+    def _as_press(self, event: InboundEvent, person: Person) -> InboundEvent:
+        """Return the press that a typed answer to the newest offer stands for, or the event as it is."""
+        key = open_row(event, person, self._doorway.agent).session_key
+        seals = SealedButtons(self._doorway.keys.buttons)
+        return (
+            event
+            if key is None
+            else typed_answers.to_press(self._connection, event, key, person.user_id, seals, self._now)
+        )
 
     def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int | None) -> None:
         """Do what goes with the row of this id; None: it was there before."""

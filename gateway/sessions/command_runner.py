@@ -14,7 +14,7 @@ from agent.foreign_code import contain_exits
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed, ChatKind, InboundMessage, SystemEvent
+from channels.messages import ButtonPressed, SystemEvent
 from gateway.access.api_keys import scopes_at
 from gateway.access.buttons import SealedButtons
 from gateway.access.codes import AccessKeys
@@ -25,7 +25,6 @@ from gateway.commands.base import (
     DropCredential,
     ForgetPermission,
     ForgetPerson,
-    Invocation,
     KeepCredential,
     PermissionsForgotten,
     Reply,
@@ -39,7 +38,6 @@ from gateway.commands.base import (
     SetName,
     SetTimezone,
     SetTitle,
-    SuggestionTaken,
 )
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
@@ -52,6 +50,7 @@ from gateway.inbound.bus import Bus
 from gateway.sessions.choices import allow_forgetting, ask_to_forget, change_conversation, keep_choice
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, words_of
+from gateway.sessions.invocations import to_invocation
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
@@ -59,16 +58,15 @@ from gateway.sessions.presses import (
     OfAnother,
     PressHandler,
     answer_approval,
-    delete_said,
-    take_away_buttons,
+    close_buttons,
+    take_offer,
     take_press,
     unparked_before,
 )
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
-from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, erasure, inbox, journal, outbox
+from gateway.store import approvals, erasure, inbox, journal, offers, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -256,31 +254,32 @@ class CommandRunner:
             await self._commit(session, row, Reply(refusal), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        asked = Invocation(
-            name, arguments, principal, self._dates(), session, f"inbox:{row.id}", partial(self._read_files, row),
-            partial(self._take_back, row), row.event.sender_key, getattr(row.event, "kind", None) is ChatKind.DIRECT,
-            row.event.address, partial(session.answer_aside, row, principal), scopes,
-        )  # fmt: skip
+        asked = to_invocation(session, row, principal, name, arguments, self._channels, self._dates(), scopes)
         reply = await command.handle(asked)
         if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it
             reply = await self._store.read(partial(allow_forgetting, row=row, reply=reply, texts=self._texts))
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
-    async def _read_files(self, row: InboxRow) -> Sequence[str]:
-        """The text file that came with a command, if one did."""
-        files = row.event.attachments[:1] if isinstance(row.event, InboundMessage) else ()
-        channel = await self._channels.when_loaded(row.event.address)
-        return [text for file in files if (text := await read_text_file(channel, file))]
-
-    async def _take_back(self, row: InboxRow) -> bool | None:
-        return await delete_said(await self._channels.when_loaded(row.event.address), row.event)
-
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """What a button stands for; they see that it was taken."""
         reply, taken = await self._presses.decide(pressed, principal, self._clock())
+        if isinstance(reply.session, SaySuggested):
+            reply = await self._run_offer(session, row, reply.session, principal) or reply
         await self._commit(session, row, reply, Outcome.ANSWERED)
         if taken:
-            await take_away_buttons(await self._channels.when_loaded(pressed.address), pressed)
+            await close_buttons(await self._channels.when_loaded(pressed.address), pressed.address, pressed.message_id)
+
+    async def _run_offer(self, session: Session, row: InboxRow, said: SaySuggested, who: Principal) -> Reply | None:
+        """Return what the command of a pressed button wants; None if it needs a row of its own, or is no command."""
+        words = await self._store.read(partial(offers.words_of, turn_id=said.turn_id, index=said.index))
+        command, name, arguments = self._table.parse(words) or (None, "", "")
+        scopes = await scopes_at(self._store, row.event.address)
+        if command is None or command.turn or self._table.refusal(command, who, scopes):
+            return None
+        asked = to_invocation(session, row, who, name, arguments, self._channels, self._dates(), scopes)
+        wanted = await command.handle(asked)
+        needs_row = isinstance(wanted.session, SessionAction | ForgetPerson | ResumeConversation)
+        return None if needs_row else replace(wanted, offer=said)
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
         if isinstance(row.event, SystemEvent):
@@ -302,8 +301,9 @@ class CommandRunner:
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
                 return _Done([], before=True, unparked=unparked_before(connection, wanted))
-            reply = allow_forgetting(connection, row, wanted, self._texts)
-            results = [
+            reply = take_offer(connection, row, wanted, self._table.talk, self._texts, principal.locale)
+            reply = allow_forgetting(connection, row, reply, self._texts)
+            results: list[object] = [
                 self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
                 for index, change in enumerate(reply.changes)
             ]
@@ -364,8 +364,8 @@ class CommandRunner:
             case SetMode() | SetTitle():
                 return _Done([], change_conversation(connection, session.where, row.user_id, state, reply.session, now))
             case SaySuggested():
-                said = take_press(connection, row, reply.session, self._table.talk)
-                results.append(SuggestionTaken(said is not None))
+                said, taken = take_press(connection, row, reply.session, self._table.talk)
+                results.append(taken)
                 return _Done([], said=said)
             case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetModel() | SetName() as chosen:
                 return _Done([], person=keep_choice(connection, row, chosen, results, now))

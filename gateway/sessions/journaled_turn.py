@@ -67,6 +67,7 @@ class _Said:
     """What goes with an answer's words."""
 
     buttons: tuple[Button, ...]
+    lines: str  # the suggestions, where there are no buttons
     files: tuple[MediaRef, ...]
     nothing_left: str  # stands where there are none
 
@@ -252,7 +253,9 @@ class JournaledTurn:
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
         nothing_left = self._deps.texts.text(self._principal.locale, "answer.nothing_left")
         buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
-        said = _Said(buttons, await self._made_files(reason), nothing_left)
+        lines = self._deps.replies.lines(self._channel, ended, self._principal.locale)
+        overtaken = await self._deps.replies.standing(self._session.key, self._turn) if buttons else None
+        said = _Said(buttons, lines, await self._made_files(reason), nothing_left)
         look = partial(self._last_look, reason, text, settled, said)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
         note = text if text == nothing_left else self._deps.clean(note).strip()
@@ -260,6 +263,8 @@ class JournaledTurn:
             self._live.resume()
             return False
         await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
+        if overtaken is not None:
+            self._deps.replies.close(self._channel, self._turn.address, overtaken)
         self._live.show_wait(busy_s)
         return True
 
@@ -318,13 +323,14 @@ class JournaledTurn:
         if not text:
             return "", []
         turn = self._turn
-        pieces, buttons = settled.pages.all_of(text), beside.buttons
+        shown = f"{text}\n\n{beside.lines}" if beside.lines and text != nothing_left else text
+        pieces, buttons = settled.pages.all_of(shown), beside.buttons
         if text == nothing_left or not pieces:
             pieces, buttons = settled.pages.all_of(nothing_left), ()
         said = OutboundMessage(
             turn.address,
             self._claimed.source_id,
-            text,
+            shown,
             turn.reply_to,
             reply_route_of=self._claimed.answers,
             buttons=buttons,

@@ -15,52 +15,76 @@ import structlog
 from agent.catalogue import Catalogue
 from agent.consent import Consent
 from agent.journal import suggested_replies
+from agent.language import escape
 from agent.ports import Principal
 from agent.transcript import JournalEvent
 from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
-from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
+from channels.messages import Address, Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
-from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested
-from gateway.commands.decisions import SAY, VOID, Decision
+from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested, SuggestionTaken
+from gateway.commands.decisions import SAY, VOID, Decision, offer_text
 from gateway.sessions.inbox_rules import PRESSED
-from gateway.store import approvals, inbox, journal, reply_routes
-from gateway.store.engine import Connection
-from gateway.store.inbox import InboxRow, NewRow
+from gateway.store import approvals, inbox, offers, reply_routes
+from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
 
 CLOSE_TIMEOUT_S = 10.0
 MAX_REPLIES = 8
-LABEL_CHARS = 40
+LABEL_CHARS = 72
 HOLDS = timedelta(days=7)
 """After this a button says nothing any more, however quiet the conversation was."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuggestedReplies:
-    """Makes the buttons of a turn's answer."""
+    """Makes the buttons of a turn's answer, and takes away those of the offer before it."""
 
     seals: SealedButtons
     clean: Callable[[str], str]  # an agent's text to what a person may see
     clock: Callable[[], datetime]
+    texts: Catalogue  # what people read
+    store: Store
+    tasks: asyncio.TaskGroup
 
     def buttons(self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent]) -> tuple[Button, ...]:
-        """What the ended turn suggests, for its person alone; nothing where the channel shows no buttons."""
-        replies = suggested_replies(events)[:MAX_REPLIES]
-        if not replies or not isinstance(channel, HasButtons):
+        """Return the buttons of what the ended turn suggests, for its person alone; none if the channel shows none."""
+        if not isinstance(channel, HasButtons):
             return ()
         account, until = f"{turn.address.channel}:{turn.address.account}", self.clock() + HOLDS
-        buttons = []
-        for index, reply in enumerate(replies):
-            label = self.clean(reply.label).strip()
-            if label and reply.words.strip():
-                subject = f"{short_id(turn.id)}.{index}"
-                data = self.seals.seal(SAY, subject, turn.user_id, account, until)
-                buttons.append(Button(cut_text(label, LABEL_CHARS), data))
-        return tuple(buttons)
+        return tuple(
+            Button(label, self.seals.seal(SAY, f"{short_id(turn.id)}.{index}", turn.user_id, account, until))
+            for index, label in self._labels(events)
+        )
+
+    def lines(self, channel: Channel, events: Sequence[JournalEvent], locale: str | None) -> str:
+        """Return the suggestions as numbered lines, for a channel without buttons; "" if there are none."""
+        labels = () if isinstance(channel, HasButtons) else self._labels(events)
+        listed = "\n".join(f"{index + 1}. {escape(label)}" for index, label in labels)
+        return f"{listed}\n\n{self.texts.text(locale, 'consent.type_number')}" if listed else ""
+
+    def _labels(self, events: Sequence[JournalEvent]) -> list[tuple[int, str]]:
+        replies = enumerate(suggested_replies(events)[:MAX_REPLIES])
+        named = [(index, reply.words.strip(), self.clean(reply.label).strip()) for index, reply in replies]
+        return [(index, cut_text(label, LABEL_CHARS)) for index, words, label in named if label and words]
+
+    async def standing(self, session_key: str, turn: TurnRow) -> str | None:
+        """Return the message with the newest offer to the turn's person, before this turn's own."""
+
+        def find(connection: Connection) -> str | None:
+            offer = offers.newest(connection, turn.tenant, session_key, turn.user_id)
+            message = None if offer is None else offers.message_of(connection, offer.turn_id)
+            return None if message is None else message[1]
+
+        return await self.store.read(find)
+
+    def close(self, channel: Channel, address: Address, message_id: str) -> None:
+        """Take the buttons of an overtaken offer away."""
+        self.tasks.create_task(close_buttons(channel, address, message_id))
 
 
 OfAnother = Callable[[str, str, Principal], Awaitable[Reply | None]]
@@ -90,15 +114,15 @@ class PressHandler:
         return await decide(meant.subject, principal), True
 
 
-async def take_away_buttons(channel: Channel, pressed: ButtonPressed) -> None:
-    """They see that it was taken; where that fails, a second press finds nothing to do."""
-    if not isinstance(channel, HasButtons):
+async def close_buttons(channel: Channel, address: Address, message_id: str) -> None:
+    """Take the buttons of a message away; if that fails, a press finds nothing to do."""
+    if not isinstance(channel, HasButtons) or not message_id:
         return
     try:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await channel.close_buttons(pressed.address, pressed.message_id)
+            await channel.close_buttons(address, message_id)
     except (ChannelError, TimeoutError) as failure:
-        log.debug("buttons_stay", event_id=pressed.event_id, error=str(failure))
+        log.debug("buttons_stay", message_id=message_id, error=str(failure))
 
 
 async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
@@ -116,22 +140,40 @@ async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
     return True
 
 
-def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk: str) -> InboxRow | None:
-    """Admit what a pressed button says as the person's own words, as old as the press; None where that is over.
+def take_press(
+    connection: Connection, row: InboxRow, reply: SaySuggested, talk: str, outcome: Outcome | None = None
+) -> tuple[InboxRow | None, SuggestionTaken]:
+    """Admit the words of a pressed button as its person's own, once; with an outcome they are done by then.
 
-    It is over once they were answered anything else in that conversation, a new one was begun, or one of the buttons
-    under the same answer was pressed: their words are one event, which is admitted once.
+    The offer is over once the person got a newer one in that conversation, a new conversation was begun, or one of its
+    buttons was pressed: the words under one answer are one event, which is admitted once.
     """
-    replies = suggested_replies(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
+    replies = offers.of_turn(connection, reply.turn_id).replies
     if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
-        return None
+        return None, SuggestionTaken(said=False)
     event = _to_event(row.event, replies[reply.index].words, f"{PRESSED}{reply.turn_id}", talk)
-    id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key), row.admitted_at)
+    if words := offers.taken_words(connection, event):
+        return None, SuggestionTaken(said=False, before=offers.label_of(replies, words))
+    newest = offers.newest(connection, row.tenant, row.session_key, row.user_id)
+    if newest is None or newest.turn_id != reply.turn_id:
+        return None, SuggestionTaken(said=False)
+    id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key, outcome), row.admitted_at)
     if id_ is None:
-        return None
-    if isinstance(event, CommandInvoked):
+        return None, SuggestionTaken(said=False)
+    if isinstance(event, CommandInvoked) and outcome is None:
         reply_routes.copy_route(connection, row.id, id_)
-    return InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
+    said = InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
+    return said, SuggestionTaken(said=True)
+
+
+def take_offer(
+    connection: Connection, row: InboxRow, wanted: Reply, talk: str, texts: Catalogue, locale: str | None
+) -> Reply:
+    """Return what a pressed offer wants, if it holds and is pressed for the first time; else what to say."""
+    if wanted.offer is None:
+        return wanted
+    _, taken = take_press(connection, row, wanted.offer, talk, Outcome.MERGED)
+    return wanted if taken.said else Reply(offer_text(texts, locale, taken.before))
 
 
 def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:

@@ -378,13 +378,12 @@ def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEven
     return tuple(JOURNAL_EVENT.validate_json(payload) for payload in payloads)
 
 
-def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -> tuple[JournalEvent, ...]:
-    """The journal of a turn, in order; nothing but of the last of its person's that ended in a key's living one."""
+def ended_of(connection: sa.Connection, tenant: str, key: str, user_id: str, limit: int) -> Sequence[str]:
+    """Return a person's turns that ended in the living conversation of a key, the newest first."""
     living = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if living is None:
         return ()
-    theirs = turns.c.user_id == sa.select(turns.c.user_id).where(turns.c.id == turn_id).scalar_subquery()
     ended = sa.select(events.c.turn_id).join(turns, turns.c.id == events.c.turn_id)
-    ended = ended.where(events.c.session_id == living.id, events.c.kind == "turn_ended", theirs)
-    last = connection.execute(ended.order_by(events.c.seq.desc()).limit(1)).scalar()
-    return events_of_turn(connection, turn_id) if last == turn_id else ()
+    ended = ended.outerjoin(users, users.c.id == turns.c.user_id)
+    ended = ended.where(events.c.session_id == living.id, events.c.kind == "turn_ended", _now_of == user_id)
+    return connection.execute(ended.order_by(events.c.seq.desc()).limit(limit)).scalars().all()

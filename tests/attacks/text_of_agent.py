@@ -7,11 +7,10 @@ from datetime import UTC, date, datetime
 import orjson
 
 from agent import answers, recovery, responses
-from agent.coach import intents, log_line, practice, sentences, texts
+from agent.coach import log_line, practice, texts
 from agent.coach.log_line import LogLineError
-from agent.coach.offline import OfflineCoach
 from agent.coach.prose import tell_result
-from agent.coach.request_view import listen
+from agent.coach.reader.reader import OfflineReader
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
 from agent.encoded_pieces import EncodedPieces
@@ -76,25 +75,6 @@ def log_then_text(text: str) -> None:
     parse_log(f"45m {text}")
 
 
-def read_correction(text: str) -> None:
-    """As the offline coach does."""
-    with suppress(LogLineError):
-        log_line.read_correction(text, TODAY, SKILLS)
-
-
-def find_day(text: str) -> None:
-    """Inside a sentence."""
-    for said in (text, f"yesterday {text}", f"{text} monday"):
-        with suppress(LogLineError):
-            log_line.find_day(said, TODAY)
-
-
-def sentence(text: str) -> None:
-    """A sentence about practice, and one that has a duration in it."""
-    sentences.read_sentence(text, SKILLS)
-    sentences.shape_of(f"45m {text[: sentences.MAX_CHARS]}", SKILLS)
-
-
 def clean_name(text: str) -> None:
     """As a tool's argument."""
     with suppress(practice.PracticeRefused):
@@ -112,7 +92,7 @@ def offline(text: str) -> None:
     """The offline coach, asked this first, and then once its tool has come back."""
     call = ToolCall("c1", "get_user_skills", "{}")
     for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
-        OfflineCoach().answer(ModelRequest(SystemPrompt(), (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
+        OfflineReader().answer(ModelRequest(SystemPrompt(), (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
 
 
 def pieces(text: str) -> list[str]:
@@ -326,13 +306,7 @@ ENTRIES: dict[str, Entry] = {
     **OF_COACH,
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
-    "agent.coach.log_line:find_day": Entry(find_day),
-    "agent.coach.sentences:spell_correction": Entry(sentences.spell_correction, sentences.MAX_CHARS),
-    "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
-    "agent.coach.log_line:read_correction": Entry(read_correction),
-    "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
-    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
-    "agent.coach.offline:OfflineCoach.answer": Entry(offline),
+    "agent.coach.reader.reader:OfflineReader.answer": Entry(offline),
     "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
     "agent.language:escape": Entry(escape),
@@ -382,10 +356,7 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.rules": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
-    "agent.coach.request_view:says": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
-    "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",

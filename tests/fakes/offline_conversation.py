@@ -1,7 +1,7 @@
 """Somebody who talks to the offline coach, through the real loop and over the store's own functions."""
 
-from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
+from agent.coach.reader.reader import OfflineReader
 from agent.coach.tools import CoachTools
 from agent.journal import suggested_replies
 from agent.loop import Agent, run_turn
@@ -25,7 +25,7 @@ class Conversation:
         self.history: list[Item] = []
         self.agent = Agent(
             texts=HARNESS,
-            model=OfflineModel(OfflineCoach()),
+            model=OfflineModel(OfflineReader()),
             prompt=coach_prompt,
             tools=tools_of(CoachTools(practice)),
             limits=COACH.limits,

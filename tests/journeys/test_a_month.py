@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from agent.coach.offline import OfflineCoach
+from agent.coach.reader.reader import OfflineReader
 from agent.models.offline import OfflineModel
 from channels.base import Limits
 from gateway.coach.product import COACH
@@ -151,7 +151,7 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
         now=begins,
         tools=tuple(COACH.tools(store.of("default"))),
     )
-    spine.model = OfflineModel(OfflineCoach())  # type: ignore[assignment]  # a model as any other
+    spine.model = OfflineModel(OfflineReader())  # type: ignore[assignment]  # a model as any other
     spine.people.known["p1"] = replace(spine.people.known["p1"], locale=voice.locale, timezone=voice.home)
     person = {
         "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "locale": voice.locale,

@@ -31,14 +31,14 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
         assert [] == await here.rows("SELECT id FROM reminders WHERE day IS NOT NULL")
 
 
-async def test_a_reminder_is_moved_by_a_word_on_it(tmp_path: Path) -> None:
-    """The one before is gone, and what it is about stays."""
+async def test_a_reminder_that_is_asked_for_in_words_is_set_by_a_yes(tmp_path: Path) -> None:
+    """The offer says when and what of; "practise" is no word of it."""
     async with house(tmp_path, model=None) as here:
         here.sim.say(1, "remind me tomorrow at 18:00 to practise guitar")
-        await here.told(1, "18:00")
-        here.sim.say(1, "make it 19:30")
-        await here.told(1, "19:30")
+        await here.told(1, "18:00, tomorrow: guitar")
+        here.sim.say(1, "yes")
+        await here.told(1, "I will remind you")
         await here.settled()
-        assert [{"at": "19:30", "about": "practise guitar"}] == await here.rows(
+        assert [{"at": "18:00", "about": "guitar"}] == await here.rows(
             "SELECT substr(at, 1, 5) AS at, about FROM reminders"
         )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.coach.request_view import listen
+from agent.coach.reader.work import Work
 from agent.context.history import PastTurn, history_for
 from agent.models.openai_format import spoken_text
 from agent.ports import ModelRequest, SystemPrompt
@@ -144,8 +144,7 @@ def test_rules_do_nothing_for_what_another_member_said() -> None:
     """What stands unanswered from another's turn is no task; a question to them is not answered by a word of ours."""
     stopped = PastTurn(BEA, (TurnStarted((UserItem("45m guitar", "Bea"),)), TurnEnded(EndReason.STOPPED, "")))
     items = (*history_for([stopped], ANA), UserItem("stats", "Ana"))
-    heard = listen(ModelRequest(SystemPrompt(), items))
-    assert (("stats",), ()) == (heard.pending, heard.earlier)
+    assert ("stats",) == Work(ModelRequest(SystemPrompt(), items)).messages
     asked = PastTurn(BEA, (TurnStarted((UserItem("45m", "Bea"),)), TurnEnded(EndReason.COMPLETED, "Which skill?")))
-    heard = listen(ModelRequest(SystemPrompt(), (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
-    assert () == heard.earlier
+    items = (*history_for([asked], ANA), UserItem("guitar", "Ana"))
+    assert ("guitar",) == Work(ModelRequest(SystemPrompt(), items)).messages

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.coach.offline import OfflineCoach
+from agent.coach.reader.reader import OfflineReader
 from agent.context.compaction import _lines
 from agent.context.layers import fit
 from agent.errors import FailureKind
@@ -112,7 +112,7 @@ def test_the_offline_coach_says_that_it_cannot_look():
     """One sentence to a picture alone; with words beside it those are answered."""
 
     def answer(item):
-        return OfflineCoach().answer(ModelRequest(SystemPrompt(), (item,)))
+        return OfflineReader().answer(ModelRequest(SystemPrompt(), (item,)))
 
     assert "I can't look at pictures." in answer(looking(Unseen.BLIND, text="")).text
     assert "pictures" not in answer(looking(Unseen.BLIND, text="thanks!")).text

@@ -8,6 +8,7 @@ from agent.rungs import Recovered, Rung
 from agent.transcript import (
     JOURNAL_EVENT,
     NO_RESULT,
+    RULES_ANSWERED,
     AssistantItem,
     CallOutcome,
     EndReason,
@@ -201,3 +202,10 @@ def test_a_change_of_model_is_noted_once():
     change = Recovered(0, Rung.NEXT_MODEL, "openai:other")
     items = fold([TurnStarted((UserItem("q"),)), change, ModelResponded(0, "a"), change, ModelResponded(1, "b")])
     assert 1 == sum(isinstance(item, NoteItem) for item in items)
+
+
+def test_what_rules_answered_is_not_the_models_own() -> None:
+    """A note stands in its place, and ends the turn."""
+    started, ended = TurnStarted((UserItem("hello"),)), TurnEnded(EndReason.COMPLETED, "I am the offline coach.")
+    answered = ModelResponded(0, "I am the offline coach.", model="offline:rules")
+    assert (UserItem("hello"), RULES_ANSWERED) == fold((started, answered, ended))

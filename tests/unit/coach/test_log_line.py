@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from agent.coach.durations import spell_minutes
 from agent.coach.log_line import LogLine, LogLineError, LogProblem, parse_log
-from agent.coach.understanding.amounts import find_duration, find_durations
-from agent.coach.understanding.clocks import spell_range
+from agent.coach.vocabulary.amounts import find_duration
 from tests.fakes.practice_reader import TODAY
 
 SKILLS = ("Guitar", "Bass guitar", "Piano")
@@ -111,7 +110,7 @@ class TestLines:
     )
     def test_what_lies_between_two_times_is_a_duration(self, text: str, line: LogLine):
         """Of `/log` too; one that is said counts before it."""
-        assert line == parse_log(spell_range(text), TODAY, SKILLS)
+        assert line == parse_log(text, TODAY, SKILLS)
 
     @pytest.mark.parametrize(
         ("said", "day"),
@@ -198,16 +197,3 @@ class TestLines:
         """50,000 characters: the line is cut, not studied."""
         line = parse_log("45m guitar " + "scales " * 7000, TODAY, SKILLS)
         assert 1000 == len(line.notes)
-
-
-@given(
-    st.lists(st.sampled_from(["45m", "1h30", "half an hour", "2 h", "guitar", "and", ",", "12.5", "x1h"]), max_size=8)
-)
-def test_durations_are_found_one_behind_the_other(words: list[str]) -> None:
-    """Each as if the text began behind the one before it, with nothing joined to it."""
-    text = " ".join(words)
-    rest, at, found = text, 0, []
-    while (duration := find_duration(rest)) is not None:
-        found.append((duration.minutes, at + duration.start))
-        at, rest = at + duration.end, rest[duration.end :]
-    assert found == [(duration.minutes, duration.start) for duration in find_durations(text)]

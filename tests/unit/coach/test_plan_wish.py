@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.coach.intents import asks_for_plan
 from agent.coach.plan_data import PlanWish, read_wish
+from agent.coach.reader.requests import wants_plan
 from tests.fakes.practice_reader import a_skill
 
 SKILLS = (a_skill("Guitar"), a_skill("Piano"), a_skill("Piano duets"))
@@ -38,7 +38,7 @@ def test_the_words_behind_the_command_and_a_wish_in_words(text: str, wish: PlanW
 @pytest.mark.parametrize("text", ["plan my week", "haz mi plan semanal", "make me a weekly plan, please"])
 def test_a_wish_for_a_plan_and_nothing_else(text: str) -> None:
     """It is answered as the command is."""
-    assert asks_for_plan(text)
+    assert wants_plan(text)
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_wish_for_a_plan_and_nothing_else(text: str) -> None:
 )
 def test_a_question_is_no_wish(text: str) -> None:
     """What is kept is not written over by it."""
-    assert not asks_for_plan(text)
+    assert not wants_plan(text)

@@ -5,12 +5,10 @@ from datetime import timedelta
 import pytest
 
 from agent.coach.journey import journey_report
-from agent.coach.numbers import one_number_text
 from agent.coach.patterns import patterns_report
-from agent.coach.prose import history_text, skill_stats_text, stats_text
-from agent.coach.reports import Trend, sessions_report
-from agent.coach.texts import say, say_date
-from agent.coach.understanding.lookups import Number
+from agent.coach.prose import skill_stats_text, stats_text
+from agent.coach.reports import Trend
+from agent.coach.texts import say_date
 from tests.fakes.practice_reader import ANA, TODAY, FakePractice
 
 DAY = timedelta(days=1)
@@ -107,48 +105,3 @@ class TestDates:
         """A weekday is told of where it has come again."""
         assert "Habits" not in await stats(practised(0, 1, 2))
         assert "Most on Wednesday" in await stats(practised(0, 1, 2, 7))
-
-
-class TestOneNumber:
-    @pytest.mark.parametrize("language", ["en", "es"])
-    @pytest.mark.parametrize("number", Number)
-    async def test_a_question_gets_one_sentence(self, language: str, number: Number):
-        """Each number has its own in both languages."""
-        practice = practised(0, 1, 9)
-        journey = journey_report(await practice.skills(ANA), await practice.days(ANA), TODAY, 0)
-        text = one_number_text(language, journey, number)
-        assert 1 == len(text.splitlines())
-        assert "number." not in text
-        assert text.startswith("🎸 Guitar: ") == (number is Number.LEVEL)
-
-    async def test_about_one_skill(self):
-        """Its own number."""
-        practice = practised(0, 1)
-        practice.log("Piano", TODAY, 60)
-        journey = journey_report(await practice.skills(ANA), await practice.days(ANA), TODAY, 0)
-        assert "🎸 Guitar: **1 h** in all." == one_number_text("en", journey, Number.TOTAL, "Guitar")
-        assert "**2 h** in all." == one_number_text("en", journey, Number.TOTAL)
-
-
-async def test_a_long_history_is_cut_and_says_where_the_rest_is() -> None:
-    """Twenty lines, not ninety."""
-    practice = practised(*range(90))
-    (guitar,) = await practice.skills(ANA)
-    report = sessions_report(guitar, await practice.sessions(ANA), 90)
-    text = history_text("en", [report], TODAY)
-    assert 20 == text.count("- ")
-    assert "And 70 more; /export gives you all of it as a file." in text
-    assert say("es", "history.none") == history_text("es", [sessions_report(guitar, (), 90)], TODAY)
-
-
-async def test_few_days_are_counted_without_a_verdict() -> None:
-    """Nobody is told that they are low; who is there often reads so."""
-    assert "- Active on 2 of the last 30 days\n" in await stats(practised(0, 3, 40))
-    assert "- Active on 30 of the last 30 days: excellent" in await stats(practised(*range(60)))
-
-
-async def test_the_best_week_may_be_this_one() -> None:
-    """It is not called by its first day then; and a newcomer hears nothing of breaks."""
-    text = await stats(practised(0, 1, 9))
-    assert "Best week: this one, with 1 h" in text
-    assert "break" not in text

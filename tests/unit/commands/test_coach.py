@@ -53,6 +53,12 @@ class TestLog:
             practice, "/log 45m guitr"
         )
 
+    async def test_several_entries_are_one_command(self, practice: ConnectedPractice):
+        """With ";" between them, each with its time; without a second time it is a note."""
+        said = await answer(practice, "/log yesterday 45m guitar; 20m piano")
+        assert "Logged **45 min** 🎸 guitar (yesterday)" in said and "Logged **20 min** 🎹 piano." in said
+        assert "(slow; scales)" in await answer(practice, "/log 30m guitar slow; scales")
+
     async def test_another_day_is_named(self, practice: ConnectedPractice):
         """Yesterday by word, others by date."""
         assert "(yesterday)" in await answer(practice, "/log yesterday 20 min guitar")

@@ -187,3 +187,10 @@ class TestGoal:
         """Nothing is kept."""
         await answer(practice, f"/goal {words}")
         assert await practice.weekly_goal(ANA) is None
+
+
+async def test_an_entry_is_named_by_its_id(practice: ConnectedPractice) -> None:
+    """As buttons name it: the one that is meant, whatever was logged since."""
+    (oldest,) = [one for one in await practice.sessions(ANA, limit=9) if one.minutes == 300]
+    assert "Corrected: **40 min** 🎸 Guitar" in await answer(practice, f"/edit {oldest.id} 40m")
+    assert "Took back 40 min" in await answer(practice, f"/delete {oldest.id}")

@@ -15,7 +15,8 @@ from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
 
-GONE = "That button means nothing any more."
+GONE = "That offer is outdated, and nothing was changed. Please write it again."
+VOID = "That button means nothing any more."
 
 ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it"), SuggestedReply("No", "no")))
 
@@ -66,7 +67,7 @@ async def test_buttons_are_pressed_once(spine: Spine) -> None:
     await spine.quiet()
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", GONE, GONE, "Done."] == spine.channel.shown()
+    assert ["Shall I?", "Already done: Yes.", "Already done: Yes.", "Done."] == spine.channel.shown()
 
 
 async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine) -> None:
@@ -76,7 +77,7 @@ async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine)
         await spine.press(buttons["No"])
     await answer(spine)
     assert ["hello", "no"] == said(spine)
-    assert ["Done.", *[GONE] * 4] == sorted(spine.channel.shown()[1:])
+    assert [*["Already done: No."] * 4, "Done."] == sorted(spine.channel.shown()[1:])
 
 
 @pytest.mark.parametrize("chat", ["c1", "g1"])
@@ -117,7 +118,7 @@ async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: S
     new = await question(spine)
     await spine.press(old["Yes"])
     await spine.quiet()
-    assert (GONE, ["m1"], 2) == (spine.channel.shown()[-1], spine.channel.unbuttoned, len(spine.model.requests))
+    assert (GONE, ["1", "m1"], 2) == (spine.channel.shown()[-1], spine.channel.unbuttoned, len(spine.model.requests))
     await spine.press(new["Yes"])
     await answer(spine)
     assert ["hello", "hello", "yes, do it"] == said(spine)
@@ -140,7 +141,7 @@ async def test_a_button_holds_for_a_week(spine: Spine) -> None:
     spine.later(days=HOLDS.days)
     await spine.press(buttons["Yes"])
     await spine.quiet()
-    assert GONE == spine.channel.shown()[-1]
+    assert VOID == spine.channel.shown()[-1]
     spine.later(days=-1)
     await spine.press(buttons["Yes"])
     await answer(spine)
@@ -206,7 +207,7 @@ async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> No
     await spine.press(buttons["Yes"])
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", GONE, "Done."] == spine.channel.shown()
+    assert ["Shall I?", "Already done: Yes.", "Done."] == spine.channel.shown()
 
 
 async def test_a_press_whose_commit_held_unheard_is_said_once(tmp_path: Path) -> None:

@@ -1,0 +1,344 @@
+"""The coach without a model: reads one message, answers from the person's data, and offers commands as buttons.
+
+It keeps no conversation state. It writes by itself only what has the shape of a log line; everything else that would
+change something is an offer, and each button is one complete command.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.coach.chart import weeks_in
+from agent.coach.kept_plan import kept_plan_text
+from agent.coach.plan_answer import plan_block
+from agent.coach.plan_data import Prefetched
+from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
+from agent.coach.reader import requests
+from agent.coach.reader.entries import MOST_CHOICES, PracticeDraft, find_mentions, read_practice
+from agent.coach.reader.work import CannotAnswer, NeedsTools, Work
+from agent.coach.reports import (
+    EntriesReport,
+    EntryRow,
+    JourneyReport,
+    PatternsReport,
+    PlanReport,
+    RemindersReport,
+    SkillsReport,
+)
+from agent.coach.rule_plan import plan_sessions, plan_text
+from agent.coach.texts import say
+from agent.coach.vocabulary.amounts import find_amounts
+from agent.coach.vocabulary.words import fold, languages, phrases, to_tokens
+from agent.language import escape, language_of
+from agent.models.offline import RuleAnswer
+from agent.ports import ModelRequest
+from agent.transcript import SuggestedReply
+from agent.wellformed import clean, cut_text
+
+MAX_CHARS = 2_000
+MOST_QUOTED_CHARS = 120
+MOST_NOTES_CHARS = 60
+HISTORY_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderAnswer:
+    """The answer to one message."""
+
+    text: str
+    offers: tuple[SuggestedReply, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """One message, with what its answer needs."""
+
+    work: Work
+    text: str
+    language: str
+    skills: tuple[str, ...]
+
+    def say(self, key: str, **values: object) -> str:
+        """Return a text in the language of the message."""
+        return say(self.language, key, **values)
+
+    def report(self) -> SkillsReport:
+        """Return the person's skills."""
+        return self.work.read(SkillsReport, "get_user_skills", self.language)
+
+
+class OfflineReader:
+    """`OfflineRules` of the practice coach, in every language that has a data file."""
+
+    def __init__(self) -> None:
+        languages()  # read once, at the start
+
+    def answer(self, request: ModelRequest) -> RuleAnswer:
+        """Return the next calls, or the answer to everything that is not answered yet."""
+        work, context = Work(request), request.context
+        if context is not None and isinstance(context.data, Prefetched):
+            return RuleAnswer(_written_plan(language_of(context.locale), context.data))
+        if work.has_pictures and not any(text.strip() for text in work.messages):
+            return RuleAnswer(say(work.locale, "offline.picture"), notice=_notice(work))
+        said: list[ReaderAnswer] = []
+        try:
+            for text in work.messages or ("",):
+                if said and said[-1].offers:  # one offer at a time: the newest is the one with buttons
+                    said[-1] = ReaderAnswer(_again(work, work.messages[len(said) - 1]))
+                said.append(_answer(work, clean(text[:MAX_CHARS])))
+        except NeedsTools as needed:
+            return RuleAnswer(calls=needed.calls)
+        return RuleAnswer("\n\n".join(each.text for each in said), replies=said[-1].offers, notice=_notice(work))
+
+
+def _notice(work: Work) -> str:
+    return say(work.locale, "offline.notice") if work.is_first else ""
+
+
+def _again(work: Work, text: str) -> str:
+    language, said = work.language(text), _quote(text)
+    return say(language, "offline.again", said=said)
+
+
+def _quote(text: str) -> str:
+    return escape(cut_text(clean(text), MOST_QUOTED_CHARS))
+
+
+def _written_plan(language: str, data: Prefetched) -> str:
+    """Return a plan by rules, in the form in which a model writes one."""
+    sessions = plan_sessions(data.journey, data.patterns, data.frame)
+    text = plan_text(language, data.journey, data.patterns, data.frame, sessions)
+    return f"{text}\n\n{plan_block(sessions)}" if sessions else text
+
+
+def _answer(work: Work, text: str) -> ReaderAnswer:
+    language = work.language(text)
+    for talk, key in (("greeting", "offline.greeting"), ("thanks", "offline.thanks")):
+        if requests.is_talk(text, talk) and not requests.find_request(text, ()) and not find_amounts(to_tokens(text)):
+            return ReaderAnswer(say(language, key))
+    try:
+        work.ask_all(("get_user_skills", *_READS.get(requests.find_request(text, ()) or "", ())), language)
+        skills = work.read(SkillsReport, "get_user_skills", language).skills
+        asked = ReadMessage(work, text, language, tuple(skill.name for skill in skills))
+        request = requests.find_request(text, asked.skills)
+        if request is not None:
+            return _REQUESTS[request](asked)
+        draft = read_practice(text, work.today, asked.skills)
+        if draft is not None:
+            return _practice(asked, draft)
+    except CannotAnswer as words:
+        return ReaderAnswer(str(words))
+    if requests.is_talk(text, "pain"):
+        return ReaderAnswer(say(language, "offline.pain"))
+    if _tells_of_practice(asked):
+        return ReaderAnswer(
+            asked.say("offer.how_long", skill=escape(find_mentions(to_tokens(text), asked.skills)[0].skill))
+        )
+    return _fallback(asked)
+
+
+# ---------------------------------------------------------------- practice
+
+
+def _practice(asked: ReadMessage, draft: PracticeDraft) -> ReaderAnswer:
+    """Write what is sure; else offer exactly what would be written."""
+    today = asked.work.today
+    if draft.is_sure:
+        (entry,) = draft.choices[0]
+        day = {} if entry.day == today else {"date": entry.day.isoformat()}
+        return ReaderAnswer(
+            asked.work.change("log_practice", asked.language, skill=entry.skill, minutes=entry.minutes, **day)
+        )
+    offers: list[SuggestedReply] = []
+    for choice in draft.choices:
+        command = requests.log_command(choice, today, asked.skills)
+        if command is not None:
+            what = requests.describe(asked.language, choice, today)
+            offers.append(
+                SuggestedReply(asked.say("offer.log", what=what), command, is_yes=not offers and not draft.is_alike)
+            )
+    notes = draft.unread if len(draft.unread) <= MOST_NOTES_CHARS and "…" not in draft.unread else ""
+    if notes and 0 < len(offers) < MOST_CHOICES:
+        command = requests.log_command(draft.choices[0], today, asked.skills, notes)
+        if command is not None and not draft.is_alike:
+            offers.append(SuggestedReply(asked.say("offer.with_note", note=notes), command))
+    if not offers:
+        return ReaderAnswer(asked.say("offer.no_skill", said=_quote(asked.text)))
+    what = escape(requests.describe(asked.language, draft.choices[0], today))
+    question = asked.say("offer.which_log") if draft.is_alike else asked.say("offer.shall_i", what=what)
+    unread = [asked.say("offer.unread", rest=_quote(draft.unread))] if draft.unread else []
+    sorry = [asked.say("offline.pain")] if requests.is_talk(asked.text, "pain") else []
+    return ReaderAnswer(" ".join([*sorry, question, *unread]), tuple(offers))
+
+
+def _tells_of_practice(asked: ReadMessage) -> bool:
+    """Return whether a message tells of practice and leaves out how long."""
+    tokens = to_tokens(asked.text)
+    done = any(phrases("practised").at(tokens, at) for at in range(len(tokens)))
+    undone = any(token.text in "?¿" or phrases("not_done").at(tokens, at) for at, token in enumerate(tokens))
+    return done and not undone and bool(find_mentions(tokens, asked.skills))
+
+
+def _fallback(asked: ReadMessage) -> ReaderAnswer:
+    """Say in one sentence that it was not understood, and offer what is asked most."""
+    tokens = [token for token in to_tokens(asked.text) if token.is_word or token.is_number]
+    for answer in ("yes", "no"):
+        if tokens and phrases(answer).end(tokens, 0) == len(tokens):
+            return ReaderAnswer(asked.say(f"offline.{answer}"))
+    commands = (
+        ("offer.how_to_log", "/help"),
+        ("offer.stats", "/stats"),
+        ("offer.plan", "/plan"),
+        ("offer.skills", "/skills"),
+    )
+    return ReaderAnswer(
+        asked.say("offline.unknown"), tuple(SuggestedReply(asked.say(key), command) for key, command in commands)
+    )
+
+
+# ---------------------------------------------------------------- requests
+
+
+def _offer_each(asked: ReadMessage, offers: list[SuggestedReply], otherwise: str, **values: object) -> ReaderAnswer:
+    """Offer commands; without any say what is lacking. One alone may be answered with yes."""
+    if not offers:
+        return ReaderAnswer(asked.say(otherwise, **values))
+    if len(offers) > 1:
+        return ReaderAnswer(asked.say("offer.which"), tuple(offers))
+    only = offers[0]
+    return ReaderAnswer(
+        asked.say("offer.shall_do", what=escape(only.label)), (SuggestedReply(only.label, only.words, is_yes=True),)
+    )
+
+
+def _one(asked: ReadMessage, key: str, command: str, **values: object) -> ReaderAnswer:
+    return _offer_each(asked, [SuggestedReply(asked.say(key, **values), command)], key)
+
+
+def _stats(asked: ReadMessage) -> ReaderAnswer:
+    work, named = asked.work, requests.named_skill(asked.text, asked.skills)
+    journey = work.read(JourneyReport, "get_journey_stats", asked.language)
+    about = next((each for each in journey.skills if each.skill.name == named), None)
+    if about is not None:
+        return ReaderAnswer(skill_stats_text(asked.language, about, journey.today))
+    return ReaderAnswer(
+        stats_text(asked.language, journey, work.read(PatternsReport, "analyze_practice_patterns", asked.language))
+    )
+
+
+def _history(asked: ReadMessage) -> ReaderAnswer:
+    named = requests.named_skill(asked.text, asked.skills)
+    wanted = {} if named is None else {"skill": named}
+    report = asked.work.read(EntriesReport, "get_entries", asked.language, **wanted)
+    return ReaderAnswer(entries_text(asked.language, report, asked.work.today))
+
+
+def _chart(asked: ReadMessage) -> ReaderAnswer:
+    named, weeks = requests.named_skill(asked.text, asked.skills), weeks_in(asked.text)
+    wanted = {"skill": named, "weeks": weeks}
+    given = {key: value for key, value in wanted.items() if value is not None}
+    return ReaderAnswer(asked.work.change("plot_progress", asked.language, **given))
+
+
+def _plan(asked: ReadMessage) -> ReaderAnswer:
+    """Show the plan that is kept; without one, offer to make it."""
+    report = asked.work.read(PlanReport, "show_plan", asked.language)
+    if report.found:
+        return ReaderAnswer(kept_plan_text(asked.language, report))
+    named = requests.named_skill(asked.text, asked.skills)
+    made = _one(asked, "offer.make_plan", "/plan new" if named is None else f"/plan new {named}")
+    return ReaderAnswer(f"{made.text} {asked.say('offer.plan_as_is')}", made.offers)
+
+
+def _reminder(asked: ReadMessage) -> ReaderAnswer:
+    tokens = to_tokens(asked.text)
+    if phrases("off").find(tokens):
+        return _one(asked, "offer.reminders_off", "/remind off")
+    offers = requests.reminder_offers(asked.language, asked.text, asked.work.now)
+    if offers:
+        return _offer_each(asked, offers, "")
+    report = asked.work.read(RemindersReport, "list_reminders", asked.language)
+    key = "offer.reminders" if report.reminders else "remind.how"
+    return _one(asked, key, "/remind") if report.reminders else ReaderAnswer(asked.say(key))
+
+
+def _goal(asked: ReadMessage) -> ReaderAnswer:
+    offers = requests.goal_offers(asked.language, asked.text, asked.skills)
+    return _offer_each(asked, offers, "") if offers else _one(asked, "offer.show_goal", "/goal")
+
+
+def _undo(asked: ReadMessage) -> ReaderAnswer:
+    """Offer to delete the newest entry, by its id."""
+    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
+    newest = sorted(rows, key=lambda row: row.id, reverse=True)[:1]
+    return _offer_each(asked, [_deletion(asked, row) for row in newest], "problem.nothing_to_undo")
+
+
+def _delete(asked: ReadMessage) -> ReaderAnswer:
+    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
+    meant = requests.meant_entries(asked.text, rows, asked.skills, asked.work.today)
+    return _offer_each(asked, [_deletion(asked, row) for row in meant[:MOST_CHOICES]], "problem.nothing_to_undo")
+
+
+def _deletion(asked: ReadMessage, row: EntryRow) -> SuggestedReply:
+    label = requests.entry_label(asked.language, row, asked.work.today)
+    return SuggestedReply(asked.say("offer.delete", what=label), f"/delete {row.id}")
+
+
+def _edit(asked: ReadMessage) -> ReaderAnswer:
+    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
+    offers = requests.edit_offers(asked.language, asked.text, rows, asked.skills, asked.work.today)
+    if not offers and len(to_tokens(asked.text)) > requests.FEW_WORDS:
+        return _fallback(asked)
+    return _offer_each(asked, offers, "entries.how_edit" if rows else "problem.nothing_to_undo")
+
+
+def _start_timer(asked: ReadMessage) -> ReaderAnswer:
+    named = requests.named_skill(asked.text, asked.skills)
+    chosen = asked.skills[:MOST_CHOICES] if named is None else (named,)
+    offers = [SuggestedReply(asked.say("offer.start", skill=skill), f"/start {skill}") for skill in chosen]
+    return _offer_each(asked, offers, "timer.how")
+
+
+def _language(asked: ReadMessage) -> ReaderAnswer:
+    code = requests.named_language(asked.text)
+    offers = [] if code is None else [SuggestedReply(say(code, "offer.language"), f"/language {code}")]
+    return _offer_each(asked, offers, "offer.which_language")
+
+
+def _create(asked: ReadMessage) -> ReaderAnswer:
+    name = requests.new_skill_name(asked.text)
+    if not 0 < len(name) <= MOST_NOTES_CHARS:
+        return ReaderAnswer(asked.say("offer.name_skill"))
+    if fold(name) in {fold(skill) for skill in asked.skills}:
+        return ReaderAnswer(skills_text(asked.language, asked.report()))
+    return ReaderAnswer(asked.say("offer.first_entry", skill=escape(name)))
+
+
+_READS = {
+    "stats": ("get_journey_stats", "analyze_practice_patterns"), "history": ("get_entries",), "plan": ("show_plan",),
+    "undo": ("get_entries",), "delete": ("get_entries",), "edit": ("get_entries",),
+}  # fmt: skip
+"""What an answer needs beside the skills, asked for in the same step."""
+
+_REQUESTS: dict[str, Callable[[ReadMessage], ReaderAnswer]] = {
+    "stats": _stats,
+    "history": _history,
+    "chart": _chart,
+    "plan": _plan,
+    "skills": lambda asked: ReaderAnswer(skills_text(asked.language, asked.report())),
+    "reminder": _reminder,
+    "goal": _goal,
+    "undo": _undo,
+    "delete": _delete,
+    "edit": _edit,
+    "create": _create,
+    "timer_start": _start_timer,
+    "timer_stop": lambda asked: _one(asked, "offer.done", "/done"),
+    "language": _language,
+    "time_zone": lambda asked: _offer_each(asked, requests.zone_offers(asked.language, asked.text), "offer.which_zone"),
+    "export": lambda asked: _one(asked, "offer.export", "/export"),
+    "import": lambda asked: ReaderAnswer(asked.say("offer.how_import")),
+    "guide": lambda asked: ReaderAnswer(asked.say("offline.guide")),
+    "help": lambda asked: ReaderAnswer(asked.say("offline.help")),
+    "forget": lambda asked: ReaderAnswer(asked.say("forget.how")),
+}

@@ -1,0 +1,323 @@
+"""Requests in words: which command a message asks for, and the complete commands that stand for it. Pure."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from importlib.resources import files
+
+from rapidfuzz import fuzz, process
+
+from agent.coach.durations import spell_minutes
+from agent.coach.log_line import LogLineError, parse_logs
+from agent.coach.reader.days import DAY, find_days
+from agent.coach.reader.entries import Choice, find_mentions
+from agent.coach.reminders import ReminderWords
+from agent.coach.reports import EntryRow
+from agent.coach.texts import say, say_date
+from agent.coach.vocabulary.amounts import find_amounts, read_clock, read_number
+from agent.coach.vocabulary.words import Phrases, Token, fold, group_of, languages, phrases, to_tokens
+from agent.transcript import SuggestedReply
+
+NAMES = (
+    "forget", "undo", "reminder", "timer_stop", "timer_start", "time_zone", "language", "export", "import", "create",
+    "goal", "delete", "edit", "chart", "plan", "history", "stats", "skills", "guide", "help",
+)  # fmt: skip
+"""Requests, the stronger of two phrases of one length first."""
+
+BESIDE_AMOUNTS = frozenset({"undo", "reminder", "goal", "edit", "delete", "timer_stop"})
+"""Requests that may name a stretch of time; any other message with one tells of practice."""
+
+FEW_WORDS = 8
+"""In a longer message one word alone is no request, unless it begins it."""
+
+MOST_OFFERED = 3
+_DAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MOST_WEEKLY_MINUTES = 60 * 60
+"""A goal of more is one for all time."""
+
+LIKE_ZONE = 85
+
+
+def find_request(text: str, skills: Sequence[str]) -> str | None:
+    """Return the name of what a message asks for, or None."""
+    tokens = to_tokens(text)
+    words = [token for token in tokens if token.is_word]
+    named = {place for each in find_mentions(tokens, skills) if each.is_exact for place in range(each.first, each.end)}
+    has_amount = bool(find_amounts(tokens))
+    begins = any(phrases("practised").at(tokens, at) for at in range(min(3, len(tokens))))
+    found: list[tuple[int, str]] = [(1, "history")] if begins and named and text.rstrip().endswith("?") else []
+    if has_amount and phrases("was").find(tokens) and _contradicts(tokens):
+        found.append((2, "edit"))
+    for name in NAMES:
+        span = phrases(name).find(tokens)
+        if (
+            span is None
+            or (has_amount and name not in BESIDE_AMOUNTS and (name != "plan" or span[1] - span[0] < 2))
+            or named.issuperset(range(*span))
+        ):
+            continue
+        length = span[1] - span[0]
+        if length > 1 or span[0] <= 2 or len(words) <= FEW_WORDS or name in {"reminder", "goal"}:
+            found.append((length, name))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def _contradicts(tokens: Sequence[Token]) -> bool:
+    """Return whether a number is said not to be right: "50 minutes, not 40"."""
+    return any(token.is_number and phrases("not").end(tokens, at - 1) == at for at, token in enumerate(tokens) if at)
+
+
+def is_talk(text: str, name: str) -> bool:
+    """Return whether a message is about pain or frustration, or hardly more than a greeting or thanks."""
+    tokens = to_tokens(text)
+    span = phrases(name).find(tokens)
+    return span is not None and (name == "pain" or (span[0] < 3 and len(tokens) <= FEW_WORDS + span[1] - span[0] - 1))
+
+
+def wants_plan(text: str) -> bool:
+    """Return whether a message asks for a weekly plan to be made: nearly all of it does."""
+    tokens = to_tokens(text)
+    span = phrases("new_plan").find(tokens)
+    if span is None or any(phrases("not_done").at(tokens, at) for at in range(len(tokens))):
+        return False
+    return len(tokens) <= span[1] - span[0] + (1 if span[1] - span[0] == 1 else 2)
+
+
+def named_skill(text: str, skills: Sequence[str]) -> str | None:
+    """Return the skill that a message names, exactly or nearly."""
+    found = find_mentions(to_tokens(text), skills)
+    return max(found, key=lambda each: each.is_exact).skill if found else None
+
+
+# ---------------------------------------------------------------- commands
+
+
+def describe(language: str, choice: Choice, today: date) -> str:
+    """Return what would be written, as a person reads it: "45 min guitar, today"."""
+    days = {entry.day for entry in choice}
+    parts = []
+    for entry in choice:
+        day = "" if len(days) == 1 else f", {say_date(language, entry.day, today)}"
+        new = f" ({say(language, 'offer.new')})" if entry.is_new else ""
+        parts.append(f"{spell_minutes(entry.minutes)} {entry.skill}{new}{day}")
+    whole = f", {say_date(language, choice[0].day, today)}" if len(days) == 1 else ""
+    return f"{' + '.join(parts)}{whole}"
+
+
+def log_command(choice: Choice, today: date, skills: Sequence[str], notes: str = "") -> str | None:
+    """Return the /log that writes exactly these entries; None if it would read otherwise."""
+    for quote in ("", '"'):
+        lines = [f"{each.day.isoformat()} {each.minutes}m {quote}{each.skill}{quote}" for each in choice]
+        said = "; ".join(lines) + (f" {notes}" if notes else "")
+        try:
+            logs = parse_logs(said, today, skills)
+        except LogLineError:
+            continue
+        if [(log.minutes, fold(log.skill), log.day) for log in logs] == [
+            (each.minutes, fold(each.skill), each.day) for each in choice
+        ] and logs[-1].notes == notes:
+            return f"/log {said}"
+    return None
+
+
+def entry_label(language: str, row: EntryRow, today: date) -> str:
+    """Return an entry as an offer names it: "chess, 25 min, today"."""
+    return f"{row.skill}, {spell_minutes(row.minutes)}, {say_date(language, row.date, today)}"
+
+
+def meant_entries(text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date) -> list[EntryRow]:
+    """Return the entries that a message may be about, the likeliest first: of its skill and day, else the newest."""
+    tokens = to_tokens(text)
+    days = {each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)}
+    named = {each.skill for each in find_mentions(tokens, skills)}
+    newest = sorted(rows, key=lambda row: row.id, reverse=True)
+    found = [row for row in newest if not named or row.skill in named]
+    return [row for row in found if row.date in days] or found or newest
+
+
+def edit_offers(
+    language: str, text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date
+) -> list[SuggestedReply]:
+    """Return what a correction may change, each with its entry and its new value."""
+    tokens = to_tokens(text)
+    meant = meant_entries(text, rows, skills, today)
+    minutes = _new_minutes(tokens)
+    day = next((each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)), None)
+    mentions = [each for each in find_mentions(tokens, skills) if not _is_negated(tokens, each.first)]
+    offers: list[SuggestedReply] = []
+    for row in meant:
+        if minutes and minutes != row.minutes:
+            new, value = f"{minutes}m", spell_minutes(minutes)
+        elif not minutes and day is not None and day != row.date:
+            new, value = f"on {day.isoformat()}", say_date(language, day, today)
+        elif not minutes and mentions and mentions[0].skill != row.skill:
+            new, value = f"to {mentions[0].skill}", mentions[0].skill
+        else:
+            continue
+        label = f"{entry_label(language, row, today)} → {value}"
+        if all(label != offer.label for offer in offers):
+            offers.append(SuggestedReply(label, f"/edit {row.id} {new}"))
+    return offers[:MOST_OFFERED]
+
+
+def _is_negated(tokens: Sequence[Token], at: int) -> bool:
+    return any(phrases("negations").end(tokens, at - back) == at for back in (1, 2) if at >= back)
+
+
+def _new_minutes(tokens: Sequence[Token]) -> int:
+    """Return the amount that is right instead: "should be 50 minutes, not 40"; 0 if none is said."""
+    amounts = [each for each in find_amounts(tokens) if not _is_negated(tokens, each.first)]
+    if amounts:
+        return amounts[-1].minutes if phrases("or").at(tokens, amounts[-1].first - 1) else amounts[0].minutes
+    dated = {place for each in find_days(tokens, date.max) for place in range(each.first, each.end)}
+    for at, token in enumerate(tokens):
+        number = read_number(tokens, at) if token.is_number and at not in dated else None
+        if number is not None and number[0].denominator == 1 and not _is_negated(tokens, at):
+            return int(number[0])
+    return 0
+
+
+def goal_offers(language: str, text: str, skills: Sequence[str]) -> list[SuggestedReply]:
+    """Return the goal that is asked for: so much a week, or so much in all for a skill."""
+    tokens = to_tokens(text)
+    amount, skill = next(iter(find_amounts(tokens)), None), named_skill(text, skills)
+    if amount is None:
+        return []
+    daily = phrases("every_day").find(tokens) is not None
+    minutes = amount.minutes * (7 if daily else 1)
+    if skill is not None and minutes > MOST_WEEKLY_MINUTES:
+        return [_offer(language, "offer.goal_total", f"/skill {skill} goal {minutes}m", skill=skill, minutes=minutes)]
+    if skill is not None:
+        return [_offer(language, "offer.goal_skill", f"/goal {skill} {minutes}m", skill=skill, minutes=minutes)]
+    return [_offer(language, "offer.goal", f"/goal {minutes}m", skill="", minutes=minutes)]
+
+
+def _offer(language: str, key: str, command: str, *, skill: str, minutes: int) -> SuggestedReply:
+    return SuggestedReply(say(language, key, skill=skill, minutes=spell_minutes(minutes)), command)
+
+
+def reminder_offers(language: str, text: str, now: datetime) -> list[SuggestedReply]:
+    """Return the reminder that is asked for; nothing if the message names no time."""
+    said, today = read_reminder_words(text, now), now.date()
+    if said is None or said.at is None:
+        return []
+    if said.day is None:
+        when = ", ".join(say(language, f"weekday.{each}") for each in said.weekdays)
+        when = say(language, "offer.every_day") if len(said.weekdays) == 7 else when
+        days = ",".join(_DAY_NAMES[each] for each in said.weekdays)
+    else:
+        when = say(language, "day.tomorrow") if said.day == today + DAY else say_date(language, said.day, today)
+        days = said.day.isoformat()
+    label = say(language, "offer.remind", at=f"{said.at:%H:%M}", when=when)
+    command = f"/remind {said.at:%H:%M} {days} {said.about}".strip()
+    return [SuggestedReply(f"{label}{f': {said.about}' if said.about else ''}", command)]
+
+
+def read_reminder_words(text: str, now: datetime) -> ReminderWords | None:
+    """Return time, days and what of, as people say them: "tomorrow at seven", "in 20 minutes"; None without a time."""
+    tokens = to_tokens(text)
+    ahead = next((each for each in find_amounts(tokens) if phrases("ahead").at(tokens, each.first - 1)), None)
+    if ahead is not None:
+        due = now + timedelta(minutes=ahead.minutes)
+        about = _about(text, tokens, set(range(ahead.first - 1, ahead.end)))
+        return ReminderWords(due.time().replace(second=0, microsecond=0, tzinfo=None), (), due.date(), about)
+    clock = _clock(tokens)
+    if clock is None:
+        return None
+    at, used = clock
+    weekdays, day = _weekdays(tokens, used), None
+    if (tomorrow := phrases("tomorrow").find(tokens)) is not None and not weekdays:
+        day = now.date() + DAY
+        used.update(range(*tomorrow))
+    elif not weekdays and (named := find_days(tokens, now.date())):
+        day = named[0].day
+        used.update(range(named[0].first, named[0].end))
+    if day is None and not weekdays:
+        day = now.date() if now.time() < at else now.date() + DAY
+    return ReminderWords(at, tuple(weekdays), day, _about(text, tokens, used))
+
+
+def _clock(tokens: Sequence[Token]) -> tuple[time, set[int]] | None:
+    """Return the time of day that is said, and its tokens: one with its half, with a colon, or behind "at"."""
+    taken = {place for each in find_amounts(tokens) if not each.is_range for place in range(each.first, each.end)}
+    for at in range(len(tokens)):
+        clock = read_clock(tokens, at) if at not in taken else None
+        is_led = phrases("at").end(tokens, at) > at
+        if clock is not None and (clock[1] or is_led or any(token.text == ":" for token in tokens[at : clock[2]])):
+            return time(clock[0] // 60, clock[0] % 60), set(range(at, clock[2]))
+    return None
+
+
+def _weekdays(tokens: Sequence[Token], used: set[int]) -> list[int]:
+    """Return the weekdays that are named, and add their tokens to those used."""
+    for name, days in (("working_days", range(5)), ("weekends", range(5, 7)), ("every_day", range(7))):
+        if (span := phrases(name).find(tokens)) is not None:
+            used.update(range(*span))
+            return list(days)
+    named = [(at, group_of("weekdays").at(tokens, at)) for at in range(len(tokens))]
+    for at, each in named:
+        used.update(() if each is None else range(at, each[0]))
+    return sorted({each[1] for _, each in named if each is not None})
+
+
+def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
+    """Return what is to be reminded of: the words that say nothing else."""
+    at = 0
+    while at < len(tokens):
+        small = max(phrases(name).end(tokens, at) for name in ("reminder", "links", "fillers", "on", "polite"))
+        used.update(range(at, small) if small > at else () if tokens[at].is_word or tokens[at].is_number else (at,))
+        at = max(small, at + 1)
+    return " ".join(text[token.start : token.end] for at, token in enumerate(tokens) if at not in used)
+
+
+def zone_offers(language: str, text: str) -> list[SuggestedReply]:
+    """Return the zones that the words behind the request name, by city."""
+    tokens = to_tokens(text)
+    span = phrases("time_zone").find(tokens)
+    place = " ".join(token.text for token in tokens[span[1] if span else 0 :] if token.is_word)
+    for link in ("is ", "es ", "in ", "en ", "to ", "a "):
+        place = place.removeprefix(link)
+    found = process.extract(place, _zones().keys(), scorer=fuzz.ratio, limit=MOST_OFFERED, score_cutoff=LIKE_ZONE)
+    label = "offer.zone"
+    return [
+        SuggestedReply(say(language, label, zone=_zones()[city]), f"/timezone {_zones()[city]}") for city, *_ in found
+    ]
+
+
+@cache
+def _zones() -> dict[str, str]:
+    """Return zones by the city in their name, in plain letters."""
+    names = files("tzdata").joinpath("zones").read_text("utf-8").split()
+    return {
+        fold(name.rpartition("/")[2].replace("_", " ")): name for name in names if "/" in name and "Etc/" not in name
+    }
+
+
+def named_language(text: str) -> str | None:
+    """Return the code of the language that a message names."""
+    tokens = to_tokens(text)
+    for language in languages():
+        if any(_names(language.code).at(tokens, at) for at in range(len(tokens))):
+            return language.code
+    return None
+
+
+@cache
+def _names(code: str) -> Phrases:
+    return Phrases([each for language in languages() if language.code == code for each in language.lists["names"]])
+
+
+def new_skill_name(text: str) -> str:
+    """Return the name of a skill that a message asks to create: what stands in quotes, else behind the request."""
+    tokens = to_tokens(text)
+    span = phrases("create").find(tokens)
+    quoted = text.replace("“", '"').replace("”", '"').split('"')
+    if len(quoted) == 3:
+        return quoted[1].strip()
+    behind = tokens[span[1] if span else 0 :]
+    begin = next((at for at, token in enumerate(behind) if _names_something(behind, at)), len(behind))
+    return text[behind[begin].start :].strip(" .,!?:\"'") if begin < len(behind) else ""
+
+
+def _names_something(tokens: Sequence[Token], at: int) -> bool:
+    return tokens[at].is_word and not phrases("links").at(tokens, at) and not phrases("naming").at(tokens, at)

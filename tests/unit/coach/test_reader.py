@@ -1,0 +1,163 @@
+"""The coach without a model: what it writes by itself, what it offers, and what it asks."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.coach.changes import CreateSkill, LogPractice
+from agent.coach.reader.entries import read_practice
+from agent.coach.vocabulary.words import languages
+from tests.fakes.offline_conversation import Conversation
+from tests.fakes.practice_reader import TODAY
+
+SKILLS = ("guitar", "piano", "guitarra", "ear training")
+GOLDEN = Path(__file__).parents[2] / "golden"
+MOST_DATA_LINES = 400
+
+
+def offers(conversation: Conversation) -> dict[str, str]:
+    """The commands behind the buttons of the last answer, by their labels."""
+    return {reply.label: reply.words for reply in conversation.suggested}
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "days_ago"),
+    [
+        ("45m guitar", 45, 0),
+        ("I practised guitar for an hour and a half yesterday", 90, 1),
+        ("guitar: 1h15", 75, 0),
+        ("ayer 20 min guitar", 20, 1),
+    ],
+)
+async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
+    ana: Conversation, text: str, minutes: int, days_ago: int
+) -> None:
+    """An amount, a skill of theirs, perhaps a day, and small words."""
+    assert (f"{minutes // 60} h" if minutes > 59 else f"{minutes} min") in await ana.say(text)
+    assert [("guitar", minutes)] == ana.logged
+    assert TODAY - timedelta(days=days_ago) == ana.newest.day
+    assert {} == offers(ana)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("45m gitar", f"/log {TODAY} 45m guitar"),
+        ("45m guitar before the kids woke up", f"/log {TODAY} 45m guitar"),
+        ("guitar 45", f"/log {TODAY} 45m guitar"),
+        ("tonight 45m guitar", f"/log {TODAY} 45m guitar"),
+        ("from 7 to 8:30 guitar", f"/log {TODAY} 90m guitar"),
+        ("25 minutes of ear training", f'/log {TODAY} 25m "ear training"'),
+        ("45m guitar and 20m piano", f"/log {TODAY} 45m guitar; {TODAY} 20m piano"),
+    ],
+)
+async def test_everything_else_with_an_amount_is_offered(ana: Conversation, text: str, command: str) -> None:
+    """As one complete command; nothing is written before it is chosen."""
+    await ana.say(text)
+    assert [] == ana.logged
+    assert command == ana.suggested[0].words
+
+
+async def test_an_offer_says_what_will_be_written_and_quotes_the_rest(ana: Conversation) -> None:
+    """The rest can go into the notes."""
+    answer = await ana.say("30 minutes of guitar before the kids woke up")
+    assert "Shall I log **30 min guitar, today**? I could not read “before the kids woke up”." in answer
+    assert {
+        "Log 30 min guitar, today": f"/log {TODAY} 30m guitar",
+        "The same, with the note “before the kids woke up”": f"/log {TODAY} 30m guitar before the kids woke up",
+    } == offers(ana)
+
+
+async def test_a_name_like_a_skill_may_be_a_new_one(ana: Conversation) -> None:
+    """Both are offered, the skill that they have first; yes chooses that."""
+    await ana.say("45m gitarr")
+    assert ["Log 45 min guitar, today", "Log 45 min gitarr (new skill), today"] == list(offers(ana))
+    assert [True, False] == [reply.is_yes for reply in ana.suggested]
+
+
+async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
+    """No answer is likelier: a yes chooses none."""
+    ana.practice.change(CreateSkill("piano", None, None, 600_000))
+    assert "What shall I log?" in await ana.say("did 45 minutes today")
+    assert {"Log 45 min guitar, today", "Log 45 min piano, today"} == set(offers(ana))
+    assert not any(reply.is_yes for reply in ana.suggested)
+
+
+async def test_a_correction_names_the_entry(ana: Conversation) -> None:
+    """Of the skill that is named, by its id, whatever was logged after it."""
+    ana.practice.change(LogPractice("guitar", 45, TODAY))
+    ana.practice.change(LogPractice("piano", 30, TODAY))
+    ana.practice.change(LogPractice("chess", 25, TODAY))
+    await ana.say("actually the piano was 40")
+    (offer,) = ana.suggested
+    assert "piano, 30 min, today → 40 min" == offer.label
+    assert offer.words.startswith("/edit ") and offer.words.endswith(" 40m")
+    await ana.say("undo")
+    assert ["Delete chess, 25 min, today"] == list(offers(ana))
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("start a timer for guitar", "/start guitar"),
+        ("habla en inglés", "/language en"),
+        ("my timezone is new york", "/timezone America/New_York"),
+        ("set my goal to 5 hours a week", "/goal 300m"),
+        ("goal for guitar: 500 hours", "/skill guitar goal 30000m"),
+        ("remind me every weekday at 7pm", "/remind 19:00 mon,tue,wed,thu,fri"),
+        ("recuérdame de lunes a viernes a las siete de la tarde", "/remind 19:00 mon,tue,wed,thu,fri"),
+        ("export my data", "/export"),
+    ],
+)
+async def test_a_request_that_changes_something_is_offered(ana: Conversation, text: str, command: str) -> None:
+    """As one complete command, which a yes chooses."""
+    await ana.say(text)
+    assert [(command, True)] == [(reply.words, reply.is_yes) for reply in ana.suggested]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("how am I doing?", "Your journey"),
+        ("mis habilidades", "Tus habilidades"),
+        ("what did I do yesterday", "30 min"),
+        ("what can u do", "What I can do"),
+        ("it hurts", "rest comes first"),
+        ("thanks!", "You are welcome"),
+    ],
+)
+async def test_a_request_that_only_reads_is_answered(practised: Conversation, text: str, says: str) -> None:
+    """At once, in the language of the message."""
+    assert says in await practised.say(text)
+    assert {} == offers(practised)
+
+
+async def test_what_is_not_understood_gets_one_sentence_and_four_buttons(ana: Conversation) -> None:
+    """Each is a command that only reads, or shows what to write."""
+    assert "I did not understand that" in await ana.say("purple monkey dishwasher")
+    assert ["/help", "/stats", "/plan", "/skills"] == list(offers(ana).values())
+
+
+async def test_of_several_messages_only_the_last_has_an_offer(ana: Conversation) -> None:
+    """The one before is quoted, and asked for again: no button stands for two things."""
+    answer = await ana.say("45m gitar", later={"get_user_skills": "30m piano"})
+    assert "please send “45m gitar” once more" in answer
+    assert f"/log {TODAY} 30m piano" == ana.suggested[0].words
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_what_was_not_done_is_never_written_at_once(language: str) -> None:
+    """Wishes, plans, refusals, questions, other people."""
+    for text in (GOLDEN / f"logs_nothing.{language}.txt").read_text("utf-8").splitlines():
+        draft = read_practice(text, TODAY, SKILLS)
+        assert draft is None or not draft.is_sure, text
+
+
+def test_a_language_is_one_file_of_words() -> None:
+    """The same lists in each, none too long, and no patterns in them."""
+    one, other = languages()
+    assert one.lists.keys() == other.lists.keys() and one.groups.keys() == other.groups.keys()
+    for file in Path("agent/coach/vocabulary").glob("*.toml"):
+        text = file.read_text("utf-8")
+        assert MOST_DATA_LINES >= text.count("\n") and "\\" not in text
