@@ -267,8 +267,10 @@ def prompted_calls(text: str) -> None:
         '{"name":' * len(pieces(text)) + text,
     ):
         prompted_tools.read_calls(said, ["double", text])
+        prompted_tools._is_quoted(said, [UserItem(text), UserItem(said)])  # noqa: SLF001  what is not run
     for given in (well_formed(text), {well_formed(text): well_formed(text)}):
         prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
+    prompted_tools._may_begin_with(text)  # noqa: SLF001  as the screen below asks
     screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
     for piece in pieces(text):
         screen(TextDelta(piece))
@@ -318,6 +320,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.http_wire:read_whole": Entry(answered),
     "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
+    "agent.models.prompted_tools:_is_quoted": Entry(prompted_calls),
+    "agent.models.prompted_tools:_may_begin_with": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.models.served:read_show": Entry(served_list),
