@@ -21,7 +21,6 @@ from pydantic import JsonValue
 
 from gateway.access.policy import AccessSnapshot
 from gateway.cluster.membership import ClusterEvents, ClusterMembership
-from gateway.cluster.nats_link import NatsLink, subject_of
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
@@ -109,10 +108,8 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
     Raises:
         SettingsError: SQLite is one process's.
     """
-    role, host, nats_url = settings.gateway.role, socket.gethostname(), settings.gateway.nats_url
+    role, host = settings.gateway.role, socket.gethostname()
     if store.dialect == "sqlite":
-        if nats_url is not None:
-            log.info("nats_unused", why="one process on SQLite wakes nobody; NATS is for several on PostgreSQL")
         if role != "all":
             raise SettingsError(
                 f"gateway.role is {role}: several processes share a PostgreSQL; set DATABASE_URL, or leave the role"
@@ -121,9 +118,7 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
         return Presence(store, Ownership(epoch), epoch)
     key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
     me = Member(member_id(settings.home), host[:128], role, f"{version('tenk-gateway')}, schema {HEAD}", key_mark)
-    wakeups = Wakeups(me.id)
-    nats = None if nats_url is None else NatsLink(nats_url.get_secret_value(), subject_of(key), wakeups.hear)
-    return SharedPresence(settings, store, me, wakeups, nats)
+    return SharedPresence(settings, store, me, Wakeups(me.id))
 
 
 def member_id(home: Path) -> str:
@@ -140,9 +135,8 @@ def member_id(home: Path) -> str:
 class SharedPresence(Presence):
     """One process of several."""
 
-    def __init__(self, settings: Settings, store: Store, me: Member, wakeups: Wakeups, nats: NatsLink | None) -> None:
+    def __init__(self, settings: Settings, store: Store, me: Member, wakeups: Wakeups) -> None:
         self._wakeups = wakeups
-        self._nats = nats
         self._look = asyncio.Event()  # something may be in the store for us
         self._changed: set[str] = set()  # people
         self._reload = False  # everybody, and the rules
@@ -159,14 +153,11 @@ class SharedPresence(Presence):
         others = await self._membership.begin(manager.list_accounts, now)
         tasks.keep("leases", self._membership.run)
         tasks.keep("wake-ups", partial(self._wakeups.run, self._send))
-        if self._nats is not None:
-            tasks.keep("nats", self._nats.run)
         return not others
 
     async def _send(self, words: str) -> None:
-        """Over NATS where that can be used; else in PostgreSQL's notices, to which everybody listens, too."""
-        if self._nats is None or not await self._nats.publish(words):
-            await self._link.notify(words, POLL_S)
+        """Notify the other processes through PostgreSQL."""
+        await self._link.notify(words, POLL_S)
 
     async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
         """As of the other, in the shards that are owned by now; later ones follow as they come."""
@@ -255,8 +246,7 @@ class SharedPresence(Presence):
 
     async def status(self) -> dict[str, JsonValue]:
         """As of the other."""
-        wake_ups = "PostgreSQL" if self._nats is None else self._nats.standing
-        return cluster_report(await self._store.read(leases.look_at_all), self._me, wake_ups)
+        return cluster_report(await self._store.read(leases.look_at_all), self._me)
 
     async def troubles(self) -> Mapping[str, str]:
         """As of the other."""

@@ -17,7 +17,7 @@ from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_s
 from gateway.errors import GatewayError, SettingsError
 from gateway.model_prices import price_sentences
 from gateway.ops import control_client
-from gateway.ops.doctor import check_models, check_nats, check_public_url
+from gateway.ops.doctor import check_models, check_public_url
 from gateway.ops.home_check import (
     check_clock,
     check_database,
@@ -166,8 +166,6 @@ async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[F
             for finding in await probe(account, asker):
                 where = f" (it stands in {sources.place_of(finding.key)})" if finding.key else ""
                 yield Finding(finding.part, finding.words, finding.to_do + where, finding.key, finding.mend)
-        if (nats := settings.gateway.nats_url) is not None:
-            yield await check_nats(nats.get_secret_value(), settings.home)
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)
         for finding, link in zip(await check_models(settings.model), links_of(settings.model).values(), strict=True):

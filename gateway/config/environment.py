@@ -25,7 +25,6 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
-    "NATS_URL": ("gateway", "nats_url"),
     "TENK_ROLE": ("gateway", "role"),
     "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
@@ -39,6 +38,14 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
 }
 """Environment variables that stand for one key each; API_BASES and those of MODEL_KEYS depend on what else is set."""
+
+REPLACED: Mapping[KeyPath, tuple[str, str]] = {
+    ("gateway", "nats_url"): (
+        "NATS_URL",
+        "NATS is not used any more, processes wake each other through PostgreSQL; delete this",
+    ),
+}
+"""Keys of earlier versions, each with its environment variable and what an operator who still sets it reads."""
 
 API_BASES: Mapping[str, tuple[str, str]] = {
     "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
@@ -63,6 +70,7 @@ def from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, t
     """What the shorthands set; an empty variable counts as not set."""
     given = {name: value for name, value in environ.items() if value.strip()}
     found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
+    found |= {key: (name, given[name]) for key, (name, _) in REPLACED.items() if name in given}
     for platform, (base, token) in API_BASES.items():
         if base in given:
             accounts = {*files.get("channels", {}).get(platform, {}), *(["main"] if token in given else [])}

@@ -28,8 +28,7 @@ from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
-from gateway.cluster.nats_link import servers_of
-from gateway.config.environment import OPENAI_ONLY, from_environment
+from gateway.config.environment import OPENAI_ONLY, REPLACED, from_environment
 from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants, check_tokens
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
@@ -54,9 +53,6 @@ class GatewayConfig(BaseModel):
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
     )
-    nats_url: SecretStr | None = Field(
-        default=None, description="nats://user:password@host:4222: carries wake-ups between processes on PostgreSQL."
-    )
     role: Literal["all", "ingress", "worker", "egress"] = Field(
         default="all", description="What this process does of what several on one PostgreSQL share."
     )
@@ -70,13 +66,6 @@ class GatewayConfig(BaseModel):
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="auto: for people on a terminal, JSON elsewhere."
     )
-
-    @field_validator("nats_url")
-    @classmethod
-    def _name_servers(cls, url: SecretStr | None) -> SecretStr | None:
-        if url is not None:
-            servers_of(url.get_secret_value())
-        return url
 
 
 class ChannelsConfig(BaseModel):
@@ -220,13 +209,10 @@ class Settings(BaseModel):
         return f"sqlite:///{self.home / 'tenk.db'}"
 
     def secret_values(self) -> frozenset[str]:
-        """Every secret in use, as the redactor wants them; also those inside the URLs of the database and NATS."""
+        """Every secret in use, as the redactor wants them; also the password inside the database's URL."""
         values = set(_secrets_in(self))
         if password := urlsplit(self.database_url).password:
             values.add(password)
-        if (nats := self.gateway.nats_url) is not None:
-            parts = [urlsplit(server) for server in servers_of(nats.get_secret_value())]
-            values |= {word for part in parts if (word := part.password or part.username)}  # a name alone is a token
         return frozenset(values)
 
     def hints(self, start: str = "") -> tuple[str, ...]:
@@ -271,6 +257,9 @@ def settings_of(sources: Sources) -> Settings:
     Raises:
         SettingsError: see `load`.
     """
+    for key, (_, words) in REPLACED.items():
+        if sources.sets(key):
+            raise SettingsError(f"{sources.place_of(key)}: {'.'.join(key)}: {words}")
     tree = _with_product_defaults(sources.merge_all())
     model = settings_model(sources)
     try:

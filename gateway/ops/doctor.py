@@ -7,7 +7,6 @@ This machine is `home_check`'s to look at, and an account on a platform its chan
 import asyncio
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
@@ -18,11 +17,9 @@ from agent.models.served import ModelServerFacts
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
 from channels.probing import Asker, Finding, NoAnswer
-from gateway.cluster.nats_link import NatsLink, subject_of
 from gateway.credentials.levels import stored_credential
 from gateway.errors import GatewayError
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
-from gateway.safety.private_files import KEY
 
 ASKED_S = 60.0
 """A model has so long for its short answer: one that is loaded first may need most of it."""
@@ -51,15 +48,6 @@ async def check_public_url(url: str, asker: Asker) -> Finding:
     if answer.body.get("status") != "alive":
         return Finding(part, f"something else answers at {url} ({answer.status})", to_do, key)
     return Finding(part, f"a gateway answers at {url}")
-
-
-async def check_nats(url: str, home: Path) -> Finding:
-    """Whether words between processes can go this way; without it they go by PostgreSQL, so nobody waits for it."""
-    key = home / KEY
-    link = NatsLink(url, subject := subject_of(key.read_bytes() if key.exists() else b""), lambda _words: None)
-    await link.attempt()
-    to_do = f"name a server that runs and a user of it who may publish and subscribe to {subject}, or unset NATS_URL"
-    return Finding("nats", link.standing, to_do if link.trouble else "", ("gateway", "nats_url"))
 
 
 _TO_DO = {

@@ -306,11 +306,8 @@ class GatewayStatus:
         return found
 
 
-def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, JsonValue]:
-    """Several processes on one database, as an operator reads them: who owns what, and is how far behind.
-
-    `wake_ups` is what carries the words between them. Pure.
-    """
+def cluster_report(look: ClusterLook, me: Member) -> dict[str, JsonValue]:
+    """Describe several processes on one database for an operator: who owns what, and is how far behind. Pure."""
     members: dict[str, JsonValue] = {}
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
@@ -329,7 +326,7 @@ def cluster_report(look: ClusterLook, me: Member, wake_ups: str) -> dict[str, Js
         **({"versions_differ": differing} if differing else {}), **({"roles_missing": missing} if missing else {}),
         "members": members, "accounts": _accounts(look), "shards_without_owner": SHARDS - len(look.shards),
         **({"without_owner": _behind(sum(ownerless, Backlog()))} if ownerless else {}),
-        **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages, "wake_ups": wake_ups,
+        **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages,
     }}  # fmt: skip
 
 

@@ -120,7 +120,6 @@ def test_services_name_what_there_is(tmp_path: Path) -> None:
     (tmp_path / "secrets.toml").touch(0o600)
     (tmp_path / "secrets.toml").write_text('[http]\napi_key = "0123456789abcdef"\n')
     (tmp_path / "gateway.toml").write_text('[http]\nallowed_hosts = ["gateway"]\n')
-    filled["NATS_URL"] = "nats://nats:4222"  # as .github/running/containers.md has it
     assert "postgresql" in load(tmp_path / "gateway.toml", filled).database_url
 
 

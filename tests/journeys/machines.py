@@ -67,9 +67,9 @@ _FREE = f"""SELECT (SELECT count(*) FROM shards WHERE {_OVER}) + (SELECT count(*
 
 @asynccontextmanager
 async def machines(
-    directory: Path, server: PostgresServer, roles: Sequence[str], *, config: str = "", nats: Sequence[str] = ()
+    directory: Path, server: PostgresServer, roles: Sequence[str], *, config: str = ""
 ) -> AsyncIterator[Machines]:
-    """A gateway for each role, all of which run; `nats` is each one's NATS_URL, where it has one."""
+    """A gateway for each role, all of which run."""
     file, url = directory / "gateway.toml", await server.create_migrated()
     file.write_text(CONFIG + config)
     homes = [directory / f"home{number}" for number in range(len(roles))]
@@ -91,7 +91,6 @@ async def machines(
             async with asyncio.TaskGroup() as tasks:
                 for number, (role, home) in enumerate(zip(roles, homes, strict=True)):
                     own = {"TENK_HOME": str(home), "TENK_ROLE": role}
-                    own |= {"NATS_URL": nats[number]} if number < len(nats) else {}
                     gateway = Gateway(load(file, shared | own), stores[number])
                     made.running.append(tasks.create_task(gateway.run()))
                 await made.here.until(telegram.is_connected, "the first poll")

@@ -13,12 +13,11 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.bench.figures import percentile
-from tests.fakes.nats import NatsServer, binary
 from tests.fakes.postgres import PostgresServer
 from tests.torture.campaign import PLATFORMS, acquaint, talk
 from tests.torture.cluster import ClusterWorld
@@ -252,17 +251,10 @@ class Chaos:
         await asyncio.to_thread(self.world.server_of_rows.start)
         self.waits.note_back()
 
-    async def lose_nats(self) -> None:
-        """NATS dies, and comes back."""
-        if self.world.nats is not None:
-            self.world.nats.kill()
-            await asyncio.sleep(self.chance.uniform(0.0, 4.0))
-            await asyncio.to_thread(self.world.nats.start)
-
 
 ALL: Mapping[str, Fault] = {
     "kill": Chaos.kill, "pause": Chaos.pause, "stop": Chaos.stop, "cut": Chaos.cut, "silence": Chaos.silence,
-    "terminate": Chaos.terminate, "restart": Chaos.restart, "nats": Chaos.lose_nats,
+    "terminate": Chaos.terminate, "restart": Chaos.restart,
 }  # fmt: skip
 
 
@@ -309,13 +301,12 @@ async def run_chaos(
     seed: int,
     roles: Sequence[str] = ("all", "all", "all"),
     kinds: Mapping[str, Fault] = ALL,
-    nats: NatsServer | None = None,
     platform: Platform | None = None,
     every_s: float = 0.3,
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    world = ClusterWorld(directory, roles, server, platform, nats=nats)
+    world = ClusterWorld(directory, roles, server, platform)
     async with campaign(world, chats, seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
     return chaos.verdict, chaos
@@ -337,15 +328,14 @@ async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[fl
     platforms = [PLATFORMS[word]() for word in words if word in PLATFORMS]
     begun_s = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="cluster-"))
-    with PostgresServer() as server, ExitStack() as servers:
+    with PostgresServer() as server:
         if "turns" in words:
             verdict, chaos = await run_restarts(
                 directory, server, turns=many, chats=chats, seed=seed, restart_s=RESTART_S
             )
         else:
-            nats = servers.enter_context(NatsServer()) if binary() else None
             verdict, chaos = await run_chaos(
-                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles, nats=nats,
+                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles,
                 platform=platforms[0] if platforms else None, pause_s=pause_s,
             )  # fmt: skip
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")

@@ -20,7 +20,6 @@ from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.safety.vault import load_keys
 from gateway.store.postgres import READERS
 from gateway.store.schema import whole
-from tests.fakes.nats import NatsServer
 from tests.fakes.postgres import PostgresServer
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict, examine
@@ -159,12 +158,10 @@ class ClusterWorld(World):
 
     def __init__(
         self, directory: Path, roles: Sequence[str], server: PostgresServer, platform: Platform | None = None,
-        *, config: str = "", nats: NatsServer | None = None,
+        *, config: str = "",
     ) -> None:  # fmt: skip
-        """As of the other. All but the last of them are told of `nats`, where there is one."""
         super().__init__(directory, platform, pace_s=0.05, config=config)
         self.server_of_rows = server
-        self.nats = nats
         self.roles = roles
         self.machines: list[GatewayProcess] = []
         self.cuts: list[Cut] = []
@@ -197,8 +194,6 @@ class ClusterWorld(World):
             off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
             env = {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}
             env |= self.platform.environment_of(number)
-            if self.nats is not None and number < len(self.roles) - 1:
-                env["NATS_URL"] = self.nats.url
             self.machines.append(first.beside(home, env))
         return self
 

@@ -10,7 +10,6 @@ from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import SeenMessage
 from gateway.store.journal import shard_of
 from tests.fakes.model_replies import Fault
-from tests.fakes.nats import NatsServer, binary
 from tests.fakes.postgres import PostgresServer
 from tests.journeys.house import said as words_said
 from tests.journeys.test_linking import CODE
@@ -35,23 +34,13 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def nats() -> Iterator[NatsServer | None]:
-    """A NATS of these tests' own, where there is one; it is killed now and then."""
-    if binary() is None:
-        yield None
-    else:
-        with NatsServer() as running:
-            yield running
-
-
 @pytest.mark.gate
 @pytest.mark.timeout(200)
 async def test_three_machines_lose_nothing_and_double_nothing(
-    tmp_path: Path, server: PostgresServer, nats: NatsServer | None, record_property: Callable[[str, object], None]
+    tmp_path: Path, server: PostgresServer, record_property: Callable[[str, object], None]
 ) -> None:
     """Kills, pauses, cut ways and a server that restarts: 0 lost, 0 doubled but for D2's marks, order kept."""
-    verdict, chaos = await run_chaos(tmp_path, server, faults=4, chats=6, seed=3, nats=nats)
+    verdict, chaos = await run_chaos(tmp_path, server, faults=4, chats=6, seed=3)
     record_property("campaign", f"{' '.join(chaos.done)}: {verdict.line()}")
     assert [] == verdict.broken, f"{' '.join(chaos.done)}: {verdict.line()}"
 
@@ -288,7 +277,6 @@ async def test_updates_are_taken_at_every_ingress_and_one_of_them_sets_the_webho
 async def test_a_long_campaign_over_machines(
     tmp_path: Path,
     server: PostgresServer,
-    nats: NatsServer | None,
     name: str,
     roles: tuple[str, ...],
     record_property: Callable[[str, object], None],
@@ -299,7 +287,7 @@ async def test_a_long_campaign_over_machines(
     """
     kinds = {kind: fault for kind, fault in ALL.items() if (name, kind) != ("slack", "pause")}
     verdict, chaos = await run_chaos(
-        tmp_path, server, faults=FAULTS, chats=12, seed=5, roles=roles, kinds=kinds, nats=nats,
+        tmp_path, server, faults=FAULTS, chats=12, seed=5, roles=roles, kinds=kinds,
         platform=PLATFORMS[name](),
     )  # fmt: skip
     record_property("campaign", f"{' '.join(chaos.done)}: {verdict.line()} {chaos.waits.line()}")

@@ -29,7 +29,6 @@ def test_it_says_who_is_how_far_behind() -> None:
             ages={"under 10 s": 4},
         ),
         A,
-        "PostgreSQL",
     )["cluster"]
     assert isinstance(report, dict)
     members, accounts = report["members"], report["accounts"]
@@ -45,9 +44,7 @@ def test_it_says_who_is_how_far_behind() -> None:
     slack = {"read_by": "nobody, or each by webhook", "sent_by": "nobody", "unsent": 4, "behind_s": 7.0}
     assert {"telegram:main": telegram, "slack:main": slack} == accounts
     assert {"waiting": 1, "behind_s": 5.0} == report["without_owner"]
-    assert (253, 4, 61.0, "PostgreSQL") == tuple(
-        report[name] for name in ("shards_without_owner", "waiting", "behind_s", "wake_ups")
-    )
+    assert (253, 4, 61.0) == tuple(report[name] for name in ("shards_without_owner", "waiting", "behind_s"))
     assert "versions_differ" not in report
 
 
@@ -55,7 +52,7 @@ def test_the_readers_of_an_account_with_several_connections_are_named_with_their
     """What says that a process reads for it at all is no lease to be shown."""
     held = {in_name("discord", "main", number): (A, B)[number % 2].id for number in range(4)}
     names = held | {f"{in_name('discord', 'main')}@aaaa": A.id, in_name("discord", "mainly"): B.id}
-    report = cluster_report(ClusterLook(members=[there(A), there(B)], names=names), A, "PostgreSQL")["cluster"]
+    report = cluster_report(ClusterLook(members=[there(A), there(B)], names=names), A)["cluster"]
     assert isinstance(report, dict)
     accounts, members = report["accounts"], report["members"]
     assert isinstance(accounts, dict)
@@ -77,7 +74,7 @@ def test_another_version_is_named_while_it_lives() -> None:
     words = f"c/{OLD.id} runs 1.1, schema 6; a/{A.id} runs 1.2, schema 7"
     assert words == differing_versions([there(A), there(B), there(OLD)], A)
     assert "" == differing_versions([there(A), there(B), there(OLD, lives=False)], A)
-    report = cluster_report(ClusterLook(members=[there(A), there(OLD)]), A, "PostgreSQL")["cluster"]
+    report = cluster_report(ClusterLook(members=[there(A), there(OLD)]), A)["cluster"]
     assert isinstance(report, dict)
     assert words == report["versions_differ"]
 
@@ -93,6 +90,6 @@ def test_what_no_living_process_does_is_said() -> None:
     assert "nobody hears people (ingress), nobody sends (egress)" == missing_roles([of("worker")])
     assert ["", ""] == [missing_roles([of("all")]), missing_roles([*apart, of("ingress")])]
     assert {"versions": "", "roles": missing_roles(apart)} == cluster_troubles(apart, A)
-    report = cluster_report(ClusterLook(members=apart), A, "PostgreSQL")["cluster"]
+    report = cluster_report(ClusterLook(members=apart), A)["cluster"]
     assert isinstance(report, dict)
     assert missing_roles(apart) == report["roles_missing"]
