@@ -16,9 +16,9 @@ def test_every_session_is_a_row_the_oldest_first() -> None:
     ]
     lines = practice_csv([GUITAR], sessions).decode("utf-8-sig").splitlines()
     assert [
-        "date,skill,minutes,notes",
-        "2026-11-19,guitar,45,",
-        '2026-11-20,guitar,30,"scales, slowly"',
+        '"date","skill","minutes","notes"',
+        '"2026-11-19","guitar",45,""',
+        '"2026-11-20","guitar",30,"scales, slowly"',
     ] == lines
 
 
@@ -27,4 +27,4 @@ def test_a79_no_cell_is_a_formula() -> None:
     skill = Skill("s1", "=cmd|' /C calc'!A0", "", "#112233", 600_000, archived=False, total_minutes=1)
     session = PracticeSession("a", "s1", 1, date(2026, 1, 1), "@SUM(A1)")
     row = practice_csv([skill], [session]).decode("utf-8-sig").splitlines()[1]
-    assert "2026-01-01,'=cmd|' /C calc'!A0,1,'@SUM(A1)" == row
+    assert """\"2026-01-01","'=cmd|' /C calc'!A0",1,"'@SUM(A1)\"""" == row
