@@ -33,5 +33,7 @@ async def serve(
         held.push_async_callback(runner.cleanup)
         for listener in listeners:
             listen: Any = loop.create_unix_server if listener.family == socket.AF_UNIX else loop.create_server
-            held.callback((await listen(make, sock=listener, backlog=BACKLOG)).close)
+            listening = await listen(make, sock=listener, backlog=BACKLOG, start_serving=False)
+            held.callback(listening.close)  # before it serves: a cancellation while it begins must not lose it
+            await listening.start_serving()
         await asyncio.Event().wait()

@@ -77,13 +77,22 @@ async def owned(here: House) -> str:
     return str((await here.operator("users.list"))[0]["user"])
 
 
+CAPPED = """
+[model.prices]
+input_usd_per_mtok = 2
+output_usd_per_mtok = 10
+[budgets]
+user_usd = 2.5
+"""
+
+
 async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
     """A link once, a wrong key not twenty times; without a session nothing shows.
 
     A17: a made-up address is no new try. A19: no other site's page acts, nor a form in plain text. A20: no forged Host.
     A21: other fields and addresses do not get round the limit. A22: nobody says themselves who they are.
     """
-    async with house(tmp_path, access="pairing", config="[budgets]\nuser_usd = 2.5\n") as here:
+    async with house(tmp_path, access="pairing", config=CAPPED) as here:
         base, secret = await link_of(here)
         async with visiting(base) as stranger:
             for page in PAGES:

@@ -25,5 +25,6 @@ class TestCommandLine:
         assert "error: " in capsys.readouterr().err
 
     def test_the_usual_rows_leave_out_the_long_ones(self):
-        """Some are for who asks."""
-        assert {"acks-each", "profile", "console", "growth", "scale"} == set(ROWS) - set(USUAL)
+        assert {"acks-each", "profile", "console", "growth", "memory", "memory-hours", "scale"} == set(ROWS) - set(
+            USUAL
+        )

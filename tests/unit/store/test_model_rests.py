@@ -26,6 +26,7 @@ async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path)
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     before = ModelRests(store, lambda: NOW)
     before.board.enlist("openai:m", "mark")
+    before.board.enlist(LONG, "mark")
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(before.run())
         before.board.close("openai:m", Gate.COOLDOWN, failure(FailureKind.AUTH, "no"), 300)
