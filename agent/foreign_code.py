@@ -18,11 +18,11 @@ MOST_THREADS = 8
 
 
 class ForeignExit(Exception):
-    """Code that others wrote tried to end the process."""
+    """Code that others wrote raised what would end the process: `SystemExit`, or a panic of a Rust extension."""
 
 
 class AllBusy(Exception):
-    """A call waited for a thread in vain: as many calls of its function as may be run still."""
+    """A call had to wait for a thread, and was cancelled: as many calls of its function as may be run still."""
 
 
 @contextmanager
@@ -30,12 +30,14 @@ def contain_exits() -> Iterator[None]:
     """Turn what would end the process into an error of this piece of work.
 
     Raises:
-        ForeignExit: `sys.exit` was called, or what Ctrl-C raises was raised.
+        ForeignExit: something was raised that is no `Exception`, but for the cancellation of a task or a generator.
     """
     try:
         yield
-    except (SystemExit, KeyboardInterrupt) as ending:
-        raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
+    except BaseException as ending:
+        if not isinstance(ending, Exception | asyncio.CancelledError | GeneratorExit):
+            raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
+        raise
 
 
 class ForeignThreads(Generic[P, T]):
@@ -50,12 +52,18 @@ class ForeignThreads(Generic[P, T]):
         """Return what the function returns; cancelling this leaves the thread behind.
 
         Raises:
-            AllBusy: it was cancelled before a thread was free.
+            AllBusy: it was cancelled, and had to wait for a thread.
         """
+        must_wait = self._free.locked()
         try:
-            await self._free.acquire()
+            return await self._call(*args, **kwargs)
         except asyncio.CancelledError:
-            raise AllBusy from None
+            if must_wait:
+                raise AllBusy from None
+            raise
+
+    async def _call(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        await self._free.acquire()
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Callable[[], T]] = loop.create_future()
 
@@ -75,10 +83,9 @@ class ForeignThreads(Generic[P, T]):
 
     def _outcome(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
         try:
-            with contain_exits():
-                result = self._function(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001  one call: raised again where it is waited for
-            broke = error
+            result = self._function(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001  one call: raised again where it is waited for
+            broke = error if isinstance(error, Exception) else ForeignExit(f"{type(error).__name__} {error}".strip())
 
             def fail() -> T:
                 raise broke

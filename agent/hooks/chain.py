@@ -4,6 +4,7 @@ Each hook sees what the one before it made. The first deny ends the asking; an a
 A hook is a Python function, or a program: JSON on its standard input, JSON from its standard output.
 """
 
+import asyncio
 import inspect
 import json
 import os
@@ -216,6 +217,10 @@ def python_hook(function: HookFunction) -> CallHook:
             raise HookFailed("no thread was free for it: its earlier calls run still") from None
         except TimeoutError:  # its own, of what it asked
             raise HookFailed("it raised TimeoutError") from None
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            raise HookFailed("it raised CancelledError") from None
 
     return call
 

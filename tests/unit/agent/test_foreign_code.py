@@ -11,10 +11,21 @@ from agent.foreign_code import AllBusy, ForeignExit, ForeignThreads
 from tests.fakes.virtual_time import passes
 
 
+class Panic(BaseException):
+    """What extensions written in Rust raise as they panic."""
+
+
+def fail(error):
+    raise error
+
+
 async def test_a_function_that_ends_the_process_or_raises_ends_its_call_alone():
     """Whatever it raises is raised where it is waited for; what asyncio cannot carry, too."""
     with pytest.raises(ForeignExit, match="SystemExit 3"):
         await ForeignThreads(sys.exit).call(3)
+    for ending in (Panic, asyncio.CancelledError, GeneratorExit):
+        with pytest.raises(ForeignExit, match=ending.__name__):
+            await ForeignThreads(fail, most=1).call(ending)
     with pytest.raises(RuntimeError):
         await ForeignThreads(next).call(iter([]))
     assert 3 == await ForeignThreads(len).call("abc")

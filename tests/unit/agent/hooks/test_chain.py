@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from agent.errors import FailureKind
+from agent.foreign_code import MOST_THREADS
 from agent.hooks.chain import HookChain, program_hook, python_hook
 from agent.hooks.points import Hook, HookPoint, HookSaid
 from agent.journal import Journal
@@ -179,6 +181,34 @@ async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
         says(decision="allow"), hook(bad, POST, timeout_s=0.01), says(POST, replace={"seen": True})
     )
     assert '{"success":true,"data":{"seen":true},"error":null}' == returned.content
+
+
+async def test_what_no_exception_is_fails_its_call_and_does_not_hang_the_hook():
+    class Panic(BaseException):
+        """What extensions written in Rust raise as they panic."""
+
+    ways = iter([Panic(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(3)])])
+
+    async def fail(_given):
+        raise next(ways)
+
+    chain = HookChain([hook(fail)])
+    heard = [await chain.ask(PRE, {}, "pay") for _ in range(3)]
+    assert [("deny", True)] * 3 == [(each.decision, each.has_failed) for each in heard]
+    assert [""] == list(chain.standing().values())
+
+
+async def test_a_hook_is_not_hung_because_its_calls_waited_for_a_thread():
+    """More calls at once than there are threads: those that came too late fail alone."""
+
+    def check(_given):
+        threading.Event().wait(0.2)
+
+    chain = HookChain([hook(check, timeout_s=0.3)])
+    async with asyncio.TaskGroup() as group:
+        heard = [group.create_task(chain.ask(PRE, {}, "pay")) for _ in range(2 * MOST_THREADS)]
+    assert {None, "deny"} == {each.result().decision for each in heard}
+    assert [""] == list(chain.standing().values())
 
 
 async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
