@@ -24,6 +24,14 @@ CHECKED = (
     "maxLength", "minimum", "maximum",
 )  # fmt: skip
 KEYWORDS = frozenset((*SILENT, *CHECKED))
+_FORMS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "type": ("one word", (str,)),
+    "enum": ("a list", (list,)),
+    "required": ("a list", (list,)),
+    "properties": ("an object", (dict,)),
+    "additionalProperties": ("true or false", (bool,)),
+    **dict.fromkeys(CHECKED[6:], ("a number", (int, float))),
+}
 
 _FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 
@@ -54,14 +62,17 @@ def _keywords(schema: object) -> Iterator[str]:
     if not isinstance(schema, dict):
         raise BadGate("a schema is an object")
     yield from schema
+    for keyword, (form, types) in _FORMS.items():
+        if keyword in schema and not isinstance(schema[keyword], types):
+            raise BadGate(f"{keyword} is {form} here")
     if schema.get("type", "object") not in TYPES:
         raise BadGate(f"the type {schema['type']!r} is not one of {', '.join(TYPES)}")
+    if not all(isinstance(name, str) for name in schema.get("required", ())):
+        raise BadGate("required is a list of names")
     for inner in schema.get("properties", {}).values():
         yield from _keywords(inner)
     if "items" in schema:
         yield from _keywords(schema["items"])
-    if not isinstance(schema.get("additionalProperties", True), bool):
-        raise BadGate("additionalProperties is true or false here")
 
 
 def misfit(answer: str, schema: Mapping[str, Any]) -> str:

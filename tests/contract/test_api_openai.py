@@ -221,3 +221,24 @@ async def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
                 model="coach", messages=[{"role": "user", "content": "hi"}], response_format={"type": "grammar"}
             )  # type: ignore[call-overload]  as above
         assert not here.model.requests
+
+
+async def test_a_form_that_takes_too_long_to_check_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
+    """Each level of this schema has two ways to the next; a keyword of another form than it has is not looked at."""
+    levels = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(40)}
+    endless = {"$ref": "#/$defs/d0", "$defs": {**levels, "d40": {"type": "null"}}}
+    odd = {"enum": 5, "required": 5, "properties": [1]}
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+
+        async def ask(schema: dict[str, object]) -> str | None:
+            here.model.script(Reply('{"minutes": 30}'))
+            answer = await client.chat.completions.create(
+                model="coach",
+                messages=[{"role": "user", "content": f"what did I do? {len(str(schema))}"}],
+                response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": schema}},
+            )
+            return answer.choices[0].message.content
+
+        assert '{"minutes": 30}' == await ask(odd)
+        with pytest.raises(openai.BadRequestError, match="did not write its answer in this form"):
+            await ask(endless)

@@ -74,6 +74,11 @@ async def test_a_second_answer_that_does_not_fit_is_given_and_said_to_be_so() ->
         ("[]", "is an object"),
         ("{", "no JSON"),
         ('{"type": "date"}', "'date'"),
+        ('{"type": ["object", "null"]}', "type is one word here"),
+        ('{"properties": [1]}', "properties is an object here"),
+        ('{"properties": {"a": {"enum": 5}}}', "enum is a list here"),
+        ('{"required": [["a"]]}', "required is a list of names"),
+        ('{"minLength": null}', "minLength is a number here"),
     ],
 )
 def test_a_schema_that_cannot_be_checked_is_refused_at_the_start(schema: str, words: str) -> None:
