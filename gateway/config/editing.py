@@ -115,9 +115,12 @@ def without_value(text: str, key: KeyPath) -> str:
     before = tomllib.loads(text)
     if not has_path(before, key):
         return text
-    document = tomlkit.parse(text)
-    _remove(document if len(key) == 1 else value_at(document, key[:-1]), key[-1])
-    after = tomlkit.dumps(document)
+    after = text
+    while has_path(tomllib.loads(after), key):
+        document = tomlkit.parse(after)
+        if not _remove_first(document if len(key) == 1 else value_at(document, key[:-1]), key[-1]):
+            break
+        after = tomlkit.dumps(document)
     if _is_table(value_at(before, key)):
         after = _without_headers(after, key)
     if _drop_empty(tomllib.loads(after)) != _drop_empty(_without(before, key)):
@@ -125,14 +128,18 @@ def without_value(text: str, key: KeyPath) -> str:
     return after
 
 
-def _remove(table: Any, key: str) -> None:
-    """Delete the key's line; of a table the lines of its keys, as tomlkit would delete its comments with it."""
+def _remove_first(table: Any, key: str) -> bool:
+    """Delete the key's line; of a table its first one, as tomlkit would delete its comments with it.
+
+    Return whether there was one. One alone, as tomlkit loses track of dotted keys with the first that goes.
+    """
     for inner in value if isinstance(value := table[key], AoT) else (value,):
-        if isinstance(inner, Table | OutOfOrderTableProxy):
-            for name in list(inner):
-                _remove(inner, name)
-        else:
+        if not isinstance(inner, Table | OutOfOrderTableProxy):
             del table[key]
+            return True
+        if any(_remove_first(inner, name) for name in list(inner)):
+            return True
+    return False
 
 
 def _is_table(value: object) -> bool:

@@ -97,6 +97,8 @@ def test_what_could_not_be_loaded_is_not_written(tmp_path: Path, key: str, value
         ("# top\n[a]\nb = 1\n[a.d]\ne = 2\n\n# of x\n[x]\ny = 1\n", "a", "# top\n\n# of x\n[x]\ny = 1\n"),
         ("[[h]]\nb = 1\n# why\n[[h]]\nb = 2\n[x]\ny = 1\n", "h", "# why\n[x]\ny = 1\n"),
         ("a.b = 1\na.c = 2\n", "a.b", "a.c = 2\n"),
+        ("a.b = 1\na.c = 2\nx.a = 3\n", "a", "x.a = 3\n"),
+        ("[x]\na.b = 1 # one\na.c = 2\n# of d\nd = 3\n", "x.a", "[x]\n# of d\nd = 3\n"),
         ("x = 1\na = {b = 1}\n", "a", "x = 1\n"),
         ("[a]\nb = [\n  1, # one\n]\n", "a.b", "[a]\n"),
     ],
