@@ -15,6 +15,9 @@ from agent.budgets import Spending
 from gateway.store.dialect import insert_into
 from gateway.store.tables.turns import budget_holds, budget_use
 
+SHORTEST_DAY = timedelta(hours=18)
+"""Between two resets of a person's cap; a day in one zone has 23 hours at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cap:
@@ -151,16 +154,26 @@ def forget_holds(connection: sa.Connection) -> int:
 
 
 def running(connection: sa.Connection, caps: Sequence[Cap], now: datetime) -> list[Cap]:
-    """Return the caps, a person's with the day that they began in another zone if it still runs."""
+    """Return the caps, a person's with the day that they began in another zone if it still runs.
+
+    If their day in another zone has just ended, the next reset is left out: a person who changes their zone each hour
+    would have a cap an hour.
+    """
     return [_running(connection, cap, now) if cap.scope == "user" else cap for cap in caps]
 
 
 def _running(connection: sa.Connection, cap: Cap, now: datetime) -> Cap:
     use = budget_use.c
-    mine = sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key, use.resets_at > now)
-    query = sa.select(use.day, use.resets_at).where(mine).order_by(use.microusd.desc(), use.tokens.desc()).limit(1)
-    row = connection.execute(query).first()
-    return cap if row is None else replace(cap, day=row.day, resets_at=row.resets_at)
+    mine = sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key)
+    found = sa.select(use.day, use.resets_at).where(mine, use.resets_at > now - SHORTEST_DAY)
+    order = sa.case((use.resets_at > now, 0), else_=1), use.microusd.desc(), use.tokens.desc()
+    row = connection.execute(found.order_by(*order).limit(1)).first()
+    if row is None or cap.resets_at is None:
+        return cap
+    if row.resets_at > now:
+        return replace(cap, day=row.day, resets_at=row.resets_at)
+    is_short = cap.resets_at - row.resets_at < SHORTEST_DAY
+    return replace(cap, resets_at=cap.resets_at + timedelta(days=1)) if is_short else cap
 
 
 def used_of(connection: sa.Connection, cap: Cap) -> Spending:
