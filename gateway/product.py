@@ -33,6 +33,7 @@ from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, FLAWS, HOOKS, TOOLS, first_words, load_extension
+from gateway.http.api.conversations import Conversations
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
@@ -72,8 +73,8 @@ class AgentProduct:
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
     """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
-    routes: Callable[[Store], Sequence[ApiRoute]] = lambda _store: ()
-    """What programs may ask of its data under `/v1`, beside what every agent answers."""
+    routes: Callable[[Store, Conversations], Sequence[ApiRoute]] = lambda _store, _conversations: ()
+    """What programs may ask of its data under `/v1`, beside what all agents answer; turns run by the conversations."""
     schedule: Schedule | None = None
     """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
     tables: AgentTables | None = None

@@ -397,4 +397,4 @@ class Desks:
             lambda: own.settings.access, frozenset(settings.http.cors_origins), self.entrance.clock,
             self.letters(name),
         )  # fmt: skip
-        return api_deps(parts, own.product.name, own.product.title, own.product.routes(own.store))
+        return api_deps(parts, own.product.name, own.product.title, own.product.routes)

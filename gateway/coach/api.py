@@ -1,6 +1,6 @@
 """The coach's routes under `/v1`: practice, skills and weekly plans of one of a key's people.
 
-They read and change what the tools do, by the same reports and commands; a plan is written by a turn, as `/plan` is.
+They read and change what the tools do, by the same reports and commands; a plan is made by a turn of `/plan`.
 """
 
 from collections.abc import Callable
@@ -8,20 +8,26 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
+from aiohttp import web
 from pydantic import Field
 
 from agent.calendar import today_of, week_of
 from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged
+from agent.coach.plan_data import plan_week, read_wish
 from agent.coach.practice import Insight, PlannedSession, Skill, WeeklyPlan
 from agent.coach.reports import SkillsReport, skills_report
 from agent.ports import Principal
 from channels.clocks import wall_now
 from gateway.access.api_keys import Scope
 from gateway.coach import practice_rows
+from gateway.coach.commands import PLAN
 from gateway.coach.practice import StoredPractice, apply
-from gateway.http.api.conversations import new_handle
+from gateway.http.api.chat import MOST_WAIT_S, ChatRequest, answer_of, say
+from gateway.http.api.conversations import Conversations, new_handle
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
+from gateway.http.api.server import to_json
+from gateway.http.api.turns import TurnAnswer
 from gateway.store.engine import Connection, Store
 
 
@@ -95,6 +101,30 @@ class WeeklyPlanAnswer(ApiModel):
     planned: tuple[PlannedSession, ...]
 
 
+class PlanRequest(ApiModel):
+    """A plan that is wanted."""
+
+    about: str = Field(
+        "",
+        max_length=200,
+        description="As behind /plan: a skill, `new`, `next`; none: the plan that is kept, made if there is none.",
+    )
+    user: str | None = Field(None, pattern=NAME)
+    session: str = Field("main", pattern=NAME, description="The conversation in which it is made.")
+    wait_s: float = Field(
+        120.0, ge=0, le=MOST_WAIT_S, strict=True, description="Seconds to wait; after them 202, and it goes on."
+    )
+
+
+class MadePlanAnswer(ApiModel):
+    """The turn that makes a plan, and the plan of its week."""
+
+    turn: TurnAnswer
+    plan: WeeklyPlanAnswer | None = Field(
+        description="None: it is not there yet, or there is nothing to plan from, as the turn's answer says."
+    )
+
+
 class PlansAnswer(ApiModel):
     """Weekly plans, the newest first."""
 
@@ -103,9 +133,10 @@ class PlansAnswer(ApiModel):
 
 @dataclass(frozen=True, slots=True)
 class CoachRoutes:
-    """The handlers over one store."""
+    """The handlers over one store and its conversations."""
 
     store: Store
+    conversations: Conversations
     clock: Callable[[], datetime] = wall_now
 
     async def practice(self, call: ApiRequest) -> PracticeLogAnswer:
@@ -169,10 +200,28 @@ class CoachRoutes:
         week = week_of(query.day or today_of(principal, self.clock()), principal.week_start)
         found = await StoredPractice(self.store).plan(principal, week)
         if found is None:
-            raise ApiRefusal(
-                404, "not_found", f"there is no plan for the week of {week}", 'Say "/plan" to POST /v1/chat.'
-            )
+            raise ApiRefusal(404, "not_found", f"there is no plan for the week of {week}", "POST /v1/plans makes one.")
         return _plan(found)
+
+    async def make_plan(self, call: ApiRequest) -> MadePlanAnswer | web.StreamResponse:
+        """Say `/plan` as the person, and answer with the plan that is kept then."""
+        body = call.body
+        assert isinstance(body, PlanRequest), "its row says so"
+        said = ChatRequest(
+            message=f"/{PLAN} {body.about}".strip(),
+            user=body.user,
+            session=body.session,
+            stream=False,
+            wait_s=body.wait_s,
+        )
+        turn = await answer_of(self.conversations, await say(self.conversations, call, said), said.wait_s)
+        if not turn.is_settled:
+            return to_json(MadePlanAnswer(turn=turn, plan=None), 202)
+        principal = await call.principal(body.user)
+        reader = StoredPractice(self.store)
+        wish = read_wish(said.message, await reader.skills(principal))
+        plan = await reader.plan(principal, plan_week(principal, turn.asked_at, is_next=wish.is_next))
+        return MadePlanAnswer(turn=turn, plan=None if plan is None else _plan(plan))
 
     async def _find(self, principal: Principal, name_or_id: str | None) -> Skill | None:
         if name_or_id is None:
@@ -191,9 +240,9 @@ def _plan(plan: WeeklyPlan) -> WeeklyPlanAnswer:
     return WeeklyPlanAnswer(week=plan.week, content=plan.content, insights=plan.insights, planned=plan.sessions)
 
 
-def coach_routes(store: Store) -> tuple[ApiRoute, ...]:
+def coach_routes(store: Store, conversations: Conversations) -> tuple[ApiRoute, ...]:
     """The coach's rows of the table."""
-    handlers = CoachRoutes(store)
+    handlers = CoachRoutes(store, conversations)
     asking = partial(ApiRoute, method="GET", scope=Scope.CHAT, tag="practice")
     return (
         asking(
@@ -213,7 +262,11 @@ def coach_routes(store: Store) -> tuple[ApiRoute, ...]:
             answer=PlansAnswer,
         ),
         asking(
-            path="/v1/plans/current", summary="The plan of a week; /plan in a chat writes one.",
-            handle=handlers.plan, query=PlanQuery, answer=WeeklyPlanAnswer,
+            path="/v1/plans/current", summary="The plan of a week.", handle=handlers.plan, query=PlanQuery,
+            answer=WeeklyPlanAnswer,
+        ),
+        ApiRoute(
+            method="POST", path="/v1/plans", scope=Scope.CHAT, tag="practice", summary="Make a weekly plan.",
+            handle=handlers.make_plan, body=PlanRequest, answer=MadePlanAnswer, late_status=202, once=True,
         ),
     )  # fmt: skip

@@ -208,6 +208,39 @@ async def test_a_plan_is_written_in_a_turn_and_read_by_its_week(tmp_path: Path) 
     assert (404, "not_found") == (current, problem["error"]["code"])
 
 
+async def test_a_plan_is_made_and_comes_as_data(tmp_path: Path) -> None:
+    """As /plan makes it: once a week, unless a new one is asked for; a client that does not wait fetches it."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        await program.say("/log 45m guitar")
+        here.model.script(Reply("## Plan\nScales on Monday."), Reply("## Plan\nChords all week.", delay_s=0.3))
+        status, made = await program.ask("POST", "/v1/plans", json={})
+        _, kept = await program.ask("POST", "/v1/plans", json={})
+        late, begun = await program.ask("POST", "/v1/plans", json={"about": "new guitar", "wait_s": 0})
+        await program.settled(f"/v1/sessions/main/turns/{begun['turn']['turn']}")
+        (plan,) = (await program.get("/v1/plans"))["plans"]
+        told = [str(request.body["messages"]) for request in here.model.requests]
+        reading = await here.program("read")
+        refused, _ = await reading.ask("POST", "/v1/plans", json={})
+    assert (200, "done", "main") == (status, made["turn"]["state"], made["turn"]["session"])
+    assert "Scales on Monday." in made["plan"]["content"] and made["plan"] == kept["plan"]
+    assert (202, None) == (late, begun["plan"])
+    assert "Chords all week." in plan["content"] and made["plan"]["week"] == plan["week"]
+    assert [False, True] == ["/plan new guitar" in text for text in told]
+    assert 403 == refused
+
+
+async def test_a_plan_that_the_model_does_not_write_is_an_error_with_its_turn(tmp_path: Path) -> None:
+    """The same error as of a chat."""
+    async with api_house(tmp_path, config="[model]\noffline_when_down = false\n") as here:
+        program = await here.program()
+        await program.say("/log 45m guitar")
+        here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+        status, body = await program.ask("POST", "/v1/plans", json={"user": "main"})
+    assert (502, "turn_failed") == (status, body["error"]["code"])
+    assert body["error"]["turn"]
+
+
 async def test_too_much_is_a_typed_429(tmp_path: Path) -> None:
     """It says in how many minutes to come back; what was refused is no turn that somebody waits for."""
     async with api_house(tmp_path, per_min=1) as here:

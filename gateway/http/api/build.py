@@ -27,6 +27,9 @@ from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
 from gateway.store.people import BY_POLICY, Newcomer
 
+OwnRoutes = Callable[[Store, Conversations], Sequence[ApiRoute]]
+"""The routes that only one agent has."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApiParts:
@@ -43,12 +46,12 @@ class ApiParts:
     letters: DeadLetters
 
 
-def api_deps(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiDeps:
+def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:
     """What programs of one tenant ask: the agent of this name, with the routes that only it has."""
     conversations = Conversations(parts.store, parts.channel, parts.account)
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
-        *own_routes,
+        *own_routes(parts.store, conversations),
         *openai_routes(OpenAiRoutes(conversations, agent)),
         *response_routes(ResponseRoutes(conversations, agent)),
         *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),

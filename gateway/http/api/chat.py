@@ -78,6 +78,35 @@ def user_of(key: ApiKey, named: str | None) -> str:
     return OWNER_USER
 
 
+async def say(conversations: Conversations, call: ApiRequest, said: ChatRequest) -> Asked:
+    """Store the message of one request, once an Idempotency-Key; the client is needed no more.
+
+    Raises:
+        ApiRefusal: as `Conversations.say`, or the key may not speak for this person.
+    """
+    asked = Asked(
+        key_id=call.key.id,
+        user=user_of(call.key, said.user),
+        session=said.session,
+        handle=new_handle(call.idempotency_key),
+    )
+    await conversations.say(asked, said.message, call.locale)
+    call.end_with_client()
+    return asked
+
+
+async def answer_of(conversations: Conversations, asked: Asked, wait_s: float) -> TurnAnswer:
+    """Return the turn once it is settled, or as it stands after so long.
+
+    Raises:
+        ApiRefusal: it failed or was refused, or too many requests wait.
+    """
+    answer = await conversations.wait(asked, wait_s)
+    if answer.is_settled:
+        raise_problem(answer)
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
 class ChatRoutes:
     """The handlers over the conversations of one gateway."""
@@ -89,21 +118,11 @@ class ChatRoutes:
         """Say something, and wait for the answer as JSON or as a stream."""
         body = call.body
         assert isinstance(body, ChatRequest), "its row says so"
-        asked = Asked(
-            key_id=call.key.id,
-            user=user_of(call.key, body.user),
-            session=body.session,
-            handle=new_handle(call.idempotency_key),
-        )
-        await self.conversations.say(asked, body.message, call.locale)
-        call.end_with_client()
+        asked = await say(self.conversations, call, body)
         if body.stream:
             return await self._stream(call, asked)
-        answer = await self.conversations.wait(asked, body.wait_s)
-        if not answer.is_settled:
-            return to_json(answer, 202)
-        raise_problem(answer)
-        return answer
+        answer = await answer_of(self.conversations, asked, body.wait_s)
+        return answer if answer.is_settled else to_json(answer, 202)
 
     async def turn(self, call: ApiRequest) -> TurnAnswer:
         """How something stands that was asked before."""

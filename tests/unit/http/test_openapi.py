@@ -26,7 +26,7 @@ def routes() -> tuple[ApiRoute, ...]:
     store: Store = NOTHING  # type: ignore[assignment]  as above
     return (
         *chat_routes(ChatRoutes(NOTHING, store)),  # type: ignore[arg-type]  as above
-        *coach_routes(store),
+        *coach_routes(store, NOTHING),  # type: ignore[arg-type]  as above
         *openai_routes(OpenAiRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *response_routes(ResponseRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *operator_routes(OperatorRoutes(store, NOTHING, NOTHING, NOTHING)),  # type: ignore[arg-type]  as above
