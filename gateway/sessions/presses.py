@@ -25,6 +25,7 @@ from channels.messages import Address, Button, ButtonPressed, CommandInvoked, In
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
 from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested, SuggestionTaken
 from gateway.commands.decisions import SAY, VOID, Decision, offer_text
+from gateway.delivery.sender import call_within
 from gateway.sessions.inbox_rules import PRESSED
 from gateway.store import approvals, inbox, offers, reply_routes
 from gateway.store.engine import Connection, Store
@@ -119,9 +120,8 @@ async def close_buttons(channel: Channel, address: Address, message_id: str) -> 
     if not isinstance(channel, HasButtons) or not message_id:
         return
     try:
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await channel.close_buttons(address, message_id)
-    except (ChannelError, TimeoutError) as failure:
+        await call_within(CLOSE_TIMEOUT_S, channel.close_buttons(address, message_id))
+    except ChannelError as failure:
         log.debug("buttons_stay", message_id=message_id, error=str(failure))
 
 

@@ -45,7 +45,7 @@ def newest(connection: sa.Connection, tenant: str, key: str, user_id: str) -> Of
 
 def message_of(connection: sa.Connection, turn_id: str) -> tuple[int, str] | None:
     """Return the outbox id and the platform's id of the last message of a turn's answer, or None."""
-    ours = sa.or_(outbox.c.cause == turn_id, outbox.c.cause.like(f"{turn_id}.%"))
+    ours = sa.and_(outbox.c.cause >= turn_id, outbox.c.cause < f"{turn_id}/")  # the turn's, and "turn.2" behind a wait
     query = sa.select(outbox.c.id, outbox.c.platform_id).where(ours, outbox.c.platform_id.is_not(None))
     found = connection.execute(query.order_by(outbox.c.part.desc(), outbox.c.id.desc()).limit(1)).first()
     return None if found is None else (found.id, found.platform_id)

@@ -52,7 +52,6 @@ def asked(text: str) -> None:
         requests.reminder_offers("en", short, NOW)
         requests.zone_offers("en", short)
         requests.named_language(short)
-        requests.new_skill_name(short)
         requests.edit_offers("en", short, ROWS, SKILLS, TODAY)
 
 

@@ -124,7 +124,7 @@ def _said(answer: RuleAnswer, names: Sequence[str], today: date) -> Outcome:
     for key, intent in TEXTS.items():
         if any(say(language, key).split("{")[0] in answer.text for language in ("en", "es")):
             return Outcome(intent, shown=shown)
-    for key, does in (("offer.first_entry", "create"), ("offer.how_long", "asked"), ("offer.no_skill", "asked")):
+    for key, does in (("offer.how_long", "asked"), ("offer.no_skill", "asked")):
         if any(say(language, key).split("{")[0] in answer.text for language in ("en", "es")):
             return Outcome(does, shown=shown)
     return Outcome("edit" if "undo" in answer.text else "skills" if "🎵" in answer.text else "other", shown=shown)

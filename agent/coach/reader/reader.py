@@ -27,7 +27,7 @@ from agent.coach.reports import (
 from agent.coach.rule_plan import plan_sessions, plan_text
 from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_amounts
-from agent.coach.vocabulary.words import fold, languages, phrases, to_tokens
+from agent.coach.vocabulary.words import languages, phrases, to_tokens
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer
 from agent.ports import ModelRequest
@@ -70,7 +70,8 @@ class OfflineReader:
     """`OfflineRules` of the practice coach, in every language that has a data file."""
 
     def __init__(self) -> None:
-        languages()  # read once, at the start
+        for name in languages()[0].lists:
+            phrases(name)  # read once, at the start
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Return the next calls, or the answer to everything that is not answered yet."""
@@ -266,17 +267,15 @@ def _goal(asked: ReadMessage) -> ReaderAnswer:
     return _offer_each(asked, offers, "") if offers else _one(asked, "offer.show_goal", "/goal")
 
 
-def _undo(asked: ReadMessage) -> ReaderAnswer:
-    """Offer to delete the newest entry, by its id."""
-    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
-    newest = sorted(rows, key=lambda row: row.id, reverse=True)[:1]
-    return _offer_each(asked, [_deletion(asked, row) for row in newest], "problem.nothing_to_undo")
+def _delete(most: int) -> Callable[[ReadMessage], ReaderAnswer]:
+    """Offer to delete the entries that are meant, the newest first, by their ids."""
 
+    def answer(asked: ReadMessage) -> ReaderAnswer:
+        rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
+        meant = requests.meant_entries(asked.text, rows, asked.skills, asked.work.today)[:most]
+        return _offer_each(asked, [_deletion(asked, row) for row in meant], "problem.nothing_to_undo")
 
-def _delete(asked: ReadMessage) -> ReaderAnswer:
-    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
-    meant = requests.meant_entries(asked.text, rows, asked.skills, asked.work.today)
-    return _offer_each(asked, [_deletion(asked, row) for row in meant[:MOST_CHOICES]], "problem.nothing_to_undo")
+    return answer
 
 
 def _deletion(asked: ReadMessage, row: EntryRow) -> SuggestedReply:
@@ -305,15 +304,6 @@ def _language(asked: ReadMessage) -> ReaderAnswer:
     return _offer_each(asked, offers, "offer.which_language")
 
 
-def _create(asked: ReadMessage) -> ReaderAnswer:
-    name = requests.new_skill_name(asked.text)
-    if not 0 < len(name) <= MOST_NOTES_CHARS:
-        return ReaderAnswer(asked.say("offer.name_skill"))
-    if fold(name) in {fold(skill) for skill in asked.skills}:
-        return ReaderAnswer(skills_text(asked.language, asked.report()))
-    return ReaderAnswer(asked.say("offer.first_entry", skill=escape(name)))
-
-
 _READS = {
     "stats": ("get_journey_stats", "analyze_practice_patterns"), "history": ("get_entries",), "plan": ("show_plan",),
     "undo": ("get_entries",), "delete": ("get_entries",), "edit": ("get_entries",),
@@ -328,10 +318,10 @@ _REQUESTS: dict[str, Callable[[ReadMessage], ReaderAnswer]] = {
     "skills": lambda asked: ReaderAnswer(skills_text(asked.language, asked.report())),
     "reminder": _reminder,
     "goal": _goal,
-    "undo": _undo,
-    "delete": _delete,
+    "undo": _delete(1),
+    "delete": _delete(MOST_CHOICES),
     "edit": _edit,
-    "create": _create,
+    "create": lambda asked: ReaderAnswer(asked.say("offer.name_skill")),
     "timer_start": _start_timer,
     "timer_stop": lambda asked: _one(asked, "offer.done", "/done"),
     "language": _language,

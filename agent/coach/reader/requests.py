@@ -305,19 +305,3 @@ def named_language(text: str) -> str | None:
 @cache
 def _names(code: str) -> Phrases:
     return Phrases([each for language in languages() if language.code == code for each in language.lists["names"]])
-
-
-def new_skill_name(text: str) -> str:
-    """Return the name of a skill that a message asks to create: what stands in quotes, else behind the request."""
-    tokens = to_tokens(text)
-    span = phrases("create").find(tokens)
-    quoted = text.replace("“", '"').replace("”", '"').split('"')
-    if len(quoted) == 3:
-        return quoted[1].strip()
-    behind = tokens[span[1] if span else 0 :]
-    begin = next((at for at, token in enumerate(behind) if _names_something(behind, at)), len(behind))
-    return text[behind[begin].start :].strip(" .,!?:\"'") if begin < len(behind) else ""
-
-
-def _names_something(tokens: Sequence[Token], at: int) -> bool:
-    return tokens[at].is_word and not phrases("links").at(tokens, at) and not phrases("naming").at(tokens, at)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from agent.journal import suggested_replies
 from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem
@@ -11,6 +12,7 @@ from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.access.buttons import MAX_DATA_BYTES
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.presses import HOLDS, LABEL_CHARS, MAX_REPLIES
+from gateway.store.tables.people import users
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
@@ -313,3 +315,61 @@ async def test_only_an_answer_that_came_to_its_end_suggests(spine: Spine) -> Non
         suggested_replies(ended), suggested_replies((ASKED,)),
         suggested_replies((ASKED, TurnEnded(EndReason.COMPLETED, "Shall I?"))),
     )  # fmt: skip
+
+
+LOGS = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Log it", "/log 45m guitar", is_yes=True),))
+
+
+async def logged(spine: Spine) -> list[int]:
+    """The minutes of what is logged."""
+    query = sa.text("SELECT minutes FROM practice_sessions")
+    return list(await spine.store.read(lambda connection: connection.execute(query).scalars().all()))
+
+
+async def offered_log(spine: Spine) -> str:
+    """Somebody whom the store knows is offered to log; the data of the button."""
+    person = {
+        "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "timezone": "UTC", "week_start": 0,
+        "created_at": spine.now,
+    }  # fmt: skip
+    await spine.store.write(lambda connection: connection.execute(users.insert().values(person)))
+    await spine.begin()
+    await spine.say("hello")
+    await answer(spine, LOGS)
+    return shown_buttons(spine)["Log it"]
+
+
+async def test_a_pressed_command_whose_commit_held_unheard_is_done_once(tmp_path: Path) -> None:
+    """Press, effect and reply are one commit: a repetition finds all of it."""
+    engine = FickleEngine(tmp_path / "tenk.db")
+    store = await QuickStore(engine).start()
+    spine = Spine(store, practice=True)
+    button = await offered_log(spine)
+    await spine.admit(spine.pressed(button), silently=True)
+    engine.unheard = 1
+    spine.bus.reread()
+    await spine.until(lambda: len(spine.channel.shown()) > 1)
+    await spine.quiet()
+    assert (0, [45], 1) == (engine.unheard, await logged(spine), len(spine.model.requests))
+    await spine.press(button)
+    await spine.quiet()
+    assert "Already done: Log it." == spine.channel.shown()[-1]
+    assert [45] == await logged(spine)
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_a_pressed_command_outlives_the_process(tmp_path: Path) -> None:
+    """Killed between the press and its turn to be decided."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, practice=True)
+    button = await offered_log(spine)
+    spine.router.close()
+    await spine.admit(spine.pressed(button), silently=True)
+    await spine.kill()
+    await spine.begin()
+    await spine.until(lambda: len(spine.channel.shown()) > 1)
+    await spine.quiet()
+    assert [45] == await logged(spine)
+    await spine.kill()
+    await store.aclose()
