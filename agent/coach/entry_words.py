@@ -6,16 +6,16 @@ These are arguments of commands, in an order that help names. What people say in
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 
 from agent.calendar import week_of
 from agent.coach.practice import Skill, name_key
 from agent.coach.vocabulary.amounts import find_duration
+from agent.coach.vocabulary.days import DAY, find_days
+from agent.coach.vocabulary.words import to_tokens
 from agent.wellformed import clean
 
 MAX_CHARS = 1_200
-
-DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,6 @@ class NewValues:
     rest: str = ""  # words that say none of that
 
 
-_WEEKDAYS = {
-    "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
-    "lunes": 0, "martes": 1, "miércoles": 2, "miercoles": 2, "jueves": 3, "viernes": 4, "sábado": 5, "sabado": 5,
-    "domingo": 6,
-}  # fmt: skip
-_DAYS = {"today": 0, "hoy": 0, "yesterday": 1, "ayer": 1, "anteayer": 2}
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4}))?(?![\d./])")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\S)")
@@ -129,10 +123,9 @@ def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] 
 
 def _day_of(word: str, today: date) -> date | None:
     """A weekday is the last one there was, today included, as `/log` has it."""
-    if word in _DAYS:
-        return today - _DAYS[word] * DAY
-    if word in _WEEKDAYS:
-        return today - (today.weekday() - _WEEKDAYS[word]) % 7 * DAY
+    tokens = to_tokens(word)
+    if (named := find_days(tokens, today)) and named[0].end == len(tokens):
+        return named[0].day
     try:
         if (iso := _ISO.fullmatch(word)) is not None:
             return date(int(iso[1]), int(iso[2]), int(iso[3]))

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from rapidfuzz import fuzz
 
-from agent.coach.reader.days import NamedDay, find_days
 from agent.coach.vocabulary.amounts import DAY_MINUTES, Amount, find_amounts, read_number
+from agent.coach.vocabulary.days import NamedDay, find_days
 from agent.coach.vocabulary.words import Token, alike, fold, phrases, to_tokens
 
 MOST_CHOICES = 3
@@ -18,7 +18,6 @@ MOST_LEADING_WORDS = 12
 LIKE = 78
 """Of a hundred: from here on two words may be the same name."""
 
-FEW_HOURS = 12
 MOST_BARE_MINUTES = 300
 _SEPARATORS = frozenset(",;.+|/&\n")
 _HARMLESS = frozenset(",.!:")

@@ -37,7 +37,6 @@ from agent.wellformed import clean, cut_text
 MAX_CHARS = 2_000
 MOST_QUOTED_CHARS = 120
 MOST_NOTES_CHARS = 60
-HISTORY_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +60,6 @@ class ReadMessage:
         """Return a text in the language of the message."""
         return say(self.language, key, **values)
 
-    def report(self) -> SkillsReport:
-        """Return the person's skills."""
-        return self.work.read(SkillsReport, "get_user_skills", self.language)
-
 
 class OfflineReader:
     """`OfflineRules` of the practice coach, in every language that has a data file."""
@@ -76,28 +71,21 @@ class OfflineReader:
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Return the next calls, or the answer to everything that is not answered yet."""
         work, context = Work(request), request.context
+        notice = say(work.locale, "offline.notice") if work.is_first else ""
         if context is not None and isinstance(context.data, Prefetched):
             return RuleAnswer(_written_plan(language_of(context.locale), context.data))
         if work.has_pictures and not any(text.strip() for text in work.messages):
-            return RuleAnswer(say(work.locale, "offline.picture"), notice=_notice(work))
+            return RuleAnswer(say(work.locale, "offline.picture"), notice=notice)
         said: list[ReaderAnswer] = []
         try:
             for text in work.messages or ("",):
                 if said and said[-1].offers:  # one offer at a time: the newest is the one with buttons
-                    said[-1] = ReaderAnswer(_again(work, work.messages[len(said) - 1]))
+                    before = work.messages[len(said) - 1]
+                    said[-1] = ReaderAnswer(say(work.language(before), "offline.again", said=_quote(before)))
                 said.append(_answer(work, clean(text[:MAX_CHARS])))
         except NeedsTools as needed:
             return RuleAnswer(calls=needed.calls)
-        return RuleAnswer("\n\n".join(each.text for each in said), replies=said[-1].offers, notice=_notice(work))
-
-
-def _notice(work: Work) -> str:
-    return say(work.locale, "offline.notice") if work.is_first else ""
-
-
-def _again(work: Work, text: str) -> str:
-    language, said = work.language(text), _quote(text)
-    return say(language, "offline.again", said=said)
+        return RuleAnswer("\n\n".join(each.text for each in said), replies=said[-1].offers, notice=notice)
 
 
 def _quote(text: str) -> str:
@@ -226,6 +214,11 @@ def _stats(asked: ReadMessage) -> ReaderAnswer:
     )
 
 
+def _skills(asked: ReadMessage) -> ReaderAnswer:
+    report = asked.work.read(SkillsReport, "get_user_skills", asked.language)
+    return ReaderAnswer(skills_text(asked.language, report))
+
+
 def _history(asked: ReadMessage) -> ReaderAnswer:
     named = requests.named_skill(asked.text, asked.skills)
     wanted = {} if named is None else {"skill": named}
@@ -315,7 +308,7 @@ _REQUESTS: dict[str, Callable[[ReadMessage], ReaderAnswer]] = {
     "history": _history,
     "chart": _chart,
     "plan": _plan,
-    "skills": lambda asked: ReaderAnswer(skills_text(asked.language, asked.report())),
+    "skills": _skills,
     "reminder": _reminder,
     "goal": _goal,
     "undo": _delete(1),

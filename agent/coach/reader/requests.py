@@ -9,12 +9,12 @@ from rapidfuzz import fuzz, process
 
 from agent.coach.durations import spell_minutes
 from agent.coach.log_line import LogLineError, parse_logs
-from agent.coach.reader.days import DAY, find_days
 from agent.coach.reader.entries import Choice, find_mentions
 from agent.coach.reminders import ReminderWords
 from agent.coach.reports import EntryRow
 from agent.coach.texts import say, say_date
 from agent.coach.vocabulary.amounts import find_amounts, read_clock, read_number
+from agent.coach.vocabulary.days import DAY, find_days
 from agent.coach.vocabulary.words import Phrases, Token, fold, group_of, languages, phrases, to_tokens
 from agent.transcript import SuggestedReply
 
@@ -50,13 +50,11 @@ def find_request(text: str, skills: Sequence[str]) -> str | None:
         found.append((2, "edit"))
     for name in NAMES:
         span = phrases(name).find(tokens)
-        if (
-            span is None
-            or (has_amount and name not in BESIDE_AMOUNTS and (name != "plan" or span[1] - span[0] < 2))
-            or named.issuperset(range(*span))
-        ):
+        if span is None or named.issuperset(range(*span)):
             continue
         length = span[1] - span[0]
+        if has_amount and name not in BESIDE_AMOUNTS and (name != "plan" or length < 2):
+            continue
         if length > 1 or span[0] <= 2 or len(words) <= FEW_WORDS or name in {"reminder", "goal"}:
             found.append((length, name))
     return max(found, key=lambda each: each[0])[1] if found else None
@@ -273,15 +271,11 @@ def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
 def zone_offers(language: str, text: str) -> list[SuggestedReply]:
     """Return the zones that the words behind the request name, by city."""
     tokens = to_tokens(text)
-    span = phrases("time_zone").find(tokens)
-    place = " ".join(token.text for token in tokens[span[1] if span else 0 :] if token.is_word)
-    for link in ("is ", "es ", "in ", "en ", "to ", "a "):
-        place = place.removeprefix(link)
-    found = process.extract(place, _zones().keys(), scorer=fuzz.ratio, limit=MOST_OFFERED, score_cutoff=LIKE_ZONE)
-    label = "offer.zone"
-    return [
-        SuggestedReply(say(language, label, zone=_zones()[city]), f"/timezone {_zones()[city]}") for city, *_ in found
-    ]
+    span = phrases("time_zone").find(tokens) or (0, 0)
+    place = " ".join(token.text for token in tokens[phrases("zone_links").end(tokens, span[1]) :] if token.is_word)
+    cities = process.extract(place, _zones().keys(), scorer=fuzz.ratio, limit=MOST_OFFERED, score_cutoff=LIKE_ZONE)
+    zones = [_zones()[city] for city, *_ in cities]
+    return [SuggestedReply(say(language, "offer.zone", zone=zone), f"/timezone {zone}") for zone in zones]
 
 
 @cache
