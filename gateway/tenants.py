@@ -103,8 +103,8 @@ class Tenant:
         self.levels = CredentialLevels(store, deps.vault, own.connect, deps.clock)
         self.desk = OperatorDesk(groups=self._groups(own))
         chosen = [link.name for link in (own.model, *own.model.fallback.values(), own.model.light) if link is not None]
-        connecting = Connecting(deps.vault, providers_of(own.model.links(), own.connect), models=chosen)
-        self.table = command_table(product, store, self.budgets.own_cap, connecting, self.desk)
+        self.connecting = Connecting(deps.vault, providers_of(own.model.links(), own.connect), models=chosen)
+        self.table = command_table(product, store, self.budgets.own_cap, self.connecting, self.desk)
         self._models = replace(deps.models, sources=self.levels.sources, charge=self.budgets.charge)
         self.model = model_of(own, product, self._models)
         self._made = [self.model]  # with those that a reload replaced: a turn ends with the one that it began with
@@ -395,6 +395,6 @@ class Desks:
         parts = ApiParts(
             own.store, channel, settings.channels.api, self.operations(name), self.entrance.snapshot,
             lambda: own.settings.access, frozenset(settings.http.cors_origins), self.entrance.clock,
-            self.letters(name),
+            self.letters(name), own.connecting,
         )  # fmt: skip
         return api_deps(parts, own.product.name, own.product.title, own.product.routes)

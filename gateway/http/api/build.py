@@ -13,9 +13,11 @@ from gateway.access.config import AccessConfig, Policy
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.access.roles import Role
+from gateway.commands.connect import Connecting
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
 from gateway.http.api.conversations import Conversations
+from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
 from gateway.http.api.operators import OperatorRoutes, operator_routes
@@ -44,6 +46,7 @@ class ApiParts:
     origins: frozenset[str]  # of pages that may ask
     clock: Callable[[], datetime]
     letters: DeadLetters
+    connecting: Connecting
 
 
 def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:
@@ -52,6 +55,7 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> 
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
         *own_routes(parts.store, conversations),
+        *oauth_routes(OAuthRoutes(parts.store, parts.connecting)),
         *openai_routes(OpenAiRoutes(conversations, agent)),
         *response_routes(ResponseRoutes(conversations, agent)),
         *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),

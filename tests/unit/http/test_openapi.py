@@ -9,7 +9,9 @@ from aiohttp import web
 from pydantic import ValidationError
 
 from gateway.coach.api import coach_routes
+from gateway.commands.connect import Connecting
 from gateway.http.api.chat import ChatRequest, ChatRoutes, chat_routes
+from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
 from gateway.http.api.openapi import Document, docs_page, openapi_document, page_headers
@@ -27,6 +29,7 @@ def routes() -> tuple[ApiRoute, ...]:
     return (
         *chat_routes(ChatRoutes(NOTHING, store)),  # type: ignore[arg-type]  as above
         *coach_routes(store, NOTHING),  # type: ignore[arg-type]  as above
+        *oauth_routes(OAuthRoutes(store, Connecting())),
         *openai_routes(OpenAiRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *response_routes(ResponseRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *operator_routes(OperatorRoutes(store, NOTHING, NOTHING, NOTHING)),  # type: ignore[arg-type]  as above
