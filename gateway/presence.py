@@ -24,11 +24,11 @@ from gateway.cluster.membership import ClusterEvents, ClusterMembership
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
-from gateway.errors import SettingsError, StoreUnavailable
+from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.operators import load_people
-from gateway.ops.status import cluster_report, cluster_troubles
+from gateway.ops.status import cluster_report, differing_versions
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
 from gateway.store.leases import Member
@@ -104,20 +104,13 @@ async def open_presence(settings: Settings, store: Store, key: bytes, vault_key:
     """This process's presence: alone on SQLite, one of several on PostgreSQL, which all have this key of the home's.
 
     `vault_key` names the one that new secrets are sealed with.
-
-    Raises:
-        SettingsError: SQLite is one process's.
     """
-    role, host = settings.gateway.role, socket.gethostname()
+    host = socket.gethostname()
     if store.dialect == "sqlite":
-        if role != "all":
-            raise SettingsError(
-                f"gateway.role is {role}: several processes share a PostgreSQL; set DATABASE_URL, or leave the role"
-            )
         epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
         return Presence(store, Ownership(epoch), epoch)
     key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
-    me = Member(member_id(settings.home), host[:128], role, f"{version('tenk-gateway')}, schema {HEAD}", key_mark)
+    me = Member(member_id(settings.home), host[:128], f"{version('tenk-gateway')}, schema {HEAD}", key_mark)
     return SharedPresence(settings, store, me, Wakeups(me.id))
 
 
@@ -250,7 +243,7 @@ class SharedPresence(Presence):
 
     async def troubles(self) -> Mapping[str, str]:
         """As of the other."""
-        return cluster_troubles(await self._store.read(leases.standing), self._me)
+        return {"versions": differing_versions(await self._store.read(leases.standing), self._me)}
 
     async def begin_leaving(self) -> None:
         """As of the other."""

@@ -172,11 +172,6 @@ def heard_elsewhere(status: JsonValue) -> str:
             f"terminals are heard by another process of this cluster, {printable(reads)}: run `tenk chat` on that "
             "machine, with its TENK_HOME; `tenk status` shows who does what"
         )
-    if mine.get("role") in {"worker", "egress"} and reads not in known:
-        return (
-            f"this process (--role {mine['role']}) hears no terminals, and no other does: start one with --role "
-            "ingress or all, and run `tenk chat` there"
-        )
     return ""
 
 

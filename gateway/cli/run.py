@@ -13,6 +13,7 @@ from agent.models.known_servers import KnownServers
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.config.environment import NO_ROLES
 from gateway.config.settings import Settings, read_files, read_sources, settings_of, sources_of
 from gateway.config.sources import ConfigFile
 from gateway.errors import SettingsError
@@ -26,17 +27,18 @@ SETTLED_S = 0.1
 LOOKS = 20
 
 
+def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | None) -> None:
+    """Raise UsageError if somebody still gives the process a role."""
+    if role is not None:
+        raise click.UsageError(f"--role {role}: {NO_ROLES}")
+
+
 @click.command("run")
-@click.option(
-    "--role", type=click.Choice(["all", "ingress", "worker", "egress"]),
-    help="What this process does where several share one PostgreSQL; by default all.",
-)  # fmt: skip
+@click.option("--role", hidden=True, expose_value=False, callback=_refuse_role)
 @config_option
-def command(config_path: Path | None, role: str | None) -> None:
+def command(config_path: Path | None) -> None:
     """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
     gc.disable()  # until the gateway routes: before that little is garbage
-    if role is not None:
-        os.environ["TENK_ROLE"] = role  # so that a reload has it, too
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():

@@ -46,7 +46,7 @@ class LeasedAccount:
 
     channel: str
     account: str
-    everywhere: bool = False  # it is read for at every ingress, by webhook
+    everywhere: bool = False  # it is read for by every process, by webhook
     attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
     connections: int = 1  # each is leased by itself
 
@@ -82,7 +82,7 @@ class ClusterMembership:
         self._now_s = now_s
         self._go_by = go_by
         self._off_s = 0.0  # the machine's clock from the server's
-        self.ownership = SharedOwnership(me.role, now_s, wakeups.tell)
+        self.ownership = SharedOwnership(now_s, wakeups.tell)
         self._events: ClusterEvents | None = None
         self._nudged = asyncio.Event()
         self._leaving = False
@@ -117,7 +117,7 @@ class ClusterMembership:
         if differing := {other.version for other in others} - {self.me.version}:
             log.warning("versions_differ", ours=self.me.version, others=sorted(differing), mend="update them all")
         await self.look()
-        log.info("cluster_joined", member=self.me.id, role=self.me.role, others=len(others))
+        log.info("cluster_joined", member=self.me.id, others=len(others))
         return len(others)
 
     def bind(self, events: ClusterEvents) -> None:
@@ -198,27 +198,24 @@ class ClusterMembership:
             self._off_s = off_s
 
     def _names(self) -> list[str]:
-        """Every lease that this process would have, by its role."""
-        role = self.me.role
-        reads, sends = role in {"all", "ingress"}, role in {"all", "egress"}
-        names = [CHORES] if role in {"all", "worker"} else []
+        """Return the name of every lease that this process asks for."""
+        names = [CHORES]
         for wanted in self._wanted():
             inward = in_name(wanted.channel, wanted.account)
-            if reads and wanted.everywhere:
+            if wanted.everywhere:
                 names.append(hook_name(wanted.channel, wanted.account))
-            elif reads and wanted.connections == 1:
+            elif wanted.connections == 1:
                 names.append(inward)
-            if inward in self.ownership.names if wanted.attached else sends:
+            if not wanted.attached or inward in self.ownership.names:
                 names.append(out_name(wanted.channel, wanted.account))
         return names
 
     def _shared_names(self) -> list[list[str]]:
         """The leases of each account that is read for by several connections."""
-        reads = self.me.role in {"all", "ingress"}
         return [
             [in_name(wanted.channel, wanted.account, number) for number in range(wanted.connections)]
             for wanted in self._wanted()
-            if reads and wanted.connections > 1
+            if wanted.connections > 1
         ]
 
     async def begin_leaving(self) -> None:

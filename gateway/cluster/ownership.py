@@ -31,7 +31,7 @@ def in_name(channel: str, account: str, number: int = 0) -> str:
 
 
 def hook_name(channel: str, account: str) -> str:
-    """The lease of who tells a platform where its webhook is: any ingress takes what it brings."""
+    """The lease of who tells a platform where its webhook is: every process takes what it brings."""
     return f"hook {channel}:{account}"
 
 
@@ -44,7 +44,6 @@ class Ownership:
     """One process alone: it owns everything, by one epoch."""
 
     is_shared = False
-    reads = True  # whether its role has it read for accounts at all
 
     def __init__(self, epoch: int = SOLE) -> None:
         self._epoch = epoch
@@ -105,11 +104,10 @@ class SharedOwnership(Ownership):
 
     is_shared = True
 
-    def __init__(self, role: str, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
+    def __init__(self, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
         """Nothing is owned yet; `now_s` also counts while the process is paused, `tell` wakes the others."""
         self._tell = tell
         super().__init__(NOT_OURS)
-        self.reads = role in {"all", "ingress"}
         self._changed = asyncio.Event()
         self._now_s = now_s
         self._until_s = float("-inf")

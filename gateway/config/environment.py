@@ -25,7 +25,6 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
-    "TENK_ROLE": ("gateway", "role"),
     "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
     "TENK_PUBLIC_URL": ("http", "public_url"),
@@ -39,11 +38,14 @@ SHORTHANDS: Mapping[str, KeyPath] = {
 }
 """Environment variables that stand for one key each; API_BASES and those of MODEL_KEYS depend on what else is set."""
 
+NO_ROLES = "there are no roles any more, every process receives, answers and sends; remove it"
+
 REPLACED: Mapping[KeyPath, tuple[str, str]] = {
     ("gateway", "nats_url"): (
         "NATS_URL",
-        "NATS is not used any more, processes wake each other through PostgreSQL; delete this",
+        "NATS is not used any more, processes wake each other through PostgreSQL; remove it",
     ),
+    ("gateway", "role"): ("TENK_ROLE", NO_ROLES),
 }
 """Keys of earlier versions, each with its environment variable and what an operator who still sets it reads."""
 

@@ -53,9 +53,6 @@ class GatewayConfig(BaseModel):
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
     )
-    role: Literal["all", "ingress", "worker", "egress"] = Field(
-        default="all", description="What this process does of what several on one PostgreSQL share."
-    )
     secret_keys: SecretStr | None = Field(
         default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
     )

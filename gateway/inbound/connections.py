@@ -38,7 +38,7 @@ class ChannelAccount:
     strict_pacing: bool = False
     tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
     config: object = None  # as the operator wrote it: what differs is started anew
-    everywhere: bool = False  # it is read for at every ingress of a cluster: whoever brings messages asks any of them
+    everywhere: bool = False  # it is read for by every process of a cluster: the platform posts to any of them
     attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
     sharded: bool = False  # it is read for by connections that several processes have some of each
 
@@ -87,11 +87,11 @@ class HeldAccount:
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
 
-    def stand_by(self, number: int, *, hears: bool) -> None:
-        """Another process reads by this connection, or will; `hears`: people are heard by here without it."""
+    def stand_by(self, number: int) -> None:
+        """Show that another process reads by this connection, or will."""
         self.begun.set()
         self.missing.pop(number, None)
-        if hears:
+        if self.spec.everywhere:
             self.reports[number] = (ChannelState.READY, "")
         else:
             self.reports.pop(number, None)
@@ -137,7 +137,7 @@ class AccountReading:
     async def run(self) -> None:
         """Run the channel until it ends; where several processes could, only for as long as it is this one's."""
         ownership, spec = self.deps.ownership, self.account.spec
-        if not ownership.is_shared or (ownership.reads and (spec.everywhere or spec.sharded)):
+        if not ownership.is_shared or spec.everywhere or spec.sharded:
             await self.channel.run(ConnectionSink(self, 0))
         else:
             await self._keep(0, lambda _number, sink: self.channel.run(sink))
@@ -163,7 +163,7 @@ class AccountReading:
         name = hook_name(channel, account) if self.account.spec.everywhere else in_name(channel, account, number)
         while True:
             if ownership.lease(name) is None:
-                self.account.stand_by(number, hears=ownership.reads and self.account.spec.everywhere)
+                self.account.stand_by(number)
             lease = sink.lease = await ownership.until_held(name)
             sink.report(ChannelState.STARTING)
             await run_until(partial(run, number, sink), partial(ownership.until_lost, lease), self.deps.tasks)

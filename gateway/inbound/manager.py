@@ -288,7 +288,7 @@ class ChannelManager:
             return True
         spec, lease = held.spec, self._ownership.lease
         names = (in_name(spec.channel, spec.account, number) for number in range(held.connections))
-        return self._ownership.reads and (spec.everywhere or any(lease(name) is not None for name in names))
+        return spec.everywhere or any(lease(name) is not None for name in names)
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -92,7 +92,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """Something that needs an operator."""
 
-    kind: str  # channel | hook | key | model | estimates | price | letters | versions | roles
+    kind: str  # channel | hook | key | model | estimates | price | letters | versions
     name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
     why: str  # what is known of it
     at_once: bool = False  # it does not go away by itself
@@ -314,16 +314,16 @@ def cluster_report(look: ClusterLook, me: Member) -> dict[str, JsonValue]:
         own = [shard for shard, owner in look.shards.items() if owner == id_]
         held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_ and "@" not in name]
         members[f"{each.member.host}/{id_}"] = {
-            "state": state + (" (this one)" if id_ == me.id else ""), "role": each.member.role,
+            "state": state + (" (this one)" if id_ == me.id else ""),
             "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
             "shards": len(own), **_behind(sum((look.waiting.get(shard, Backlog()) for shard in own), Backlog())),
             "leases": held, "fenced_writes": each.fenced,
         }  # fmt: skip
     ownerless = [backlog for shard, backlog in look.waiting.items() if shard not in look.shards]
     ages: dict[str, JsonValue] = dict(look.ages)
-    differing, missing = differing_versions(look.members, me), missing_roles(look.members)
+    differing = differing_versions(look.members, me)
     return {"cluster": {
-        **({"versions_differ": differing} if differing else {}), **({"roles_missing": missing} if missing else {}),
+        **({"versions_differ": differing} if differing else {}),
         "members": members, "accounts": _accounts(look), "shards_without_owner": SHARDS - len(look.shards),
         **({"without_owner": _behind(sum(ownerless, Backlog()))} if ownerless else {}),
         **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages,
@@ -368,21 +368,6 @@ def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
     others = {f"{each.member.host}/{each.member.id}": each.member.version for each in members if each.lives}
     differing = [f"{name} runs {version}" for name, version in sorted(others.items()) if version != me.version]
     return "" if not differing else f"{', '.join(differing)}; {me.host}/{me.id} runs {me.version}"
-
-
-WORK = {"ingress": "hears people", "worker": "answers", "egress": "sends"}
-
-
-def missing_roles(members: Sequence[MemberStanding]) -> str:
-    """What no living process does; "" where all is done."""
-    living = {each.member.role for each in members if each.lives}
-    missing = [f"nobody {does} ({role})" for role, does in WORK.items() if not {"all", role} & living]
-    return ", ".join(missing)
-
-
-def cluster_troubles(members: Sequence[MemberStanding], me: Member) -> dict[str, str]:
-    """What is wrong among the processes, by its kind; "" where it is well."""
-    return {"versions": differing_versions(members, me), "roles": missing_roles(members)}
 
 
 def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:

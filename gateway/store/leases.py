@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from agent.errors import Fenced
 from gateway.store import crashes
-from gateway.store.dialect import HELD, HotStatement, insert_new, upsert
+from gateway.store.dialect import HELD, HotStatement, insert_new
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.base import Instant
@@ -45,7 +45,6 @@ class Member:
 
     id: str  # NODE:PID.MARK, no two alike; the node is its home's, which one process at a time has
     host: str
-    role: str
     version: str
     key_mark: str  # of the keys in its home
 
@@ -112,13 +111,13 @@ def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -
         mine = table.c.owner.startswith(f"{me.node}:", autoescape=True)
         connection.execute(sa.update(table).where(mine).values(until=sa.literal(0, sa.BigInteger)))
     connection.execute(sa.delete(members).where(members.c.id.startswith(f"{me.node}:", autoescape=True)))
-    connection.execute(upsert(connection, members, ["role"]), _member_row(me, now))
+    connection.execute(insert_new(connection, members), _member_row(me, now))
     _stay(connection, me.id, 0, lease_s)
 
 
 def _member_row(me: Member, now: datetime) -> dict[str, object]:
     return {
-        "id": me.id, "host": me.host, "role": me.role, "version": me.version, "key_mark": me.key_mark,
+        "id": me.id, "host": me.host, "version": me.version, "key_mark": me.key_mark,
         "joined_at": now, "until": now, "fenced": 0, "leaving": False,
     }  # fmt: skip
 
@@ -152,14 +151,13 @@ def look_round(
     kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
     names = {row.name: row.epoch for row in connection.execute(kept.returning(leases.c.name, leases.c.epoch))}
     died: list[int] = []
-    if me.role in {"all", "worker"}:
-        share = 0 if takes is None else _share(connection)
-        if len(own) > share:
-            given = [shard for shard in surplus if shard in own][: len(own) - share]
-            hand_back(connection, me.id, given)
-            own = {shard: epoch for shard, epoch in own.items() if shard not in given}
-        elif len(own) < share:
-            died = _take_shards(connection, me.id, share - len(own), (before, until), own)
+    share = 0 if takes is None else _share(connection)
+    if len(own) > share:
+        given = [shard for shard in surplus if shard in own][: len(own) - share]
+        hand_back(connection, me.id, given)
+        own = {shard: epoch for shard, epoch in own.items() if shard not in given}
+    elif len(own) < share:
+        died = _take_shards(connection, me.id, share - len(own), (before, until), own)
     if missing := [name for name in wanted if name not in names]:
         _take_names(connection, me.id, missing, (before, until), names)
     for group in shared:
@@ -195,8 +193,8 @@ def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> d
 
 
 def _share(connection: sa.Connection) -> int:
-    """How many shards each of those that work is to have."""
-    works = members.c.role.in_(["all", "worker"]), members.c.leaving.is_(False), members.c.until > STORE_NOW
+    """Return how many shards each process is to have."""
+    works = members.c.leaving.is_(False), members.c.until > STORE_NOW
     living = int(connection.execute(sa.select(sa.func.count()).select_from(members).where(*works)).scalar_one())
     total = int(connection.execute(sa.select(sa.func.count()).select_from(shards)).scalar_one())
     return -(-total // max(living, 1))
@@ -285,7 +283,7 @@ def standing(connection: sa.Connection) -> list[MemberStanding]:
     query = sa.select(members, (members.c.until > STORE_NOW).label("lives")).order_by(members.c.joined_at, members.c.id)
     return [
         MemberStanding(
-            Member(row.id, row.host, row.role, row.version, row.key_mark),
+            Member(row.id, row.host, row.version, row.key_mark),
             row.joined_at, row.lives, row.leaving, row.fenced,
         )
         for row in connection.execute(query)

@@ -110,7 +110,7 @@ async def _written(url: str) -> tuple[int, int, int]:
 
 
 class Cluster(OnServer):
-    """Several gateways on one database: the first does all, the others work."""
+    """Several gateways on one database: all alike."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
         super().__init__(arguments, environment, log)
@@ -143,10 +143,10 @@ def _start(
     load_key(home)
     load_keys(home)
     for number in range(1, processes):
-        beside = home / f"worker{number}"
+        beside = home / f"process{number}"
         beside.mkdir(mode=0o700)
         for key in (KEY, SECRETS_KEY):
             shutil.copy(home / key, beside / key)
-        subject.others.append(gateway(beside, {**environment, "TENK_ROLE": "worker"}))
+        subject.others.append(gateway(beside, environment))
     started.append(subject)
     return subject

@@ -27,7 +27,7 @@ from tests.fakes.people import message
 from tests.fakes.postgres import PostgresServer
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-A, B, C = (Member(f"{name * 4}:1", name, "all", "1", "key") for name in "abc")
+A, B, C = (Member(f"{name * 4}:1", name, "1", "key") for name in "abc")
 OUT = "out telegram:main"
 
 
@@ -208,7 +208,7 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     """And who leaves takes nothing, so that the others' share is larger."""
     await cluster.join(A)
     await cluster.look(A, OUT)
-    again = Member("aaaa:2", "a", "all", "1", "key")
+    again = Member("aaaa:2", "a", "1", "key")
     await cluster.join(again)
     back = await cluster.look(again, OUT)
     assert (256, [OUT], 256) == (len(back.shards), list(back.names), len(back.died))

@@ -66,13 +66,11 @@ _FREE = f"""SELECT (SELECT count(*) FROM shards WHERE {_OVER}) + (SELECT count(*
 
 
 @asynccontextmanager
-async def machines(
-    directory: Path, server: PostgresServer, roles: Sequence[str], *, config: str = ""
-) -> AsyncIterator[Machines]:
-    """A gateway for each role, all of which run."""
+async def machines(directory: Path, server: PostgresServer, count: int, *, config: str = "") -> AsyncIterator[Machines]:
+    """So many gateways, all of which run."""
     file, url = directory / "gateway.toml", await server.create_migrated()
     file.write_text(CONFIG + config)
-    homes = [directory / f"home{number}" for number in range(len(roles))]
+    homes = [directory / f"home{number}" for number in range(count)]
     for home in homes:
         home.mkdir(mode=0o700)
     load_key(homes[0])
@@ -85,12 +83,12 @@ async def machines(
             **telegram.environment(), "DATABASE_URL": url, "TENK_ACCESS": "open", "TENK_MODEL": "openai:journey",
             "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-journey",
         }  # fmt: skip
-        stores = [await Store.open(url) for _ in (*roles, "to look")]
+        stores = [await Store.open(url) for _ in range(count + 1)]
         made = Machines(House(telegram, model, stores[-1], homes[0]), homes)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for number, (role, home) in enumerate(zip(roles, homes, strict=True)):
-                    own = {"TENK_HOME": str(home), "TENK_ROLE": role}
+                for number, home in enumerate(homes):
+                    own = {"TENK_HOME": str(home)}
                     gateway = Gateway(load(file, shared | own), stores[number])
                     made.running.append(tasks.create_task(gateway.run()))
                 await made.here.until(telegram.is_connected, "the first poll")

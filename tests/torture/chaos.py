@@ -31,6 +31,7 @@ FAULT_EVERY_S = (0.2, 1.5)
 AWAY_S = (0.0, 6.0)
 """How long the server is: perhaps for longer than leases last."""
 
+MACHINES = 3
 RESTS_S = 120.0
 RESTART_S = (5.0, 40.0)
 """How long the server lives between two deaths (R8)."""
@@ -258,9 +259,6 @@ ALL: Mapping[str, Fault] = {
 }  # fmt: skip
 
 
-ROLES = ("all", "ingress", "worker", "egress")
-
-
 @asynccontextmanager
 async def campaign(
     world: ClusterWorld,
@@ -299,14 +297,13 @@ async def run_chaos(
     faults: int,
     chats: int,
     seed: int,
-    roles: Sequence[str] = ("all", "all", "all"),
     kinds: Mapping[str, Fault] = ALL,
     platform: Platform | None = None,
     every_s: float = 0.3,
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
     """One campaign over several machines; what was found."""
-    world = ClusterWorld(directory, roles, server, platform)
+    world = ClusterWorld(directory, MACHINES, server, platform)
     async with campaign(world, chats, seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
     return chaos.verdict, chaos
@@ -316,14 +313,13 @@ async def run_restarts(
     directory: Path, server: PostgresServer, *, turns: int, chats: int, seed: int, restart_s: tuple[float, float]
 ) -> tuple[Verdict, Chaos]:
     """R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
-    async with campaign(ClusterWorld(directory, ("all", "all", "all"), server), chats, seed) as chaos:
+    async with campaign(ClusterWorld(directory, MACHINES, server), chats, seed) as chaos:
         await chaos.run_turns(turns, chats, restart_s)
     return chaos.verdict, chaos
 
 
 async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[float, float]) -> None:
     many, chats, seed = (*numbers, *(10, 8, 1)[len(numbers) :])
-    roles = [word for word in words if word in ROLES] or ["all"] * 3
     named = {word: ALL[word] for word in words if word in ALL}
     platforms = [PLATFORMS[word]() for word in words if word in PLATFORMS]
     begun_s = time.monotonic()
@@ -335,7 +331,7 @@ async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[fl
             )
         else:
             verdict, chaos = await run_chaos(
-                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL, roles=roles,
+                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL,
                 platform=platforms[0] if platforms else None, pause_s=pause_s,
             )  # fmt: skip
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")

@@ -5,7 +5,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -157,12 +157,12 @@ class ClusterWorld(World):
     """The world around several gateways: each with a home of its own, with the same keys, and a way to the database."""
 
     def __init__(
-        self, directory: Path, roles: Sequence[str], server: PostgresServer, platform: Platform | None = None,
+        self, directory: Path, count: int, server: PostgresServer, platform: Platform | None = None,
         *, config: str = "",
     ) -> None:  # fmt: skip
         super().__init__(directory, platform, pace_s=0.05, config=config)
         self.server_of_rows = server
-        self.roles = roles
+        self._size = count
         self.machines: list[GatewayProcess] = []
         self.cuts: list[Cut] = []
         self.broken: list[str] = []  # machines that ended by themselves
@@ -182,7 +182,7 @@ class ClusterWorld(World):
         self._looker = Looker(self._url)
         load_key(first.home)
         load_keys(first.home)
-        for number, role in enumerate(self.roles):
+        for number in range(self._size):
             cut = Cut(self.server_of_rows.port)
             await cut.start()
             home = self._directory / f"home{number}"
@@ -192,7 +192,7 @@ class ClusterWorld(World):
             url = self._url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
             self.cuts.append(cut)
             off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
-            env = {"DATABASE_URL": url, "TENK_ROLE": role, "TORTURE_CLOCK_S": off_s}
+            env = {"DATABASE_URL": url, "TORTURE_CLOCK_S": off_s}
             env |= self.platform.environment_of(number)
             self.machines.append(first.beside(home, env))
         return self

@@ -141,11 +141,11 @@ class TelegramPlatform(Platform):
 
 
 class TelegramWebhookPlatform(TelegramPlatform):
-    """Updates are brought to a balancer, which gives them to one ingress after another, past any that is away."""
+    """Updates are brought to a balancer, which gives them to one machine after another, past any that is away."""
 
-    def __init__(self, ingresses: int) -> None:
+    def __init__(self, machines: int) -> None:
         super().__init__()
-        port, *ports = (free_port() for _ in range(1 + ingresses))
+        port, *ports = (free_port() for _ in range(1 + machines))
         self.taken: Counter[str] = Counter()  # updates, by who took them
         self._listens = [f"127.0.0.1:{number}" for number in ports]
         self._turn = cycle(self._listens)
@@ -160,7 +160,7 @@ class TelegramWebhookPlatform(TelegramPlatform):
         return {**super().secrets, "webhook_secret": WEBHOOK_SECRET}
 
     def environment_of(self, machine: int) -> dict[str, str]:
-        """Where an ingress listens."""
+        """Where a machine listens."""
         return {"TENK_HTTP": self._listens[machine]} if machine < len(self._listens) else {}
 
     async def start(self) -> Mapping[str, str]:

@@ -42,7 +42,6 @@ members = sa.Table(
     metadata,
     sa.Column("id", sa.String(64), primary_key=True),  # NODE:PID, as owners are called
     sa.Column("host", sa.String(128), nullable=False),
-    sa.Column("role", sa.String(16), nullable=False),  # all | ingress | worker | egress
     sa.Column("version", sa.String(32), nullable=False),
     sa.Column("key_mark", sa.String(64), nullable=False),  # of the keys of its home: all members have the same
     sa.Column("joined_at", Instant, nullable=False),

@@ -15,9 +15,9 @@ from gateway.ops.control import ControlServer
 from tests.fakes.http import Loaded
 
 
-def status(ours: str, theirs: str = "lives", reads: str = "h/b", role: str = "all") -> JsonValue:
+def status(ours: str, theirs: str = "lives", reads: str = "h/b") -> JsonValue:
     """A cluster of two, as the first of them tells it."""
-    members: JsonValue = {"h/a": {"state": f"{ours} (this one)", "role": role}, "h/b": {"state": theirs, "role": "all"}}
+    members: JsonValue = {"h/a": {"state": f"{ours} (this one)"}, "h/b": {"state": theirs}}
     return {"cluster": {"members": members, "accounts": {"console:main": {"read_by": reads}}}}
 
 
@@ -25,7 +25,6 @@ def status(ours: str, theirs: str = "lives", reads: str = "h/b", role: str = "al
     ("told", "words"),
     [
         (status("lives"), "another process of this cluster, h/b"),
-        (status("lives", reads="nobody", role="worker"), "--role ingress"),
         (status("lives", "is gone"), ""),  # its lease is about to be taken
         (status("lives", reads="h/a"), ""),
         (status("lives", reads="nobody"), ""),

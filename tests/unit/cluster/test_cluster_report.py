@@ -1,15 +1,14 @@
 """What `tenk status` says of several machines: who owns what, how far each is behind, and who is of another version."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from gateway.cluster.ownership import in_name, out_name
-from gateway.ops.status import cluster_report, cluster_troubles, differing_versions, missing_roles
+from gateway.ops.status import cluster_report, differing_versions
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-A, B = (Member(f"{name * 4}:1", name, "all", "1.2, schema 7", "key") for name in "ab")
-OLD = Member("cccc:1", "c", "worker", "1.1, schema 6", "key")
+A, B = (Member(f"{name * 4}:1", name, "1.2, schema 7", "key") for name in "ab")
+OLD = Member("cccc:1", "c", "1.1, schema 6", "key")
 
 
 def there(member: Member, *, lives: bool = True) -> MemberStanding:
@@ -77,19 +76,3 @@ def test_another_version_is_named_while_it_lives() -> None:
     report = cluster_report(ClusterLook(members=[there(A), there(OLD)]), A)["cluster"]
     assert isinstance(report, dict)
     assert words == report["versions_differ"]
-
-
-def test_what_no_living_process_does_is_said() -> None:
-    """An account of which the last reader died still looks well to every other process."""
-
-    def of(role: str, *, lives: bool = True) -> MemberStanding:
-        return there(replace(A, role=role), lives=lives)
-
-    apart = [of("worker"), of("egress"), of("ingress", lives=False)]
-    assert "nobody hears people (ingress)" == missing_roles(apart)
-    assert "nobody hears people (ingress), nobody sends (egress)" == missing_roles([of("worker")])
-    assert ["", ""] == [missing_roles([of("all")]), missing_roles([*apart, of("ingress")])]
-    assert {"versions": "", "roles": missing_roles(apart)} == cluster_troubles(apart, A)
-    report = cluster_report(ClusterLook(members=apart), A)["cluster"]
-    assert isinstance(report, dict)
-    assert missing_roles(apart) == report["roles_missing"]

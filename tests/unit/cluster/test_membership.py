@@ -1,4 +1,4 @@
-"""What one process asks for by its role, and what it tells of what it got; the store behind it is a script."""
+"""What one process asks for, and what it tells of what it got; the store behind it is a script."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,9 +29,9 @@ NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"attached": True}}
 
 
-def member(name: str = "me", role: str = "all", version: str = "1", key: str = "key") -> Member:
+def member(name: str = "me", version: str = "1", key: str = "key") -> Member:
     """One process."""
-    return Member(f"{name}:1", name, role, version, key)
+    return Member(f"{name}:1", name, version, key)
 
 
 class ScriptedLink:
@@ -75,19 +75,10 @@ def accounts() -> list[LeasedAccount]:
     return [LeasedAccount(*name.split(":"), **how) for name, how in ALL.items()]
 
 
-@pytest.mark.parametrize(
-    ("role", "wanted"),
-    [
-        ("worker", {"chores"}),
-        ("ingress", {"in telegram:main", "in web:web", "hook slack:hook"}),
-        ("egress", {"out telegram:main", "out slack:hook"}),
-        ("all", {"chores", "in telegram:main", "in web:web", "hook slack:hook", "out telegram:main", "out slack:hook"}),
-    ],
-)
-async def test_each_role_asks_for_its_own(role: str, wanted: set[str]) -> None:
-    """A webhook is taken by all and set by one; what a page is told is said by whoever reads for it."""
+async def test_a_process_asks_for_every_lease_but_to_send_to_a_page_that_another_reads_for() -> None:
+    wanted = {"chores", "in telegram:main", "in web:web", "hook slack:hook", "out telegram:main", "out slack:hook"}
     link = ScriptedLink(Round({}, {"in web:web": 1}))
-    one = membership(link, member(role=role))
+    one = membership(link, member())
     await one.begin(accounts, NOW)
     assert wanted == set(link.looks[0]["wanted"])
     await one.look()

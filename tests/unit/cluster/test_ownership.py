@@ -38,7 +38,7 @@ async def test_one_process_alone_owns_everything() -> None:
 
 async def test_what_is_gained_and_lost_is_told_by_its_epoch() -> None:
     """A shard that came back with another epoch was lost in between."""
-    owns = SharedOwnership("all", Clock(), lambda *_: None)
+    owns = SharedOwnership(Clock(), lambda *_: None)
     assert ({1: 1, 2: 1}, []) == owns.update(Round({1: 1, 2: 1}, {}), 103.0)
     assert ({2: 3}, [1, 2]) == owns.update(Round({2: 3}, {}), 103.0)
 
@@ -46,7 +46,7 @@ async def test_what_is_gained_and_lost_is_told_by_its_epoch() -> None:
 async def test_what_is_not_renewed_runs_out_by_itself() -> None:
     """Also for a process that was paused: the clock went on."""
     clock = Clock()
-    owns = SharedOwnership("all", clock, lambda *_: None)
+    owns = SharedOwnership(clock, lambda *_: None)
     owns.update(Round({shard_of(KEY): 4}, {OUT: 2}), 103.0)
     fence = owns.fence_of(KEY)
     assert (True, Lease(OUT, 2)) == (owns.stands(fence), owns.sends(HERE))
@@ -58,7 +58,7 @@ async def test_what_is_not_renewed_runs_out_by_itself() -> None:
 
 async def test_a_lease_that_ran_out_is_waited_for_until_it_is_renewed_or_lost() -> None:
     clock = Clock()
-    owns = SharedOwnership("all", clock, lambda *_: None)
+    owns = SharedOwnership(clock, lambda *_: None)
     owns.update(Round({}, {OUT: 2}), 103.0)
     await owns.confirm(Lease(OUT, 2))
     clock.now_s = 103.0
@@ -73,7 +73,7 @@ async def test_a_lease_that_ran_out_is_waited_for_until_it_is_renewed_or_lost() 
 
 async def test_a_lease_of_another_epoch_is_lost() -> None:
     """Whoever waited for that goes on, and a session that is nobody's has a fence that no write passes."""
-    owns = SharedOwnership("worker", Clock(), lambda *_: None)
+    owns = SharedOwnership(Clock(), lambda *_: None)
     owns.update(Round({}, {OUT: 2}), 103.0)
     lease = await owns.until_held(OUT)
     waiting = asyncio.ensure_future(owns.until_lost(lease))  # noqa: TID251  awaited below
@@ -81,4 +81,3 @@ async def test_a_lease_of_another_epoch_is_lost() -> None:
     owns.update(Round({}, {OUT: 3}), 103.0)
     await waiting
     assert not owns.stands(owns.fence_of(KEY))
-    assert not owns.reads

@@ -55,7 +55,7 @@ async def hold(spine: Spine, ownership: SharedOwnership, epoch: int) -> None:
 @pytest.mark.parametrize("looks_first", [True, False])
 async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Spine, looks_first: bool) -> None:
     """The lease lost and regained while a call hangs; the other sent one part, and died in the middle of the next."""
-    ownership = SharedOwnership("all", lambda: 0.0, lambda *_: None)
+    ownership = SharedOwnership(lambda: 0.0, lambda *_: None)
     await hold(spine, ownership, 1)
     spine.channel.fates.extend([None, hang := Hang()])
     async with asyncio.TaskGroup() as tasks:
@@ -101,7 +101,7 @@ class SlowStore:
 
 async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_committed_behind(spine: Spine) -> None:
     """It has the account's lease, and does not know yet what waits there: it may not know of this part, either."""
-    ownership = SharedOwnership("all", lambda: 0.0, lambda *_: None)
+    ownership = SharedOwnership(lambda: 0.0, lambda *_: None)
     await hold(spine, ownership, 1)
 
     async def say(text: str) -> None:
@@ -131,7 +131,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
 async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) -> None:
     """The database was away for longer than a lease: nobody knows whether the first part was committed, and it was."""
     now_s = 0.0
-    ownership = SharedOwnership("all", lambda: now_s, lambda *_: None)
+    ownership = SharedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)
     async with asyncio.TaskGroup() as tasks:
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text

@@ -131,7 +131,7 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
         assert reports.FailedLetters(1, 1, 2, "error 1") == reports.failed_letters(connection)
 
 
-@pytest.mark.parametrize("kind", ["channel", "estimates", "key", "model", "letters", "versions", "roles"])
+@pytest.mark.parametrize("kind", ["channel", "estimates", "key", "model", "letters", "versions"])
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     """That it is there and what to do, and that it is over, in each language."""
@@ -185,7 +185,7 @@ class Beside:
 
     async def troubles(self) -> dict[str, str]:
         """As of the others."""
-        return {"versions": "old/1 runs 0.1; new/2 runs 0.2", "roles": ""}
+        return {"versions": "old/1 runs 0.1; new/2 runs 0.2"}
 
     async def status(self) -> dict[str, JsonValue]:
         """Nobody asks."""
@@ -216,7 +216,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}  # fmt: skip
     well = {key for key, trouble in found.items() if trouble is None}
     of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
-    assert {"letters", "letters @cole", "roles", *of_spare} == well
+    assert {"letters", "letters @cole", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of(store.of("bell"))
     assert {"channel telegram:bell", "letters"} == set(await bells.troubles())

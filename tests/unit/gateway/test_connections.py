@@ -39,10 +39,10 @@ async def test_what_another_process_reads_by_says_nothing_here() -> None:
     """A process that has none of the connections is well; one that takes a webhook's updates is, too."""
     account = held(sharded=True)
     account.note(ChannelState.DEGRADED, "shard 0 of 2: lost", 0)
-    account.stand_by(0, hears=False)
-    account.stand_by(1, hears=False)
+    account.stand_by(0)
+    account.stand_by(1)
     assert (ChannelState.READY, "another process reads for it") == (account.state, account.detail)
     hooked = held(everywhere=True)
-    hooked.stand_by(0, hears=True)
+    hooked.stand_by(0)
     assert (ChannelState.READY, "") == (hooked.state, hooked.detail)
     assert hooked.begun.is_set()

@@ -49,12 +49,14 @@ def refusal(given: Given, main: str = "", secrets: str = "", **environ: str) -> 
     [
         ('[gateway]\nnats_url = "nats://localhost:4222"', {}, "gateway.toml:2: gateway.nats_url: NATS"),
         ("", {"NATS_URL": "nats://localhost:4222"}, "NATS_URL: gateway.nats_url: NATS"),
+        ('[gateway]\nrole = "all"', {}, "gateway.toml:2: gateway.role: there are no roles any more"),
+        ("", {"TENK_ROLE": "worker"}, "TENK_ROLE: gateway.role: there are no roles any more"),
     ],
 )
 def test_a_setting_of_an_earlier_version_says_what_replaced_it(
     given: Given, main: str, environ: dict[str, str], place: str
 ) -> None:
-    assert re.search(f"{re.escape(place)} .*; delete this$", refusal(given, main, **environ))
+    assert re.search(f"{re.escape(place)}.*; remove it$", refusal(given, main, **environ))
 
 
 def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:

@@ -317,7 +317,6 @@ def upgrade() -> None:
         "members",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("host", sa.String(length=128), nullable=False),
-        sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("version", sa.String(length=32), nullable=False),
         sa.Column("key_mark", sa.String(length=64), nullable=False),
         sa.Column("joined_at", sa.BigInteger(), nullable=False),
