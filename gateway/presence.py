@@ -221,7 +221,7 @@ class SharedPresence(Presence):
                 query = partial(people.person_of, user_id=user_id)
                 person, before = await self._store.read(query), deps.snapshot.person(user_id)
                 deps.snapshot.drop(user_id) if person is None else deps.snapshot.put(person)
-                if {*(before.joined if before else ())} != {*(person.joined if person else ())}:
+                if {*(before.aliases if before else ())} != {*(person.aliases if person else ())}:
                     deps.runtime.router.forget_all()  # what is whose has changed
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed

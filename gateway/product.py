@@ -27,7 +27,6 @@ from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.results import success_result
-from gateway.access.linking import Move
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
@@ -37,10 +36,8 @@ from gateway.http.api.conversations import Conversations
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
-from gateway.store import links
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store, engine_for
-from gateway.store.links import Joining
 from gateway.texts import HARNESS
 
 ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
@@ -85,10 +82,6 @@ class AgentProduct:
     """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
     tell: TellResult | None = None
     """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
-    join: Move | None = None
-    """What of its data follows a person whose two users become one; None: the rows of its tables by their user."""
-    part: Move | None = None
-    """As `join`, when they are two again."""
     texts: Catalogue | None = None
     """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""
     limits: AgentConfig = field(default_factory=AgentConfig)
@@ -99,16 +92,6 @@ class AgentProduct:
     """Its own word about each call, before the rules; None: it has none."""
     offline: OfflineRules | None = None
     """Who answers without a model; None: it needs one."""
-
-    def move(self, connection: Connection, joining: Joining, *, back: bool = False) -> None:
-        """Let its data follow a person whose users become one, or go back."""
-        own = self.part if back else self.join
-        if own is not None:
-            own(connection, joining)
-            return
-        for table in () if self.tables is None else self.tables.metadata.sorted_tables:
-            if "user_id" in table.c:
-                (links.return_rows if back else links.move_rows)(connection, joining, table)
 
     @property
     def catalogue(self) -> Catalogue:

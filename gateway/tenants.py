@@ -302,13 +302,13 @@ class Entrance:
     def access(self, tenant: Tenant, delivery: Delivery, bus: Bus, store: Store | None = None) -> AccessOperations:
         """What its operators do about its people; with the whole `store` about everybody."""
         agent, part = tenant.product.name, store or tenant.store
-        return access_operations(part, self.key, self.manager, delivery, bus, self.snapshot, agent, tenant.product.move)
+        return access_operations(part, self.key, self.manager, delivery, bus, self.snapshot, agent)
 
     def equip(self, runtime: Runtime, tenant: Tenant) -> None:
         """Its operators' commands reach its people alone."""
-        desk, move = tenant.desk, tenant.product.move
+        desk = tenant.desk
         desk.linking = link_deps(
-            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot, move,
+            tenant.store, self.key, self.manager, runtime.delivery, runtime.parking, self.snapshot,
             runtime.router.forget_all,
         )  # fmt: skip
         desk.access = self.access(tenant, runtime.delivery, runtime.bus)

@@ -1,11 +1,10 @@
-"""Linking: when two users are one person, what that takes of both, and how it is undone. Plain functions over a
-connection; `gateway.store.links` decides what moves.
+"""The rules of linking two users as one person, and of ending the link. Plain functions over a connection.
 
-One side offers a code, the other gives it and says that it is them, then the first one says so: nobody is linked by a
-code alone. Of two roles the lesser stands, unless who confirms last is an owner, whose word that is.
+One side offers a code, the other gives it and confirms, then the first one confirms: a code alone links nobody. The
+lesser of the two roles holds, unless the user who confirms last is an owner.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,7 +16,7 @@ from gateway.access.pairing import CLOCK_SLACK
 from gateway.access.ranks import may_touch, rank_of
 from gateway.access.roles import Role
 from gateway.store import approvals, invites, links, people
-from gateway.store.links import Joining, Link, LinkState
+from gateway.store.links import Link, LinkState
 from gateway.store.people import AuditRow, Connection, Person
 from gateway.store.tables.base import new_id
 
@@ -61,10 +60,6 @@ class Linked:
     joins: Person
     role: Role  # what both are, or will be, by it
     unparked: tuple[str, ...] = ()  # turns that waited for a word which nobody can give any more
-
-
-Move = Callable[[Connection, Joining], None]
-"""Moves an agent's own data from one user to the other, or back."""
 
 
 def offer(connection: Connection, tenant: str, side: Side, now: datetime) -> Link:
@@ -112,26 +107,24 @@ def agree(connection: Connection, link_id: str | None, user_id: str, now: dateti
     return both
 
 
-def connect(connection: Connection, link_id: str | None, user_id: str, now: datetime, move: Move) -> Linked | LinkWhy:
-    """Whoever offered says so, too: from this commit on both are one user."""
+def connect(connection: Connection, link_id: str | None, user_id: str, now: datetime) -> Linked | LinkWhy:
+    """Confirm on the side that offered the code: from this commit on both are one user."""
     link = _waiting(connection, link_id, user_id, LinkState.AGREED, now)
     if link is None or link.user_id != user_id:
         return LinkWhy.NOTHING
     both = _judge(connection, link)
     if isinstance(both, LinkWhy):
         return both
-    stays, joins, role = both.stays, both.joins, both.role
-    held = replace(link, state=LinkState.LINKED, role_before=stays.role, other_role=joins.role, role=role, ended_at=now)
+    stays, joins = both.stays, both.joins
+    held = replace(link, state=LinkState.LINKED, other_role=joins.role, ended_at=now)
     if not links.save(connection, held, LinkState.AGREED):
         return LinkWhy.OVER
     unparked = tuple(approvals.withdraw_person(connection, joins.user_id, now))
-    joining = Joining(link.id, link.tenant, stays.user_id, joins.user_id)
-    links.join(connection, joining)
-    move(connection, joining)
-    people.set_role(connection, stays, role, user_id, now)
-    told = AuditRow(now, user_id, "people_linked", stays.user_id, f"{', '.join(sorted(joins.identities))}, as {role}")
+    links.join(connection, held)
+    senders = ", ".join(sorted(joins.identities))
+    told = AuditRow(now, user_id, "people_linked", stays.user_id, f"{senders}, as {both.role}")
     people.record(connection, link.tenant, told)
-    return _as_they_are(connection, held, unparked)
+    return replace(both, link=held, stays=people.person_of(connection, stays.user_id) or stays, unparked=unparked)
 
 
 def refuse(connection: Connection, link_id: str | None, user_id: str, now: datetime) -> Link | LinkWhy:
@@ -143,46 +136,24 @@ def refuse(connection: Connection, link_id: str | None, user_id: str, now: datet
     return link
 
 
-def undo(connection: Connection, link_id: str, by: str, now: datetime, move: Move) -> Linked | LinkWhy:
-    """Let them be two again, each with what was theirs; roles go back unless somebody decided about them since.
+def undo(connection: Connection, link_id: str, by: str, now: datetime) -> Linked | LinkWhy:
+    """End the alias. Each user has their role again, or the one that was given to both since if it is lower.
 
-    They may themselves, and who stands above all that they are or will be.
+    The person may do it, and so may an actor above every role that either has or will have.
     """
     link = links.get(connection, link_id)
     if link is None or link.state is not LinkState.LINKED or link.other_id is None:
         return LinkWhy.NOTHING
     undone = replace(link, state=LinkState.UNDONE, ended_at=now)
-    stays, joins = people.person_of(connection, link.user_id), people.person_of(connection, link.other_id)
-    if stays is None or joins is None:
-        return LinkWhy.NOTHING
-    own, other = _roles_apart(connection, link, stays, now)
-    may = by == stays.user_id or may_touch(connection, by, stays.role, own, other)
+    may = by == link.user_id or may_touch(connection, by, *people.roles_of(connection, link.user_id))
     if not may or not links.save(connection, undone, LinkState.LINKED):
         return LinkWhy.NOTHING
-    joining = Joining(link.id, link.tenant, link.user_id, link.other_id)
-    move(connection, joining)
-    links.part(connection, joining)
-    people.set_role(connection, stays, own, by, now)
-    people.set_role(connection, joins, other, by, now)
+    links.part(connection, link)
+    stays, joins = people.person_of(connection, link.user_id), people.person_of(connection, link.other_id)
+    assert stays is not None and joins is not None, "an erasure deletes the links of a user"  # noqa: PT018  one claim
+    people.set_role(connection, joins, _lesser(joins.role, link.other_role or joins.role), by, now)
     people.record(connection, link.tenant, AuditRow(now, by, "people_unlinked", stays.user_id, link.other_sender or ""))
-    return _as_they_are(connection, undone)
-
-
-def _roles_apart(connection: Connection, link: Link, stays: Person, now: datetime) -> tuple[Role, Role]:
-    """What who stays and who leaves will be: what they were, but who stays no more than the others who joined them.
-
-    Where somebody decided since, that holds, and who leaves is no more than it. What they were before the first of
-    their links is handed to the next one.
-    """
-    others = [held for held in list_held(connection, stays.user_id) if held.id != link.id and held.role is not None]
-    other = Role(link.other_role or stays.role)
-    if link.role is None or stays.role not in {held.role for held in (link, *others)}:
-        return Role(stays.role), _lesser(other, stays.role)
-    first, *later = sorted((link, *others), key=lambda held: (held.ended_at or now, held.id))
-    own = Role(first.role_before or stays.role)
-    if first is link and later:
-        links.save(connection, replace(later[0], role_before=own), LinkState.LINKED)
-    return (own if own is Role.OWNER else _lesser(own, *(held.other_role or own for held in others))), other
+    return Linked(undone, stays, people.person_of(connection, joins.user_id) or joins, Role(stays.role))
 
 
 def places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
@@ -219,13 +190,13 @@ def _judge(connection: Connection, link: Link) -> Linked | LinkWhy:
     joins = people.person_of(connection, link.other_id or "")
     if stays is None or joins is None or Role.BLOCKED in (stays.role, joins.role):
         return LinkWhy.OVER
-    if not (stays.identities and joins.identities):  # by a link made meanwhile one of them is somebody else
+    if (stays.user_id, joins.user_id) != (link.user_id, link.other_id):  # one was linked to another user meanwhile
         return LinkWhy.OVER
     if stays.user_id == joins.user_id:
         return LinkWhy.OWN
-    if joins.joined:
+    if joins.aliases:
         return LinkWhy.HAS_OTHERS
-    if len(stays.joined) >= MOST_LINKS:
+    if len(stays.aliases) >= MOST_LINKS:
         return LinkWhy.TOO_MANY
     role = Role.OWNER if stays.role == Role.OWNER else _lesser(stays.role, joins.role)
     if joins.role == Role.OWNER != role and not people.has_owner(connection, link.tenant, beside=joins.user_id):
@@ -235,9 +206,3 @@ def _judge(connection: Connection, link: Link) -> Linked | LinkWhy:
 
 def _lesser(*roles: str) -> Role:
     return Role(min(roles, key=rank_of))
-
-
-def _as_they_are(connection: Connection, link: Link, unparked: tuple[str, ...] = ()) -> Linked:
-    stays, joins = people.person_of(connection, link.user_id), people.person_of(connection, link.other_id or "")
-    assert stays is not None and joins is not None, "looked at above, in this transaction"  # noqa: PT018  one claim
-    return Linked(link, stays, joins, Role(stays.role), unparked)

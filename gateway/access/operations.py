@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from channels.messages import Address, InboundEvent
 from gateway.access import kept, linking, listing, pairing, ranks, words
-from gateway.access.linking import Linked, LinkWhy, Move
+from gateway.access.linking import Linked, LinkWhy
 from gateway.access.listing import AccessLists
 from gateway.access.listing import OperationRefused as OperationRefused  # noqa: PLC0414  mypy knows by it that others have it from here
 from gateway.access.pairing import Approved, NotApproved, Why
@@ -29,7 +29,6 @@ from gateway.store import groups, people
 from gateway.store import pairing as rows
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
-from gateway.store.links import Joining
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 from gateway.texts import HARNESS
@@ -67,10 +66,6 @@ class AccessChange:
     row: InboxRow | None = None  # what they had said before, taken in
 
 
-def _nothing_moves(_: Connection, __: Joining) -> None:
-    """For callers that know no agent's data."""
-
-
 def _nobody_listens(_: AccessChange) -> None:
     """For a store without a running gateway."""
 
@@ -96,7 +91,6 @@ class AccessDeps:
     take_up: TakeUp = _nothing_kept
     verdict: ShowVerdict = _no_cards
     allowed: ShowAllowed = _no_group_cards
-    part: Move = _nothing_moves  # takes an agent's data apart when a link is undone
     everybody: Callable[[], Sequence[Person]] | None = None  # in a running gateway's memory; None: the store is asked
 
 
@@ -126,7 +120,6 @@ class AccessOperations(AccessLists):
         self._take_up = deps.take_up
         self._verdict = deps.verdict
         self._show_allowed = deps.allowed
-        self._part = deps.part
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
         """Let in whose code this is.
@@ -312,7 +305,7 @@ class AccessOperations(AccessLists):
         link = fitting[0]
 
         def job(connection: Connection) -> Linked | LinkWhy:
-            done = linking.undo(connection, link.id, by[:128], now, self._part)
+            done = linking.undo(connection, link.id, by[:128], now)
             for person, where in linking.places(done):
                 with suppress(GatewayError):  # it holds also where nobody can be told now
                     text = HARNESS.text(person.locale, "linking.undone_by")

@@ -13,8 +13,8 @@ from enum import StrEnum
 from channels.messages import Address, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
 from gateway.access import codes, kept
 from gateway.access.roles import Role
-from gateway.store import links, people
 from gateway.store import pairing as rows
+from gateway.store import people
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import AuditRow, Connection, Newcomer, Person
 from gateway.store.tables.base import new_id
@@ -313,7 +313,6 @@ def _let_in(connection: Connection, asked: PairingRequest, role: Role, approver:
     person = people.enrol(connection, newcomer, now)
     if not Role(person.role).allows(role):  # an open account had made them a member before
         people.set_role(connection, person, role, approver, now)
-        links.settle_roles(connection, person.user_id)
     done = AuditRow(now, approver, "pairing_approved", asked.id, f"{asked.sender} to {account}")
     people.record(connection, asked.tenant, done)
     person = people.person_of(connection, person.user_id) or person
@@ -343,7 +342,6 @@ def block(connection: Connection, tenant: str, sender_key: str, name: str, by: s
     newcomer = Newcomer(tenant, sender_key, "", name, Role.BLOCKED, by)
     person = people.enrol(connection, newcomer, now)
     people.set_role(connection, person, Role.BLOCKED, by, now)
-    links.settle_roles(connection, person.user_id)
     for identity in person.identities:
         rows.deny_all(connection, tenant, identity, by, now)
     people.record(connection, tenant, AuditRow(now, by, "person_blocked", person.user_id, sender_key))

@@ -179,8 +179,8 @@ class AccessSnapshot:
 
 
 def _ids(person: Person) -> tuple[str, ...]:
-    """The users that this person is: themselves, and who joined them by a link."""
-    return (person.user_id, *person.joined)
+    """Return every user id of this person."""
+    return (person.user_id, *person.aliases)
 
 
 GROUP_NOT_LISTED = "group not allowed"

@@ -10,8 +10,8 @@ from enum import IntEnum
 from gateway.access import pairing
 from gateway.access.pairing import NotApproved, Why
 from gateway.access.roles import Role
-from gateway.store import links, people
 from gateway.store import pairing as rows
+from gateway.store import people
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 
@@ -76,7 +76,6 @@ def give_role(connection: Connection, user_id: str, role: Role, by: str, now: da
     if role is not Role.OWNER and people.is_only_owner(connection, person):
         return Why.ONLY_OWNER
     people.set_role(connection, person, role, by, now)
-    links.settle_roles(connection, user_id)
     return people.person_of(connection, user_id) or person
 
 

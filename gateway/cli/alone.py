@@ -60,7 +60,7 @@ async def carry_out(settings: Settings, store: Store, name: str, arguments: dict
     key, marking = load_key(settings.home), AccessSnapshot()
     marking.begin(AccessKeys.derive_from(key).forgotten, ())
     product = load_product(settings.agent.product)
-    deps = AccessDeps(partial(take_up, agent=product.name), part=partial(product.move, back=True))
+    deps = AccessDeps(partial(take_up, agent=product.name))
     operations = AccessOperations(store, key, _say, now, deps=deps)
     inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, now)
     calls = {

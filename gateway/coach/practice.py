@@ -86,7 +86,7 @@ def apply(
     """Make one change for one person, once: the same key again changes nothing and gives the first result."""
     mine = rows.own(practice_effects, principal)
     query = sa.select(practice_effects.c.result).where(mine, practice_effects.c.key == key)
-    before = connection.execute(query).scalar_one_or_none()
+    before = connection.execute(query).scalar()
     if before is not None:
         return CHANGE_RESULT.validate_json(before)
     result: ChangeResult
@@ -167,7 +167,8 @@ def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:
     scope.connection.execute(
         practice_sessions.insert(),
         {
-            **_owner(scope.principal), "id": session.id, "skill_id": skill.id, "minutes": session.minutes,
+            "tenant_id": scope.principal.tenant, "user_id": rows.holder_of(skill.id),
+            "id": session.id, "skill_id": skill.id, "minutes": session.minutes,
             "local_date": session.day, "zone": scope.principal.timezone, "notes": session.notes,
             "effect_key": scope.key, "created_at": scope.now, "undone_at": None,
         },
@@ -246,7 +247,13 @@ def _edit(scope: _Scope, command: EditSession) -> SessionEdited:
     connection.execute(
         sa.update(practice_sessions)
         .where(rows.own(practice_sessions, principal), practice_sessions.c.id == session.id)
-        .values(skill_id=skill.id, minutes=edited.minutes, local_date=edited.day, notes=edited.notes)
+        .values(
+            user_id=rows.holder_of(skill.id),
+            skill_id=skill.id,
+            minutes=edited.minutes,
+            local_date=edited.day,
+            notes=edited.notes,
+        )
     )
     total = skill.total_minutes + edited.minutes - (session.minutes if skill.id == was.id else 0)
     return _about(SessionEdited, edited, skill, total, minutes_before=session.minutes)

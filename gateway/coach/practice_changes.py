@@ -1,12 +1,10 @@
 """Changes a person's skills, goals and clock, takes in a file, and forgets; each raises before it writes anything.
 
-Over a connection. What somebody practised also goes with them when two users become one, and back when they are two
-again: a skill that both have is one, of who joins it is put away, and its sessions count for the other's of that name.
+Over a connection. Each change reaches the rows of every user id of the person.
 """
 
 import re
 from collections import Counter
-from dataclasses import replace
 from datetime import date, datetime
 
 import sqlalchemy as sa
@@ -46,7 +44,6 @@ from agent.ports import Principal
 from agent.wellformed import clean
 from gateway.coach import practice_rows as rows
 from gateway.coach.tables import (
-    metadata,
     practice_effects,
     practice_sessions,
     practice_settings,
@@ -57,10 +54,8 @@ from gateway.coach.tables import (
 )
 from gateway.store import people
 from gateway.store.dialect import insert_new, upsert
-from gateway.store.links import Joining, move_rows, moved_rows, return_rows
 from gateway.store.people import AuditRow
 from gateway.store.tables.base import new_id
-from gateway.store.tables.people import link_moves
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 EMOJI_CHARS = 16
@@ -139,10 +134,15 @@ def merge_skills(connection: sa.Connection, principal: Principal, command: Merge
         PracticeRefused: one of them is not there, or both are the same.
     """
     gone, stays = _find(connection, principal, command.skill), _find(connection, principal, command.into)
-    if gone.id == stays.id:
-        raise PracticeRefused(Refusal.SAME_SKILL, stays.name)
+    if gone.id == stays.id:  # a linked user may have a skill of this name, too
+        named = rows.find_named(connection, principal, stays.name)
+        twin = next((skill for skill in named if skill.id != stays.id), None)
+        if twin is None:
+            raise PracticeRefused(Refusal.SAME_SKILL, stays.name)
+        gone = twin
     of_gone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.skill_id == gone.id)
-    connection.execute(sa.update(practice_sessions).where(of_gone).values(skill_id=stays.id))
+    given = {"skill_id": stays.id, "user_id": rows.holder_of(stays.id)}
+    connection.execute(sa.update(practice_sessions).where(of_gone).values(given))
     connection.execute(sa.delete(skills).where(rows.own(skills, principal), skills.c.id == gone.id))
     if stays.archived:
         mine = sa.and_(rows.own(skills, principal), skills.c.id == stays.id)
@@ -242,14 +242,17 @@ def import_entries(
             full[entry.day] += entry.minutes
             values.append(
                 {
-                    "tenant_id": principal.tenant, "user_id": principal.user_id, "id": new_id(),
+                    "tenant_id": principal.tenant, "id": new_id(),
                     "skill_id": by_name[same[1]].id, "minutes": entry.minutes, "local_date": entry.day,
                     "zone": principal.timezone, "notes": entry.notes, "effect_key": f"{key}#{len(values)}"[-64:],
                     "created_at": now, "undone_at": None,
                 }
             )  # fmt: skip
+    query = sa.select(skills.c.id, skills.c.user_id).where(rows.own(skills, principal))
+    holders = {row.id: row.user_id for row in connection.execute(query)}
     if values:
-        connection.execute(practice_sessions.insert(), values)
+        held = [each | {"user_id": holders[each["skill_id"]]} for each in values]
+        connection.execute(practice_sessions.insert(), held)
     added = {name_key(name) for name in new}
     for kept in (skill for skill in command.skills if name_key(skill.name) in added):
         edit_skill(connection, principal, EditSkill(
@@ -290,75 +293,25 @@ def stop_timer(
     counted = max(round((now - started_at).total_seconds() / 60), 1)
     if counted > MAX_TIMER_MINUTES and command.minutes is None and not command.discards:
         raise PracticeRefused(Refusal.TIMER_LONG, str(counted // 60))
-    connection.execute(sa.delete(practice_timers).where(rows.own(practice_timers, principal)))
+    this = practice_timers.c.started_at == started_at
+    connection.execute(sa.delete(practice_timers).where(rows.own(practice_timers, principal), this))
     return skill, command.minutes or counted, local_date(started_at, principal.timezone)
 
 
 def forget_practice(connection: sa.Connection, principal: Principal, now: datetime) -> PracticeForgotten:
-    """Delete all rows of the person, with a record that it was done; also what lies unseen of who joined them."""
-    sessions, gone = _forget_rows(connection, principal)
-    person = people.person_of(connection, principal.user_id)
-    for user_id in () if person is None else person.joined:
-        _forget_rows(connection, replace(principal, user_id=user_id))
-    who, what = principal.user_id, f"{sessions} entries, {gone} skills"
-    people.record(connection, principal.tenant, AuditRow(now, who, "practice_forgotten", who, what))
-    return PracticeForgotten(sessions_deleted=sessions, skills_deleted=gone)
-
-
-def _forget_rows(connection: sa.Connection, principal: Principal) -> tuple[int, int]:
-    """Delete all rows of one user; how many sessions and skills that were seen."""
+    """Delete all rows of the person, with a record that it was done."""
     for table in (weekly_plans, reminders, practice_settings, practice_timers, practice_effects):
         connection.execute(sa.delete(table).where(rows.own(table, principal)))
     undone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.undone_at.is_not(None))
     connection.execute(sa.delete(practice_sessions).where(undone))  # the person does not know them any more
     sessions = connection.execute(sa.delete(practice_sessions).where(rows.own(practice_sessions, principal))).rowcount
-    return sessions, connection.execute(sa.delete(skills).where(rows.own(skills, principal))).rowcount
+    gone = connection.execute(sa.delete(skills).where(rows.own(skills, principal))).rowcount
+    who, what = principal.user_id, f"{sessions} entries, {gone} skills"
+    people.record(connection, principal.tenant, AuditRow(now, who, "practice_forgotten", who, what))
+    return PracticeForgotten(sessions_deleted=sessions, skills_deleted=gone)
 
 
 def _running(connection: sa.Connection, principal: Principal) -> tuple[str, datetime] | None:
     query = sa.select(practice_timers.c.skill, practice_timers.c.started_at).where(rows.own(practice_timers, principal))
-    row = connection.execute(query).first()
+    row = connection.execute(query.order_by(rows.own_first(practice_timers, principal))).first()
     return None if row is None else (row.skill, row.started_at)
-
-
-_OTHERS = [table for table in metadata.sorted_tables if table not in (skills, practice_sessions)]
-
-
-def join_practice(connection: sa.Connection, joining: Joining) -> None:
-    """Give who stays what who joins has."""
-    move_rows(connection, joining, skills)
-    move_rows(connection, joining, practice_sessions, practice_sessions.c.skill_id)
-    ours = skills.alias()
-    same = (
-        sa.select(skills.c.id, ours.c.id.label("ours"))
-        .join(ours, sa.and_(ours.c.name_key == skills.c.name_key, ours.c.tenant_id == skills.c.tenant_id))
-        .where(skills.c.user_id == joining.joins, ours.c.user_id == joining.stays)
-    )
-    for row in connection.execute(same).all():
-        of_skill = (practice_sessions.c.user_id == joining.stays, practice_sessions.c.skill_id == row.id)
-        connection.execute(sa.update(practice_sessions).where(*of_skill).values(skill_id=row.ours))
-    for table in _OTHERS:
-        move_rows(connection, joining, table)
-
-
-def part_practice(connection: sa.Connection, joining: Joining) -> None:
-    """Give back what came from them. What was done since stays, in a skill of its own where theirs goes."""
-    return_rows(connection, joining, skills)
-    moved = practice_sessions.c.id.in_(moved_rows(joining, practice_sessions))
-    of_stays, theirs = practice_sessions.c.user_id == joining.stays, skills.c.user_id == joining.joins
-    went = sa.select(link_moves.c.was).where(
-        link_moves.c.link_id == joining.link_id, link_moves.c.kind == practice_sessions.name
-    )
-    back = sa.select(skills.c.id).where(theirs, skills.c.id.in_(went))
-    for skill_id in connection.execute(back).scalars().all():
-        from_it = went.with_only_columns(link_moves.c.row).where(link_moves.c.was == skill_id)
-        again = sa.update(practice_sessions).where(of_stays, practice_sessions.c.id.in_(from_it))
-        connection.execute(again.values(user_id=joining.joins, skill_id=skill_id))
-    since = sa.select(practice_sessions.c.skill_id).where(of_stays, ~moved)
-    for skill in connection.execute(sa.select(skills).where(theirs, skills.c.id.in_(since))).mappings().all():
-        copied = new_id()
-        connection.execute(sa.insert(skills), {**skill, "id": copied, "user_id": joining.stays})
-        stay = sa.update(practice_sessions).where(of_stays, practice_sessions.c.skill_id == skill["id"])
-        connection.execute(stay.values(skill_id=copied))
-    for table in _OTHERS:
-        return_rows(connection, joining, table)

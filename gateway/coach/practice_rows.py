@@ -1,7 +1,11 @@
-"""Reads of practice data over a connection. Every query is bound to one person of one tenant; nothing changes here."""
+"""Reads of practice data over a connection. Every query is bound to one person of one tenant; nothing changes here.
+
+A person's rows are those of every user linked to them; of rows that a user has once, the newest or their own holds.
+"""
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
@@ -17,6 +21,7 @@ from agent.coach.practice import (
 )
 from agent.ports import Principal
 from gateway.coach.tables import practice_sessions, practice_settings, skills, weekly_plans
+from gateway.store.people import ids_of
 
 INSIGHTS = TypeAdapter(tuple[Insight, ...])
 SKILL_IDS = TypeAdapter(tuple[str, ...])
@@ -38,8 +43,18 @@ _count = (
 
 
 def own(table: sa.Table, principal: Principal) -> sa.ColumnElement[bool]:
-    """Whether a row is this person's."""
-    return sa.and_(table.c.tenant_id == principal.tenant, table.c.user_id == principal.user_id)
+    """Match the rows of this person, under any of their user ids."""
+    return sa.and_(table.c.tenant_id == principal.tenant, table.c.user_id.in_(ids_of(principal.user_id)))
+
+
+def own_first(table: sa.Table, principal: Principal) -> sa.ColumnElement[bool]:
+    """Order a person's own rows before those of the users linked to them."""
+    return table.c.user_id != principal.user_id
+
+
+def holder_of(skill_id: str) -> sa.ScalarSelect[str]:
+    """Select the user id of a skill. Its entries have the same one, so that none is cut off from it by /unlink."""
+    return sa.select(skills.c.user_id).where(skills.c.id == skill_id).scalar_subquery()
 
 
 def living(principal: Principal) -> sa.ColumnElement[bool]:
@@ -55,12 +70,17 @@ def all_skills(connection: sa.Connection, principal: Principal, include_archived
 
 
 def find_skill(connection: sa.Connection, principal: Principal, name_or_id: str) -> Skill | None:
-    """The skill of this id, else of this name in any case; archived ones too."""
+    """Return the skill of this id, else of this name in any case; archived ones too."""
     by_id = next(iter(_skills(connection, sa.and_(own(skills, principal), skills.c.id == name_or_id))), None)
     if by_id is not None:
         return by_id
-    named = sa.and_(own(skills, principal), skills.c.name_key == name_key(name_or_id))
-    return next(iter(_skills(connection, named)), None)
+    return next(iter(find_named(connection, principal, name_or_id)), None)
+
+
+def find_named(connection: sa.Connection, principal: Principal, name: str) -> Sequence[Skill]:
+    """Return the skills of one name: their own first, then those of users linked to them."""
+    named = sa.and_(own(skills, principal), skills.c.name_key == name_key(name))
+    return _skills(connection, named, own_first(skills, principal), skills.c.id)
 
 
 def sessions(
@@ -109,16 +129,26 @@ def day_totals(connection: sa.Connection, principal: Principal) -> tuple[DayTota
 
 def plan_of(connection: sa.Connection, principal: Principal, week: date) -> WeeklyPlan | None:
     """The plan of the week that began on this day."""
-    row = connection.execute(
-        sa.select(weekly_plans).where(own(weekly_plans, principal), weekly_plans.c.week == week)
-    ).first()
+    newest = _plans(principal).where(weekly_plans.c.week == week).limit(1)
+    row = connection.execute(newest).first()
     return None if row is None else _plan(row)
 
 
 def plans(connection: sa.Connection, principal: Principal, limit: int) -> tuple[WeeklyPlan, ...]:
     """The newest weeks first."""
-    query = sa.select(weekly_plans).where(own(weekly_plans, principal)).order_by(weekly_plans.c.week.desc())
-    return tuple(_plan(row) for row in connection.execute(query.limit(limit)))
+    weeks = sa.select(weekly_plans.c.week).where(own(weekly_plans, principal)).distinct()
+    newest = weeks.order_by(weekly_plans.c.week.desc()).limit(limit).subquery()
+    rows = connection.execute(_plans(principal).where(weekly_plans.c.week.in_(sa.select(newest.c.week))))
+    of_week: dict[date, WeeklyPlan] = {}
+    for row in rows:
+        of_week.setdefault(row.week, _plan(row))
+    return tuple(of_week.values())
+
+
+def _plans(principal: Principal) -> "sa.Select[tuple[object, ...]]":
+    """Select the plans, the newest week first; of two for one week the one saved last."""
+    order = weekly_plans.c.week.desc(), weekly_plans.c.saved_at.desc()
+    return sa.select(weekly_plans).where(own(weekly_plans, principal)).order_by(*order)
 
 
 def _plan(row: "sa.Row[tuple[object, ...]]") -> WeeklyPlan:
@@ -134,12 +164,12 @@ def _plan(row: "sa.Row[tuple[object, ...]]") -> WeeklyPlan:
 def weekly_goal(connection: sa.Connection, principal: Principal) -> int | None:
     """The minutes a week that they set themselves; None: they set none."""
     query = sa.select(practice_settings.c.weekly_goal_minutes).where(own(practice_settings, principal))
-    goal: int | None = connection.execute(query).scalar_one_or_none()
+    goal: int | None = connection.execute(query.order_by(own_first(practice_settings, principal))).scalar()
     return goal or None
 
 
-def _skills(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Sequence[Skill]:
-    rows = connection.execute(sa.select(skills, _total, _count).where(which))
+def _skills(connection: sa.Connection, which: sa.ColumnElement[bool], *order: sa.ColumnElement[Any]) -> Sequence[Skill]:
+    rows = connection.execute(sa.select(skills, _total, _count).where(which).order_by(*order))
     return [
         Skill(
             row.id,

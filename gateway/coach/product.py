@@ -17,7 +17,6 @@ from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
 from gateway.coach.practice import StoredPractice, apply
-from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.reminder_rows import next_due_at, take_due
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.ops.scheduler import Schedule
@@ -47,8 +46,6 @@ COACH = AgentProduct(
     kind_of_words=_kind_of_words,
     schedule=Schedule(next_due_at, take_due),
     tables=PRACTICE_TABLES,
-    join=join_practice,
-    part=part_practice,
     apply=apply,
     content=change_content,
     tell=tell_result,

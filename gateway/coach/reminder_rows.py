@@ -28,6 +28,12 @@ from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
 from gateway.store.tables.traffic import inbox
 
+_said = users.alias()
+_person_id = (
+    sa.select(sa.func.coalesce(_said.c.alias_of, _said.c.id)).where(_said.c.id == reminders.c.user_id).scalar_subquery()
+)
+"""The user id of the person whom a reminder reaches, also by a link."""
+
 MAX_REMINDERS = 50
 NAME = "reminder"
 """The command that a due reminder is; nobody can type it."""
@@ -145,7 +151,7 @@ def _move_on(connection: sa.Connection, row: "sa.Row[Any]", reminder: Reminder, 
 
 def _follow_zones(connection: sa.Connection, now: datetime) -> None:
     """A reminder goes by the zone its person is in; a date that was said already is not said again."""
-    query = sa.select(reminders, users.c.timezone.label("moved_to")).join(users, users.c.id == reminders.c.user_id)
+    query = sa.select(reminders, users.c.timezone.label("moved_to")).join(users, users.c.id == _person_id)
     for row in connection.execute(query.where(users.c.timezone != reminders.c.zone)).all():
         reminder = _reminder(row)
         slot = next_slot(reminder.at, reminder.weekdays, reminder.day, row.moved_to, now, row.last_day)
@@ -158,7 +164,7 @@ def _follow_zones(connection: sa.Connection, now: datetime) -> None:
 
 
 def _has_moved() -> sa.ColumnElement[bool]:
-    same = sa.select(users.c.id).where(users.c.id == reminders.c.user_id, users.c.timezone != reminders.c.zone)
+    same = sa.select(users.c.id).where(users.c.id == _person_id, users.c.timezone != reminders.c.zone)
     return same.exists()
 
 

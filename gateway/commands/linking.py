@@ -18,7 +18,7 @@ from channels.messages import Address, Button, ButtonStyle
 from gateway.access import linking
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.access.codes import BULLETS, normalise, secret_ref
-from gateway.access.linking import Linked, LinkWhy, Move, Side
+from gateway.access.linking import Linked, LinkWhy, Side
 from gateway.access.operations import CANONICAL_SENDER, OperationRefused
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import VOID, Decision, whom
@@ -51,8 +51,6 @@ class LinkDeps:
     clock: Callable[[], datetime]
     tell: Tell
     changed: Changed
-    join: Move
-    part: Move
 
 
 Deps = Callable[[], LinkDeps]
@@ -168,7 +166,7 @@ class _LinkReplies:
         deps = self._deps()
 
         def job(connection: Connection) -> Linked | LinkWhy:
-            done = linking.connect(connection, link_id, principal.user_id, deps.clock(), deps.join)
+            done = linking.connect(connection, link_id, principal.user_id, deps.clock())
             if isinstance(done, Linked) and done.link.other_place is not None:
                 said = _linked_text(done, done.stays.locale, done.link.sender)
                 deps.tell(connection, done.stays, done.link.other_place, f"linked:{done.link.id}", said, ())
@@ -217,7 +215,7 @@ class _LinkReplies:
         deps, principal = self._deps(), asked.principal
 
         def job(connection: Connection) -> Linked | LinkWhy:
-            done = linking.undo(connection, link_id, principal.user_id, deps.clock(), deps.part)
+            done = linking.undo(connection, link_id, principal.user_id, deps.clock())
             for person, place in linking.places(done):
                 if place != asked.address:  # there it is the answer
                     said = HARNESS.text(person.locale, "linking.undone")
@@ -269,7 +267,7 @@ def _after(changed: Changed) -> Callable[[Linked | LinkWhy], None]:
 
     def after(done: Linked | LinkWhy) -> None:
         if isinstance(done, Linked):
-            joined = done.joins.user_id in done.stays.joined
+            joined = done.joins.user_id in done.stays.aliases
             people = (done.stays,) if joined else (done.stays, done.joins)
             changed(people, [place for _, place in linking.places(done)], done.unparked)
 

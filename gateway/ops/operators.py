@@ -63,9 +63,8 @@ def access_operations(
     bus: Bus,
     snapshot: AccessSnapshot,
     agent: str,
-    move: Callable[..., None],
 ) -> AccessOperations:
-    """The operations, each of which sessions and lanes hear of after its commit. `move` goes `back`, too."""
+    """The operations, each of which sessions and lanes hear of after its commit."""
 
     def say(connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
         _put_words(manager, connection, person, where, OutboundMessage(where, cause, text, locale=person.locale))
@@ -83,7 +82,7 @@ def access_operations(
 
     verdict, allowed = partial(_show_verdict, manager), partial(_show_allowed, manager)
     everybody = partial(snapshot.everybody, store.tenant)
-    deps = AccessDeps(partial(take_up, agent=agent), verdict, allowed, partial(move, back=True), everybody)
+    deps = AccessDeps(partial(take_up, agent=agent), verdict, allowed, everybody)
     return AccessOperations(store, key, say, steady_now, on_change, deps)
 
 
@@ -113,10 +112,9 @@ def link_deps(
     delivery: Delivery,
     parking: Parking,
     snapshot: AccessSnapshot,
-    move: Callable[..., None],
     forget: Callable[[], None],
 ) -> LinkDeps:
-    """What linking works with; sessions and lanes hear of each step after its commit. `move` goes `back`, too.
+    """What linking works with; sessions and lanes hear of each step after its commit.
 
     `forget` lets sessions read anew what is whose.
     """
@@ -136,7 +134,7 @@ def link_deps(
         parking.release(unparked)
 
     seals = SealedButtons(AccessKeys.derive_from(key).buttons)
-    return LinkDeps(store, key, seals, steady_now, tell, announce, move, partial(move, back=True))
+    return LinkDeps(store, key, seals, steady_now, tell, announce)
 
 
 async def keep_house(store: Store) -> None:

@@ -17,6 +17,7 @@ from gateway.inbound.bus import Bus
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, NewRow
+from gateway.store.people import now_of
 
 log = structlog.get_logger()
 
@@ -91,10 +92,10 @@ class Scheduler:
                 event_id=due.event_id, address=due.address, sender=SYSTEM, received_at=now, tenant=due.tenant,
                 name=due.name, arguments=due.arguments,
             )  # fmt: skip
-            admitted_at = self._clock()
-            id_ = inbox.admit(connection, NewRow(event, due.user_id, due.session_key), admitted_at)
+            admitted_at, user_id = self._clock(), now_of(connection, due.user_id)
+            id_ = inbox.admit(connection, NewRow(event, user_id, due.session_key), admitted_at)
             if id_ is not None:
-                rows.append(InboxRow(id_, due.tenant, due.session_key, due.user_id, event, admitted_at))
+                rows.append(InboxRow(id_, due.tenant, due.session_key, user_id, event, admitted_at))
         return rows
 
     def _announce(self, rows: Sequence[InboxRow]) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from agent.consent import Consent
 from gateway.store.dialect import insert_new
+from gateway.store.people import ids_of
 from gateway.store.tables.turns import approvals, remembered_tools, sessions, turns
 
 
@@ -111,7 +112,7 @@ def withdraw_session(connection: sa.Connection, tenant: str, key: str, now: date
         .where(sessions.c.tenant_id == tenant, sessions.c.key == key)
     )
     if user_id is not None:
-        parked = parked.where(turns.c.user_id == user_id)
+        parked = parked.where(turns.c.user_id.in_(ids_of(user_id)))
     return _withdraw(connection, parked, now)
 
 
@@ -132,21 +133,21 @@ def _withdraw(connection: sa.Connection, parked: "sa.Select[Any]", now: datetime
 
 def is_remembered(connection: sa.Connection, tenant: str, user_id: str, tool: str) -> bool:
     """Whether this person lets this tool run unasked."""
-    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id == user_id
+    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
     query = sa.select(remembered_tools.c.tool).where(*mine, remembered_tools.c.tool == tool)
     return connection.execute(query).first() is not None
 
 
 def list_remembered(connection: sa.Connection, tenant: str, user_id: str) -> Sequence[str]:
     """The tools that this person lets run unasked, by name."""
-    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id == user_id
+    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
     return list(connection.execute(sa.select(remembered_tools.c.tool).where(*mine).order_by("tool")).scalars())
 
 
 def forget(connection: sa.Connection, tenant: str, user_id: str, tool: str | None) -> int:
     """Remember a tool no more, or none (None); how many were."""
     gone = sa.delete(remembered_tools).where(
-        remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id == user_id
+        remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
     )
     return connection.execute(gone if tool is None else gone.where(remembered_tools.c.tool == tool)).rowcount
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from agent.budgets import Spending
 from gateway.store.dialect import insert_into
+from gateway.store.tables.people import users
 from gateway.store.tables.turns import budget_holds, budget_use
 
 SHORTEST_DAY = timedelta(hours=18)
@@ -157,9 +158,24 @@ def running(connection: sa.Connection, caps: Sequence[Cap], now: datetime) -> li
     """Return the caps, a person's with the day that they began in another zone if it still runs.
 
     If their day in another zone has just ended, the next reset is left out: a person who changes their zone each hour
-    would have a cap an hour.
+    would have a cap an hour. What the users linked to a person used of their own caps is taken off the person's.
     """
-    return [_running(connection, cap, now) if cap.scope == "user" else cap for cap in caps]
+    own = (cap if cap.scope != "user" else _without_linked(connection, cap, now) for cap in caps)
+    return [_running(connection, cap, now) if cap.scope == "user" else cap for cap in own]
+
+
+def _without_linked(connection: sa.Connection, cap: Cap, now: datetime) -> Cap:
+    use, linked = budget_use.c, sa.select(users.c.id).where(users.c.alias_of == cap.key)
+    tokens, microusd = (
+        sa.cast(sa.func.coalesce(sa.func.sum(each), 0), sa.BigInteger) for each in (use.tokens, use.microusd)
+    )
+    theirs = (use.tenant_id == cap.tenant, use.scope == cap.scope, use.key.in_(linked), use.resets_at > now)
+    used = Spending(*connection.execute(sa.select(tokens, microusd).where(*theirs)).one())
+    return replace(
+        cap,
+        most_microusd=None if cap.most_microusd is None else max(0, cap.most_microusd - used.microusd),
+        most_tokens=None if cap.most_tokens is None else max(0, cap.most_tokens - used.tokens),
+    )
 
 
 def _running(connection: sa.Connection, cap: Cap, now: datetime) -> Cap:

@@ -14,6 +14,7 @@ from channels.base import KnownChat, LayOut
 from channels.messages import Address
 from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
 from gateway.store.outbox import IS_OPEN
+from gateway.store.people import ids_of
 from gateway.store.tables.people import grants, identities, pairing_requests, users
 from gateway.store.tables.traffic import channel_accounts, chats, moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
@@ -91,7 +92,7 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
 
 def own_chats(connection: sa.Connection, tenant: str, user_id: str) -> list[Address]:
     """Where somebody was heard that is theirs alone, the last first; no thread, and no program's session."""
-    where = (chats.c.tenant_id == tenant, chats.c.user_id == user_id, chats.c.direct, chats.c.thread == "")
+    where = (chats.c.tenant_id == tenant, chats.c.user_id.in_(ids_of(user_id)), chats.c.direct, chats.c.thread == "")
     rows = connection.execute(sa.select(chats).where(*where).order_by(chats.c.heard_at.desc()).limit(20))
     return [Address(row.channel, row.account, row.chat, None) for row in rows]
 

@@ -47,7 +47,7 @@ def keep_summary(connection: sa.Connection, turn: TurnRow, summary: Summary, now
 
 def find_summaries(connection: sa.Connection, session_id: str) -> dict[str, Summary]:
     """The summaries of a session, by whose prompts they stand in; of two who are linked the newest."""
-    owner = sa.func.coalesce(users.c.joined, summaries.c.user_id).label("owner")
+    owner = sa.func.coalesce(users.c.alias_of, summaries.c.user_id).label("owner")
     query = sa.select(summaries, owner).outerjoin_from(summaries, users, users.c.id == summaries.c.user_id)
     rows = connection.execute(query.where(summaries.c.session_id == session_id).order_by(summaries.c.kept_at))
     return {
@@ -91,7 +91,7 @@ def kept_turns(
     session_id: str | None,
     most: int,
     *,
-    of: Sequence[str] | None = None,
+    of: sa.Select[str] | None = None,
 ) -> list[KeptTurn]:
     """Newest turns of a conversation of this key (None: of the living one), oldest first; `of` these users' alone."""
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)

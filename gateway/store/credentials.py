@@ -11,6 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from gateway.safety.vault import KEY_ID_AT, KEY_ID_CHARS, CannotOpen, SecretOf, Vault
+from gateway.store.people import ids_of
 from gateway.store.reply_routes import Resealed
 from gateway.store.tables.people import credentials, oauth_flows
 from gateway.store.tables.traffic import reply_routes
@@ -32,7 +33,8 @@ def secret_of(tenant: str, user_id: str, provider: str) -> SecretOf:
 
 def put(connection: sa.Connection, tenant: str, user_id: str, connected: Connected, sealed: str) -> None:
     """Keep it in place of what the person had connected to this provider."""
-    remove(connection, tenant, user_id, connected.provider)
+    own = credentials.c.user_id == user_id
+    connection.execute(sa.delete(credentials).where(_at(tenant, user_id, connected.provider), own))
     row = {
         "tenant_id": tenant, "user_id": user_id, "provider": connected.provider, "kind": connected.kind,
         "sealed": sealed, "connected_at": connected.connected_at,
@@ -40,30 +42,36 @@ def put(connection: sa.Connection, tenant: str, user_id: str, connected: Connect
     connection.execute(sa.insert(credentials), row)
 
 
-def find(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> tuple[str, datetime] | None:
-    """As it is sealed, and when it was connected; None where there is none."""
-    query = sa.select(credentials.c.sealed, credentials.c.connected_at).where(_at(tenant, user_id, provider))
-    row = connection.execute(query).first()
-    return None if row is None else (row.sealed, row.connected_at)
+def find(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> tuple[str, datetime, str] | None:
+    """Return a person's sealed credential, its instant and the user id it is sealed for: first their own, else that of
+    a user linked to them.
+    """
+    kept = credentials.c
+    query = sa.select(kept.sealed, kept.connected_at, kept.user_id).where(_at(tenant, user_id, provider))
+    row = connection.execute(query.order_by(kept.user_id != user_id, kept.user_id).limit(1)).first()
+    return None if row is None else (row.sealed, row.connected_at, row.user_id)
 
 
 def renew(connection: sa.Connection, tenant: str, user_id: str, connected: tuple[str, datetime], sealed: str) -> None:
     """Put renewed tokens in the place of those of a provider connected then; nothing where it is another by now."""
     provider, connected_at = connected
-    at = sa.and_(_at(tenant, user_id, provider), credentials.c.connected_at == connected_at)
+    own = credentials.c.user_id == user_id
+    at = sa.and_(_at(tenant, user_id, provider), own, credentials.c.connected_at == connected_at)
     connection.execute(sa.update(credentials).where(at).values(sealed=sealed))
 
 
 def list_connected(connection: sa.Connection, tenant: str, user_id: str) -> Sequence[Connected]:
-    """To what a person is connected, by name."""
+    """Return a person's connections, one a provider, by name."""
     query = sa.select(credentials.c.provider, credentials.c.kind, credentials.c.connected_at)
-    mine = sa.and_(credentials.c.tenant_id == tenant, credentials.c.user_id == user_id)
-    return [Connected(*row) for row in connection.execute(query.where(mine).order_by(credentials.c.provider))]
+    mine = sa.and_(credentials.c.tenant_id == tenant, credentials.c.user_id.in_(ids_of(user_id)))
+    own_last = credentials.c.user_id == user_id
+    found = connection.execute(query.where(mine).order_by(credentials.c.provider, own_last))
+    return list({row.provider: Connected(*row) for row in found}.values())
 
 
 def remove(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> bool:
     """Forget it; False where there was none."""
-    return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount == 1
+    return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,5 @@ def key_ids(connection: sa.Connection) -> dict[str, int]:
 
 
 def _at(tenant: str, user_id: str, provider: str) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        credentials.c.tenant_id == tenant, credentials.c.user_id == user_id, credentials.c.provider == provider
-    )
+    whose = credentials.c.user_id.in_(ids_of(user_id))
+    return sa.and_(credentials.c.tenant_id == tenant, whose, credentials.c.provider == provider)

@@ -115,34 +115,40 @@ def ask(
 ) -> ErasureAsked:
     """Keep the wish, and let nothing of the person's wait any more.
 
-    Who wants everything forgotten is nobody's identity from this commit on. Users who joined them by a link go along.
+    Who wants everything forgotten is nobody's identity from this commit on. The users linked to them go along.
     """
     tenant, user_id = person.tenant, person.user_id
-    senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
     unparked: list[str] = []
-    for each in (*person.joined, user_id):
-        unparked += _ask_of(connection, tenant, each, extent, inbox_id, now)
-    marked = [Forgotten(tenant, mark(tenant, sender), user_id, said_at) for sender in senders]
+    marked: list[Forgotten] = []
+    for each in (user_id, *person.aliases):
+        senders = senders_of(connection, each) if extent is Extent.EVERYTHING else []
+        unparked += _ask_of(connection, tenant, each, senders, extent, inbox_id, now)
+        marked += [Forgotten(tenant, mark(tenant, sender), each, said_at) for sender in senders]
+    for table in (identities, grants) if extent is Extent.EVERYTHING else ():
+        connection.execute(sa.delete(table).where(table.c.user_id.in_([user_id, *person.aliases])))
     for sender in marked:
-        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": user_id, "at": said_at}
+        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": sender.former_id, "at": said_at}
         connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
     return ErasureAsked(unparked, marked)
 
 
 def _ask_of(
-    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
+    connection: sa.Connection,
+    tenant: str,
+    user_id: str,
+    senders: Sequence[str],
+    extent: Extent,
+    inbox_id: int,
+    now: datetime,
 ) -> Sequence[str]:
-    """Keep the wish about one user; the turns that waited for their word."""
-    senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
+    """Keep the wish about one user; return the turns that waited for their answer."""
     values = {
-        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
+        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps([*senders]),
         "keys": json.dumps(sorted(_keys(connection, user_id))), "lanes": json.dumps(_lanes(connection, user_id)),
         "inbox_id": inbox_id, "asked_at": now,
     }  # fmt: skip
     connection.execute(erasures.insert(), values)
     _clear_waiting(connection, user_id, extent, inbox_id, now)
-    for table in (identities, grants) if extent is Extent.EVERYTHING else ():
-        connection.execute(sa.delete(table).where(table.c.user_id == user_id))
     return questions.withdraw_person(connection, user_id, now)
 
 

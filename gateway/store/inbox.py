@@ -15,6 +15,7 @@ from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, Inbo
 from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
 from gateway.store.journal import shard_of
+from gateway.store.people import ids_of
 from gateway.store.tables.traffic import REDACTED, inbox
 from gateway.store.writer import note_outcome
 
@@ -326,7 +327,7 @@ def clear_session(
     """Clear what waits in a session before a given row, of one person or of all; what was cleared, in order."""
     query = _WAITING.where(inbox.c.session_key == session_key, inbox.c.id < before_id).order_by(inbox.c.id)
     if user_id is not None:
-        query = query.where(inbox.c.user_id == user_id)
+        query = query.where(inbox.c.user_id.in_(ids_of(user_id)))
     found = connection.execute(query).all()
     rows = []
     for row in found:
@@ -349,7 +350,7 @@ def clear_claimed(
         .values(outcome=Outcome.CLEARED, detail=why, done_at=now)
     )  # fmt: skip
     if user_id is not None:
-        stopped = stopped.where(inbox.c.user_id == user_id)
+        stopped = stopped.where(inbox.c.user_id.in_(ids_of(user_id)))
     rows = connection.execute(stopped).rowcount
     note_outcome(connection, Outcome.CLEARED, rows)
     return rows

@@ -163,7 +163,7 @@ def _whole_turns(connection: sa.Connection, rows: Sequence[Any], *, cut: bool) -
     return [PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended]
 
 
-_now_of = sa.func.coalesce(users.c.joined, turns.c.user_id)
+_now_of = sa.func.coalesce(users.c.alias_of, turns.c.user_id)
 """Whom a turn acted for, as they are known by now: by a link somebody may be another user's."""
 
 

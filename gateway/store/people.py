@@ -45,7 +45,7 @@ class Person:
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
     model: str | None = None  # that they want to be answered by
-    joined: frozenset[str] = frozenset()  # user ids that are this person's by a link
+    aliases: frozenset[str] = frozenset()  # ids of the users linked to this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class AuditRow:
 
 def everybody(connection: Connection) -> list[Person]:
     """Every user of every tenant: the whole of what access is decided from. A system query."""
-    return _people(connection, users.c.joined.is_(None))
+    return _people(connection, users.c.alias_of.is_(None))
 
 
 def names_of(connection: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
@@ -88,12 +88,13 @@ def names_of(connection: Connection, user_ids: Collection[str]) -> Mapping[str, 
 
 def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:
     """A tenant's users with one of these roles, in the order they came."""
-    return _people(connection, sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles), users.c.joined.is_(None)))
+    of_tenant = sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles), users.c.alias_of.is_(None))
+    return [person for person in _people(connection, of_tenant) if person.role in roles]
 
 
 def person_of(connection: Connection, user_id: str) -> Person | None:
-    """The user with this id."""
-    return next(iter(_people(connection, users.c.id == user_id)), None)
+    """Return the person with this user id, or to whom this user is linked."""
+    return next(iter(_people(connection, users.c.id == now_of(connection, user_id))), None)
 
 
 _user_of_sender = sa.select(identities.c.user_id).where(
@@ -104,32 +105,42 @@ _user_of_sender = sa.select(identities.c.user_id).where(
 
 def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person | None:
     """The user this canonical sender is; compared letter by letter."""
-    channel, scope, sender = _parts(sender_key)
-    whose = {"b_tenant": tenant, "b_channel": channel, "b_scope": scope, "b_sender": sender}
-    user_id = connection.execute(_user_of_sender, whose).scalar()
+    user_id = _find_user_id(connection, tenant, sender_key)
     return None if user_id is None else person_of(connection, user_id)
 
 
+def _find_user_id(connection: Connection, tenant: str, sender_key: str) -> str | None:
+    """Return the sender's own user id, also while that user is linked to another."""
+    channel, scope, sender = _parts(sender_key)
+    whose = {"b_tenant": tenant, "b_channel": channel, "b_scope": scope, "b_sender": sender}
+    found: str | None = connection.execute(_user_of_sender, whose).scalar()
+    return found
+
+
 def senders_of(connection: Connection, user_id: str) -> list[str]:
-    """Who a user is on every channel, canonical."""
-    rows = connection.execute(sa.select(identities).where(identities.c.user_id == user_id))
+    """Return the canonical senders of a person on every channel."""
+    rows = connection.execute(sa.select(identities).where(identities.c.user_id.in_(ids_of(user_id))))
     return sorted(_join_key(row.channel, row.scope, row.sender) for row in rows)
 
 
 def now_of(connection: Connection, user_id: str) -> str:
-    """Whom a user is by a link; themselves without one."""
-    return connection.execute(sa.select(users.c.joined).where(users.c.id == user_id)).scalar() or user_id
+    """Return the id of the user to whom this one is linked; the same id without a link."""
+    return connection.execute(sa.select(users.c.alias_of).where(users.c.id == user_id)).scalar() or user_id
 
 
-def user_ids(connection: Connection, user_id: str) -> list[str]:
-    """A user, and who joined them by a link."""
-    joined = connection.execute(sa.select(users.c.id).where(users.c.joined == user_id)).scalars()
-    return [user_id, *joined]
+def ids_of(user_id: str) -> sa.Select[str]:
+    """Select every user id of a person: their own and those of the users linked to it."""
+    return sa.select(users.c.id).where(sa.or_(users.c.id == user_id, users.c.alias_of == user_id))
+
+
+def roles_of(connection: Connection, user_id: str) -> list[str]:
+    """Return the roles that a person's users have without their links."""
+    return list(connection.execute(sa.select(users.c.role).where(users.c.id.in_(ids_of(user_id)))).scalars())
 
 
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
     """Whether the tenant has an owner who can be reached, not counting the user `beside`."""
-    owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.joined.is_(None))
+    owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.alias_of.is_(None))
     somebody = sa.exists().where(identities.c.user_id == users.c.id)  # who is being forgotten is nobody
     return connection.execute(sa.select(users.c.id).where(*owner, somebody).limit(1)).first() is not None
 
@@ -144,8 +155,8 @@ def enrol(connection: Connection, newcomer: Newcomer, now: datetime) -> Person:
 
     Somebody's word replaces a grant by policy, never the other way round.
     """
-    person = find_sender(connection, newcomer.tenant, newcomer.sender_key)
-    user_id = _create(connection, newcomer, now) if person is None else person.user_id
+    known = _find_user_id(connection, newcomer.tenant, newcomer.sender_key)
+    user_id = known or _create(connection, newcomer, now)
     if newcomer.account:
         _grant(connection, user_id, newcomer, now)
     enrolled = person_of(connection, user_id)
@@ -214,7 +225,7 @@ def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: dateti
 def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> bool:
     """Take back what let a user into `telegram:main`, with its audit row; False where there was nothing."""
     channel, _, name = account.partition(":")
-    own = (grants.c.user_id == person.user_id, grants.c.channel == channel, grants.c.account == name)
+    own = (grants.c.user_id.in_(ids_of(person.user_id)), grants.c.channel == channel, grants.c.account == name)
     taken = connection.execute(sa.delete(grants).where(*own)).rowcount > 0
     if taken:
         record(connection, person.tenant, AuditRow(now, by, "access_revoked", person.user_id, account))
@@ -222,14 +233,13 @@ def revoke(connection: Connection, person: Person, account: str, by: str, now: d
 
 
 def set_role(connection: Connection, person: Person, role: str, by: str, now: datetime) -> bool:
-    """Change what a user may do, with its audit row; False where they were that already."""
-    changed = connection.execute(
-        sa.update(users).where(users.c.id == person.user_id, users.c.role != role).values(role=role)
-    )
+    """Give a person and the users linked to them a role, with its audit row; False if all of them had it."""
+    whose = users.c.id.in_(ids_of(person.user_id))
+    changed = connection.execute(sa.update(users).where(whose, users.c.role != role).values(role=role))
     if changed.rowcount:
         change = AuditRow(now, by, "role_changed", person.user_id, f"{person.role} to {role}")
         record(connection, person.tenant, change)
-    return changed.rowcount == 1
+    return changed.rowcount > 0
 
 
 def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
@@ -300,27 +310,37 @@ def _join_key(channel: str, scope: str, sender: str) -> str:
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
 
 
-_senders = sa.select(identities.c.user_id, identities.c.channel, identities.c.scope, identities.c.sender)
-_grants = sa.select(grants.c.user_id, grants.c.channel, grants.c.account, grants.c.granted_by)
+_owner = sa.func.coalesce(users.c.alias_of, users.c.id).label("owner")
+_senders = sa.select(_owner, identities.c.channel, identities.c.scope, identities.c.sender).join(
+    users, users.c.id == identities.c.user_id
+)
+_grants = sa.select(_owner, grants.c.channel, grants.c.account, grants.c.granted_by).join(
+    users, users.c.id == grants.c.user_id
+)
 _users = sa.select(*(column for column in users.c if column is not users.c.created_at))  # instants are slow to read
+_RANKS = ("blocked", "member", "operator", "owner")
 
 
 def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:
+    """Return these users, each with what the users linked to them bring."""
+    found = connection.execute(_users.where(which).order_by(users.c.id)).all()
     chosen = sa.select(users.c.id).where(which)
+    every_id = sa.or_(which, users.c.alias_of.in_(chosen))
     senders = _group(
-        (row.user_id, _join_key(row.channel, row.scope, row.sender))
-        for row in connection.execute(_senders.where(identities.c.user_id.in_(chosen))).all()
+        (row.owner, _join_key(row.channel, row.scope, row.sender))
+        for row in connection.execute(_senders.where(every_id)).all()
     )
-    granted = connection.execute(_grants.where(grants.c.user_id.in_(chosen))).all()
-    joined = connection.execute(sa.select(users.c.joined, users.c.id).where(users.c.joined.in_(chosen)))
-    joined_to = _group((row.joined, row.id) for row in joined)
-    by_people = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
-    by_policy = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
+    granted = connection.execute(_grants.where(every_id)).all()
+    linked = connection.execute(_users.where(users.c.alias_of.in_(chosen))).all()
+    by_people = _group((g.owner, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
+    by_policy = _group((g.owner, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
+    aliases = _group((row.alias_of, row.id) for row in linked)
+    roles = _group((row.alias_of, row.role) for row in linked)
     return [
         Person(
             user_id=row.id,
             tenant=row.tenant_id,
-            role=row.role,
+            role=_lesser_role(row.role, roles.get(row.id, frozenset())),
             display_name=row.display_name,
             locale=row.locale,
             timezone=row.timezone,
@@ -330,10 +350,15 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             policy_grants=by_policy.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
             model=row.model,
-            joined=joined_to.get(row.id, frozenset()),
+            aliases=aliases.get(row.id, frozenset()),
         )
-        for row in connection.execute(_users.where(which).order_by(users.c.id)).all()
+        for row in found
     ]
+
+
+def _lesser_role(role: str, of_linked: Iterable[str]) -> str:
+    """Return an owner's role as it is, any other no higher than those of the linked users."""
+    return role if role == "owner" else min((role, *of_linked), key=_RANKS.index)
 
 
 def _group(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:

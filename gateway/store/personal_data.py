@@ -7,6 +7,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from gateway.store.people import ids_of
 from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, credentials, users
 from gateway.store.tables.traffic import chats, inbox, outbox
@@ -23,20 +24,21 @@ def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.T
         RuntimeError: the query runs in no tenant's name.
     """
     named_tenant()
-    found: dict[str, JsonValue] = {"users": [*_rows(connection, sa.select(users).where(users.c.id == user_id))]}
+    ids = list(connection.execute(ids_of(user_id)).scalars())
+    found: dict[str, JsonValue] = {"users": [*_rows(connection, sa.select(users).where(users.c.id.in_(ids)))]}
     there = sa.inspect(connection)
     for table in (*metadata.sorted_tables, *own_tables):
         if "user_id" in table.c and there.has_table(table.name):
-            rows = sa.select(table).where(table.c.user_id == user_id).order_by(*table.primary_key.columns)
+            rows = sa.select(table).where(table.c.user_id.in_(ids)).order_by(*table.primary_key.columns)
             found[table.name] = [*_rows(connection, rows)]
-    mine = sa.select(turns.c.id).where(turns.c.user_id == user_id)
+    mine = sa.select(turns.c.id).where(turns.c.user_id.in_(ids))
     said = sa.select(events).where(events.c.turn_id.in_(mine)).order_by(*events.primary_key.columns)
     found["events"] = [*_rows(connection, said)]
-    direct = connection.execute(sa.select(chats).where(chats.c.user_id == user_id, chats.c.direct)).all()
+    direct = connection.execute(sa.select(chats).where(chats.c.user_id.in_(ids), chats.c.direct)).all()
     lanes = [f"{row.channel}:{row.account}:{row.chat}" for row in direct]
     sent = sa.or_(outbox.c.lane.in_(lanes), outbox.c.cause.in_(mine))
     found["outbox"] = [*_rows(connection, sa.select(outbox).where(sent).order_by(outbox.c.id))]
-    by_or_about = sa.or_(audit.c.actor == user_id, audit.c.subject == user_id)
+    by_or_about = sa.or_(audit.c.actor.in_(ids), audit.c.subject.in_(ids))
     found["audit"] = [*_rows(connection, sa.select(audit).where(by_or_about).order_by(audit.c.id))]
     return found
 

@@ -27,8 +27,7 @@ def list_reachable(
 
     In a direct chat that is also what was said in their other direct chats, with the same agent; never a group's talk.
     """
-    own = people.user_ids(connection, user_id)
-    held = sa.select(turns.c.session_id).where(turns.c.user_id.in_(own))
+    held = sa.select(turns.c.session_id).where(turns.c.user_id.in_(people.ids_of(user_id)))
     there = sa.and_(sessions.c.id.in_(held), sessions.c.key.contains(":direct:"))
     mine = sa.or_(sessions.c.key == key, there) if sender_of(key) is not None else sessions.c.key == key
     query = sa.select(sessions.c.id, sessions.c.key).where(sessions.c.tenant_id == tenant, mine)
@@ -50,8 +49,7 @@ def read_reachable(
     heads = list_reachable(connection, tenant, key, user_id, 1, session_id)
     if not heads:
         return []
-    own = people.user_ids(connection, user_id)
-    found = kept_turns(connection, tenant, heads[0].key, session_id, most, of=own)
+    found = kept_turns(connection, tenant, heads[0].key, session_id, most, of=people.ids_of(user_id))
     return [replace(turn, said=None) for turn in found]
 
 

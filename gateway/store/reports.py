@@ -321,7 +321,7 @@ def _names_of(
     """Rows that name this: an id or its end, a sender; of somebody known every id and sender of theirs."""
     is_end = len(who) >= LEAST_END_CHARS
     known = [
-        {person.user_id, *person.joined, *person.identities}
+        {person.user_id, *person.aliases, *person.identities}
         for person in people.everybody(connection)
         if who in person.identities or person.user_id == who or (is_end and person.user_id.endswith(who.lower()))
     ]

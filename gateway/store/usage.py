@@ -16,6 +16,7 @@ from agent.rungs import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
 from gateway.store.dialect import HotStatement, Rows, insert_in, insert_into, insert_new, insert_new_in, put_off
 from gateway.store.journal import TurnRow, events_of_turn
+from gateway.store.people import ids_of
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 
@@ -130,7 +131,7 @@ def usage_sums(
         .limit(newest)
     )
     if user_id is not None:
-        query = query.where(usage_days.c.user_id == user_id)
+        query = query.where(usage_days.c.user_id.in_(ids_of(user_id)))
     rows = connection.execute(query).all()
     return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
 
@@ -180,7 +181,7 @@ def usage_since(
     """One person's totals from each of these instants on."""
     tokens = (sa.cast(sa.func.coalesce(sa.func.sum(usage.c[name]), 0), sa.BigInteger) for name in _COUNTED[:2])
     of_one: sa.Select[*tuple[Any, ...]] = sa.select(sa.func.count(), *tokens, _COST, _UNPRICED).where(
-        usage.c.tenant_id == tenant, usage.c.user_id == user_id
+        usage.c.tenant_id == tenant, usage.c.user_id.in_(ids_of(user_id))
     )
     return [UsageTotal(*connection.execute(of_one.where(usage.c.at >= since)).one()) for since in beginnings]
 

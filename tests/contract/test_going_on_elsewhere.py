@@ -29,8 +29,8 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
 
     def link(c: sa.Connection) -> None:
         row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}
-        for id_, joined in (("u9", None), ("u1", "u9")):
-            c.execute(users.insert(), row | {"id": id_, "created_at": NOON, "joined": joined})
+        for id_, alias_of in (("u9", None), ("u1", "u9")):
+            c.execute(users.insert(), row | {"id": id_, "created_at": NOON, "alias_of": alias_of})
         row = {"tenant_id": "default", "user_id": "u9", "linked_at": NOON}
         for who in (("telegram", "", "42"), ("slack", "T1", "U1")):
             c.execute(identities.insert(), row | dict(zip(("channel", "scope", "sender"), who, strict=True)))

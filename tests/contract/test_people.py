@@ -8,7 +8,6 @@ from gateway.access import linking, pairing
 from gateway.access.codes import code_of
 from gateway.access.linking import Linked
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
-from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import groups, people
 from gateway.store.agent_tables import bring_up
@@ -86,11 +85,11 @@ async def test_two_users_are_one_and_two_again_alike(store: Store) -> None:
     code, side = code_of(KEY, made.id), side_of(joins, "slack:T1:2")
     await store.write(partial(linking.give, key=KEY, tenant="default", typed=code, side=side, now=NOON))
     await store.write(partial(linking.agree, link_id=made.id, user_id=joins.user_id, now=NOON))
-    connect = partial(linking.connect, link_id=made.id, user_id=stays.user_id, now=NOON, move=join_practice)
+    connect = partial(linking.connect, link_id=made.id, user_id=stays.user_id, now=NOON)
     assert isinstance(await store.write(connect), Linked)
     assert {(stays.user_id, "guitar"): 60, (stays.user_id, "piano"): 30} == await store.read(practised)
     await store.write(partial(log_practice, user_id=stays.user_id, skill="piano", length=5))
-    undo = partial(linking.undo, link_id=made.id, by=stays.user_id, now=NOON, move=part_practice)
+    undo = partial(linking.undo, link_id=made.id, by=stays.user_id, now=NOON)
     assert isinstance(await store.write(undo), Linked)
     assert before | {(stays.user_id, "piano"): 5} == await store.read(practised)
     assert both == await store.read(people.everybody)

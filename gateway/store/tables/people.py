@@ -16,7 +16,7 @@ users = sa.Table(
     sa.Column("week_start", sa.SmallInteger, nullable=False),  # 0 Monday ... 6 Sunday
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
-    sa.Column("joined", Id),  # whom their identities are by a link; None: themselves
+    sa.Column("alias_of", Id, index=True),  # the user who they are by a link; None: not linked to another
     sa.Column("model", sa.String(128)),  # by which they want to be answered; None: the first of the configuration
 )
 
@@ -120,24 +120,11 @@ links = sa.Table(  # two users that are one person, from the offer of one of the
     sa.Column("other_sender", sa.String(160)),
     sa.Column("other_place", sa.Text),
     sa.Column("state", sa.String(16), nullable=False),  # offered | given | agreed | linked | undone | over
-    sa.Column("role_before", sa.String(16)),  # of who stays, before the link
-    sa.Column("other_role", sa.String(16)),  # of who joins, before it
-    sa.Column("role", sa.String(16)),  # what both became by it
+    sa.Column("other_role", sa.String(16)),  # of who joins, before the link
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("expires_at", Instant, nullable=False),  # the first moment it can be agreed to no more
     sa.Column("ended_at", Instant),  # linked, undone or over
     sa.Index(None, "state", "expires_at"),
-)
-
-link_moves = sa.Table(  # what of who joined became that of who stays, and goes back when the link is undone
-    "link_moves",
-    metadata,
-    tenant_column(),
-    sa.Column("link_id", Id, nullable=False),
-    sa.Column("kind", sa.String(32), nullable=False),  # its table
-    sa.Column("row", sa.String(320), nullable=False),  # its key there, without tenant and user
-    sa.Column("was", Id),  # what it referred to before, where that was changed, too
-    sa.PrimaryKeyConstraint("link_id", "kind", "row"),
 )
 
 api_keys = sa.Table(

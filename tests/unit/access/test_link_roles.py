@@ -35,13 +35,13 @@ def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
     made = linking.offer(connection, "default", side_of(stays, min(stays.identities)), NOON)
     linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, min(joins.identities)), NOON)
     linking.agree(connection, made.id, joins.user_id, NOON)
-    assert isinstance(linking.connect(connection, made.id, stays.user_id, NOON, lambda *_: None), Linked)
+    assert isinstance(linking.connect(connection, made.id, stays.user_id, NOON), Linked)
     return made.id
 
 
 def undo(connection: sa.Connection, link_id: str, by: str) -> Linked | LinkWhy:
     """Somebody undoes it."""
-    return linking.undo(connection, link_id, by, NOON, lambda *_: None)
+    return linking.undo(connection, link_id, by, NOON)
 
 
 def role_of(connection: sa.Connection, sender: str) -> str:

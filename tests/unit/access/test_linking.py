@@ -15,7 +15,6 @@ from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
-from gateway.coach.practice_changes import join_practice, part_practice
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import credentials, links, people
 from gateway.store.credentials import Connected
@@ -155,7 +154,7 @@ class LinkedPeople(RuleBasedStateMachine):
             self.steps[agreed.link.id].append(("agree", person.user_id))
             return
         roles = {one.user_id: one.role for one in people.everybody(self.connection)}
-        done = linking.connect(self.connection, link_id, person.user_id, self.now, join_practice)
+        done = linking.connect(self.connection, link_id, person.user_id, self.now)
         if isinstance(done, Linked):
             self._joined(done, person.user_id, roles)
 
@@ -195,7 +194,7 @@ class LinkedPeople(RuleBasedStateMachine):
         if person.role == Role.BLOCKED:
             return
         stays = people.person_of(self.connection, before.user_id)
-        done = linking.undo(self.connection, link_id, person.user_id, self.now, part_practice)
+        done = linking.undo(self.connection, link_id, person.user_id, self.now)
         if isinstance(done, LinkWhy):
             return
         assert stays is not None
@@ -300,10 +299,10 @@ def test_what_a_link_does_not_move_is_there_again_after_it() -> None:
         given = linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
         assert isinstance(given, Linked)
         linking.agree(connection, made.id, joins.user_id, NOON)
-        linking.connect(connection, made.id, stays.user_id, NOON, join_practice)
+        linking.connect(connection, made.id, stays.user_id, NOON)
         assert frozenset(SENDERS[:2]) == people.everybody(connection)[0].identities
         assert stays.user_id == connection.execute(sa.text("SELECT user_id FROM remembered_tools")).scalar()
-        linking.undo(connection, made.id, stays.user_id, NOON, part_practice)
+        linking.undo(connection, made.id, stays.user_id, NOON)
         assert before == everything(connection)
 
 
@@ -330,7 +329,7 @@ def test_the_only_owner_is_not_joined_away() -> None:
         demoted = people.person_of(connection, member.user_id)
         assert demoted is not None
         people.set_role(connection, demoted, Role.MEMBER, "cli", NOON)  # while the question stands
-        assert LinkWhy.ONLY_OWNER is linking.connect(connection, made.id, member.user_id, NOON, join_practice)
+        assert LinkWhy.ONLY_OWNER is linking.connect(connection, made.id, member.user_id, NOON)
 
 
 def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
@@ -361,11 +360,11 @@ def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
             own = side_of(joins, SENDERS[2])
             linking.give(connection, KEY, "default", code_of(KEY, made.id), own, NOON)
             linking.agree(connection, made.id, joins.user_id, NOON)
-        linked = linking.connect(connection, None, second.user_id, NOON, join_practice)
+        linked = linking.connect(connection, None, second.user_id, NOON)
         assert isinstance(linked, Linked)
-        assert LinkWhy.OVER is linking.connect(connection, None, first.user_id, NOON, join_practice)
+        assert LinkWhy.OVER is linking.connect(connection, None, first.user_id, NOON)
         assert frozenset({joins.user_id}) == next(
-            person.joined for person in people.everybody(connection) if person.user_id == second.user_id
+            person.aliases for person in people.everybody(connection) if person.user_id == second.user_id
         )
 
 
@@ -388,7 +387,7 @@ def test_zone_language_connections_and_budgets_follow_the_person() -> None:
         made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
         linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
         linking.agree(connection, made.id, joins.user_id, NOON)
-        linked = linking.connect(connection, made.id, stays.user_id, NOON, join_practice)
+        linked = linking.connect(connection, made.id, stays.user_id, NOON)
         assert isinstance(linked, Linked)
         assert ("Europe/Madrid", "es", False) == (linked.stays.timezone, linked.stays.locale, linked.stays.lacks_zone)
         sealed = sa.select(credentials_table.c.provider, credentials_table.c.sealed)

@@ -288,7 +288,7 @@ def test_who_joined_somebody_is_known_as_them_and_again_as_themselves() -> None:
     bea = replace(ANA, user_id="u-bea", identities=frozenset({"slack:T1:U1"}), grants=frozenset({"slack:main"}))
     snapshot = AccessSnapshot([ANA, bea])
     both = replace(ANA, identities=ANA.identities | bea.identities, grants=ANA.grants | bea.grants)
-    both = replace(both, joined=frozenset({"u-bea"}))
+    both = replace(both, aliases=frozenset({"u-bea"}))
     snapshot.put(both)
     assert both == snapshot.find("default", "slack:T1:U1") == snapshot.person("u-bea")
     assert "u-ana" == getattr(snapshot.principal("u-bea"), "user_id", None)

@@ -45,13 +45,10 @@ async def test_a_link_whose_commit_was_repeated_is_known_to_everybody() -> None:
         known: list[Person] = []
         told: list[str] = []
 
-        def nothing_moves(_connection: sa.Connection, _joining: object) -> None:
-            """An agent without data."""
-
         store = cast("Store", TwiceWriter(connection))
         deps = LinkDeps(
             store, KEY, SealedButtons(KEY), lambda: NOON, lambda *said: told.append(said[4]),
-            lambda now, _places, _turns: known.extend(now), nothing_moves, nothing_moves,
+            lambda now, _places, _turns: known.extend(now),
         )  # fmt: skip
         made = linking.offer(connection, "default", side_of(stays, "telegram:1"), NOON)
         linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, "discord:2"), NOON)

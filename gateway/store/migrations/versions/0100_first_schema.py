@@ -283,15 +283,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_leases")),
     )
     op.create_table(
-        "link_moves",
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("link_id", sa.String(length=36), nullable=False),
-        sa.Column("kind", sa.String(length=32), nullable=False),
-        sa.Column("row", sa.String(length=320), nullable=False),
-        sa.Column("was", sa.String(length=36), nullable=True),
-        sa.PrimaryKeyConstraint("link_id", "kind", "row", name=op.f("pk_link_moves")),
-    )
-    op.create_table(
         "links",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
@@ -302,9 +293,7 @@ def upgrade() -> None:
         sa.Column("other_sender", sa.String(length=160), nullable=True),
         sa.Column("other_place", sa.Text(), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("role_before", sa.String(length=16), nullable=True),
         sa.Column("other_role", sa.String(length=16), nullable=True),
-        sa.Column("role", sa.String(length=16), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
@@ -573,10 +562,11 @@ def upgrade() -> None:
         sa.Column("week_start", sa.SmallInteger(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("zone_from", sa.String(length=8), server_default="nobody", nullable=False),
-        sa.Column("joined", sa.String(length=36), nullable=True),
+        sa.Column("alias_of", sa.String(length=36), nullable=True),
         sa.Column("model", sa.String(length=128), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
     )
+    op.create_index(op.f("ix_users_alias_of"), "users", ["alias_of"], unique=False)
     op.create_table(
         "web_devices",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
