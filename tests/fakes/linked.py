@@ -4,14 +4,18 @@ from collections import Counter
 
 import sqlalchemy as sa
 
+from agent.ports import Principal
 from channels.messages import Address
-from gateway.access.linking import Side
+from gateway.access import linking
+from gateway.access.codes import code_of
+from gateway.access.linking import Linked, Side
+from gateway.coach import practice_rows as rows
 from gateway.coach.tables import PRACTICE_TABLES, practice_sessions, skills
 from gateway.store import schema
 from gateway.store.agent_tables import bring_up
 from gateway.store.people import Person
 from gateway.store.tables.base import new_id
-from tests.fakes.people import NOON
+from tests.fakes.people import KEY, NOON
 
 
 def with_practice(connection: sa.Connection) -> None:
@@ -39,11 +43,19 @@ def log_practice(connection: sa.Connection, user_id: str, skill: str, length: in
     connection.execute(sa.insert(practice_sessions), row)
 
 
-def practised(connection: sa.Connection) -> Counter[tuple[str, str]]:
-    """Minutes by user and name of skill; a session in another's skill is nobody's."""
-    own = sa.and_(skills.c.id == practice_sessions.c.skill_id, skills.c.user_id == practice_sessions.c.user_id)
-    found = sa.select(practice_sessions.c.user_id, skills.c.name, practice_sessions.c.minutes).join(skills, own)
-    total: Counter[tuple[str, str]] = Counter()
-    for user_id, skill, length in connection.execute(found):
-        total[user_id, skill] += length
+def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
+    """Both confirm that they are one person; the link's id."""
+    made = linking.offer(connection, "default", side_of(stays, min(stays.identities)), NOON)
+    code, side = code_of(KEY, made.id), side_of(joins, min(joins.identities))
+    linking.give(connection, KEY, "default", code, side, NOON)
+    linking.agree(connection, made.id, joins.user_id, NOON)
+    assert isinstance(linking.connect(connection, made.id, stays.user_id, NOON), Linked)
+    return made.id
+
+
+def practised(connection: sa.Connection, user_id: str) -> Counter[str]:
+    """A person's minutes by the name of the skill."""
+    total: Counter[str] = Counter()
+    for skill in rows.all_skills(connection, Principal(user_id, "default"), include_archived=True):
+        total[skill.name] += skill.total_minutes
     return total

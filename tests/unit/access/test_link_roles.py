@@ -6,7 +6,6 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.access import linking
-from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role
 from gateway.access.roles import Role
@@ -14,8 +13,8 @@ from gateway.store import erasure, people
 from gateway.store.erasure import Extent
 from gateway.store.people import Newcomer, Person
 from gateway.store.reports import audit_log
-from tests.fakes.linked import side_of
-from tests.fakes.people import KEY, NOON, database
+from tests.fakes.linked import link
+from tests.fakes.people import NOON, database
 
 
 @pytest.fixture
@@ -28,15 +27,6 @@ def connection() -> Iterator[sa.Connection]:
 def enrol(connection: sa.Connection, sender: str, role: Role) -> Person:
     """Somebody who is let in."""
     return people.enrol(connection, Newcomer("default", sender, "", sender, role, "cli"), NOON)
-
-
-def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
-    """Both say so; the link's id."""
-    made = linking.offer(connection, "default", side_of(stays, min(stays.identities)), NOON)
-    linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, min(joins.identities)), NOON)
-    linking.agree(connection, made.id, joins.user_id, NOON)
-    assert isinstance(linking.connect(connection, made.id, stays.user_id, NOON), Linked)
-    return made.id
 
 
 def undo(connection: sa.Connection, link_id: str, by: str) -> Linked | LinkWhy:

@@ -10,20 +10,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from agent.coach.changes import SetWeeklyGoal
+from agent.ports import Principal
 from gateway.access import linking
 from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
-from gateway.coach.tables import PRACTICE_TABLES
-from gateway.store import credentials, links, people
-from gateway.store.credentials import Connected
+from gateway.coach.practice_changes import set_weekly_goal
+from gateway.store import approvals, links, people
 from gateway.store.links import LinkState
 from gateway.store.people import Newcomer, Person
-from gateway.store.tables.people import credentials as credentials_table
-from gateway.store.tables.turns import budget_use
 from tests.fakes.amounts import share
-from tests.fakes.linked import log_practice, practised, side_of, with_practice
+from tests.fakes.linked import link, log_practice, practised, side_of, with_practice
 from tests.fakes.people import KEY, NOON, database, minutes
 
 SENDERS = ("telegram:1", "discord:2", "slack:T1:3", "web:4", "telegram:5")
@@ -55,8 +54,8 @@ class LinkedPeople(RuleBasedStateMachine):
             newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", sender, role, "cli")
             self.user_of[sender] = people.enrol(self.connection, newcomer, self.now).user_id
         self.sessions: list[Session] = []
-        self.moved: dict[str, list[Session]] = {}
-        self.identities: dict[str, list[str]] = {}
+        self.own_id = dict(self.user_of)
+        self.held: dict[str, str] = {}  # of each link: the user id of who joined by it
         self.steps: dict[str, list[tuple[str, str]]] = {}  # of each link: who did what, in order
         self.born: dict[str, datetime] = {}
         self.wrong: dict[str, list[datetime]] = {}
@@ -166,11 +165,12 @@ class LinkedPeople(RuleBasedStateMachine):
         assert self.now - self.born[done.link.id] < minutes(10)
         lesser = min(roles[stays], roles[joins], key=rank_of)
         assert (Role.OWNER if roles[stays] == Role.OWNER else lesser) == done.stays.role
-        self.moved[done.link.id] = [session for session in self.sessions if session.user_id == joins]
-        for session in self.moved[done.link.id]:
-            session.user_id = stays
-        self.identities[done.link.id] = [sender for sender, user in self.user_of.items() if user == joins]
-        self.user_of |= dict.fromkeys(self.identities[done.link.id], stays)
+        self.held[done.link.id] = joins
+        self._are(joins, stays)
+
+    def _are(self, own_id: str, user_id: str) -> None:
+        """Whoever was one user is another from now on."""
+        self.user_of |= {sender: user_id for sender, own in self.own_id.items() if own == own_id}
 
     @rule(sender=ANYBODY, data=st.data())
     @precondition(lambda self: self.born)
@@ -184,10 +184,10 @@ class LinkedPeople(RuleBasedStateMachine):
             assert person.user_id in (before.user_id, before.other_id)
 
     @rule(sender=ANYBODY, data=st.data(), own=st.booleans())
-    @precondition(lambda self: self.moved)
+    @precondition(lambda self: self.held)
     def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
-        """A link of their own, or of who stands below them; what each had goes back, what was done since stays."""
-        link_id = data.draw(st.sampled_from(sorted(self.moved)))
+        """A link of their own, or of who stands below them; each has what is theirs."""
+        link_id = data.draw(st.sampled_from(sorted(self.held)))
         before = links.get(self.connection, link_id)
         assert before is not None
         person = self._person(before.sender if own else sender)
@@ -200,10 +200,8 @@ class LinkedPeople(RuleBasedStateMachine):
         assert stays is not None
         assert before.user_id == person.user_id or rank_of(person.role) > max(rank_of(stays.role), rank_of(Role.MEMBER))
         assert rank_of(done.joins.role) <= rank_of(before.other_role or "")
-        for session in self.moved.pop(link_id):
-            if session.user_id == before.user_id:
-                session.user_id = done.joins.user_id
-        self.user_of |= dict.fromkeys(self.identities[link_id], done.joins.user_id)
+        own_id = self.held.pop(link_id)
+        self._are(own_id, own_id)
 
     @rule(
         actor=st.sampled_from(["cli", *SENDERS]),
@@ -242,11 +240,12 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @invariant()
     def no_minute_is_lost_or_doubled(self) -> None:
-        """Each is its person's, under the name of its skill."""
-        expected: Counter[tuple[str, str]] = Counter()
+        """A person reads what each of their users practised."""
+        now_of = {own: self.user_of[sender] for sender, own in self.own_id.items()}
+        expected = {user_id: Counter[str]() for user_id in now_of.values()}
         for session in self.sessions:
-            expected[session.user_id, session.skill] += session.minutes
-        assert expected == practised(self.connection)
+            expected[now_of[session.user_id]][session.skill] += session.minutes
+        assert expected == {user_id: practised(self.connection, user_id) for user_id in expected}
 
     def _locked(self, sender: str) -> bool:
         at = self.wrong.get(sender, [])
@@ -272,44 +271,28 @@ def test_linked_people_2000_times_50_steps() -> None:
     run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))
 
 
-def test_what_a_link_does_not_move_is_there_again_after_it() -> None:
-    """Both have a plan of one week and a goal: each keeps theirs; a connection to a provider goes along and back."""
+def test_a_link_changes_no_row_of_what_either_has() -> None:
+    """Both have a plan of one week and a goal, one lets a tool run unasked: all of it is as it was once they part."""
     with database(with_practice) as connection:
-        both = []
-        for sender in SENDERS[:2]:
-            newcomer = Newcomer("default", sender, "", sender, Role.MEMBER, "cli")
-            both.append(people.enrol(connection, newcomer, NOON))
-        stays, joins = both
-        for user in both:
-            for name in ("weekly_plans", "practice_settings"):
-                table = PRACTICE_TABLES.metadata.tables[name]
-                row = {"tenant_id": "default", "user_id": user.user_id, "weekly_goal_minutes": 60, "week": NOON.date()}
-                row |= {
-                    "content": user.user_id,
-                    "insights": "[]",
-                    "skill_ids": "[]",
-                    "saved_at": NOON,
-                    "sessions": "[]",
-                }
-                connection.execute(sa.insert(table), {key: value for key, value in row.items() if key in table.c})
+        stays, joins = (
+            people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
+            for sender in SENDERS[:2]
+        )
+        for user in (stays, joins):
+            set_weekly_goal(connection, Principal(user.user_id, "default"), SetWeeklyGoal(60))
         remembered = sa.text("INSERT INTO remembered_tools VALUES ('default', :who, 'look', 0)")
         connection.execute(remembered, {"who": joins.user_id})
         before = everything(connection)
-        made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
-        given = linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
-        assert isinstance(given, Linked)
-        linking.agree(connection, made.id, joins.user_id, NOON)
-        linking.connect(connection, made.id, stays.user_id, NOON)
+        held = link(connection, stays, joins)
         assert frozenset(SENDERS[:2]) == people.everybody(connection)[0].identities
-        assert stays.user_id == connection.execute(sa.text("SELECT user_id FROM remembered_tools")).scalar()
-        linking.undo(connection, made.id, stays.user_id, NOON)
+        assert approvals.is_remembered(connection, "default", stays.user_id, "look")
+        linking.undo(connection, held, stays.user_id, NOON)
         assert before == everything(connection)
 
 
 def everything(connection: sa.Connection) -> dict[str, list[object]]:
     """All rows that are somebody's."""
-    inspected = sa.inspect(connection)
-    named = [name for name in inspected.get_table_names() if name not in {"audit", "links", "link_moves"}]
+    named = [name for name in sa.inspect(connection).get_table_names() if name not in {"audit", "links"}]
     return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in named}
 
 
@@ -368,8 +351,8 @@ def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
         )
 
 
-def test_zone_language_connections_and_budgets_follow_the_person() -> None:
-    """Who stays has what they lacked; of a connection that both have each keeps their own; what both used adds up."""
+def test_zone_and_language_of_who_stays_are_filled_in() -> None:
+    """They never set theirs, so they have those of who joined."""
     with database(with_practice) as connection:
         stays, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
@@ -377,21 +360,9 @@ def test_zone_language_connections_and_budgets_follow_the_person() -> None:
         )
         people.set_timezone(connection, joins.user_id, "Europe/Madrid")
         people.set_locale(connection, joins.user_id, "es")
-        for user, provider in ((stays, "openai"), (joins, "openai"), (joins, "anthropic")):
-            kept = Connected(provider, "api", NOON)
-            credentials.put(connection, "default", user.user_id, kept, f"of {user.user_id}")
-        for user in (stays, joins):
-            used = {"tenant_id": "default", "scope": "user", "key": user.user_id, "day": "2026-03-02", "tokens": 10}
-            used |= {"microusd": 7, "told": False, "at": NOON}
-            connection.execute(sa.insert(budget_use), used)
-        made = linking.offer(connection, "default", side_of(stays, SENDERS[0]), NOON)
-        linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, SENDERS[1]), NOON)
-        linking.agree(connection, made.id, joins.user_id, NOON)
-        linked = linking.connect(connection, made.id, stays.user_id, NOON)
-        assert isinstance(linked, Linked)
-        assert ("Europe/Madrid", "es", False) == (linked.stays.timezone, linked.stays.locale, linked.stays.lacks_zone)
-        sealed = sa.select(credentials_table.c.provider, credentials_table.c.sealed)
-        own = connection.execute(sealed.where(credentials_table.c.user_id == stays.user_id)).all()
-        assert {("openai", f"of {stays.user_id}"), ("anthropic", f"of {joins.user_id}")} == set(map(tuple, own))
-        spent = sa.select(budget_use.c.tokens, budget_use.c.microusd).where(budget_use.c.key == stays.user_id)
-        assert (20, 14) == tuple(connection.execute(spent).one())
+        link(connection, stays, joins)
+        both = people.person_of(connection, joins.user_id)
+        assert both is not None
+        assert (stays.user_id, "Europe/Madrid", "es", False) == (
+            both.user_id, both.timezone, both.locale, both.lacks_zone
+        )  # fmt: skip
