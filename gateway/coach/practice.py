@@ -165,13 +165,12 @@ def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:
     known, skill = _take_up_skill(scope, command.skill)
     session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
     scope.connection.execute(
-        practice_sessions.insert(),
-        {
+        practice_sessions.insert().values({
             "tenant_id": scope.principal.tenant, "user_id": rows.holder_of(skill.id),
             "id": session.id, "skill_id": skill.id, "minutes": session.minutes,
             "local_date": session.day, "zone": scope.principal.timezone, "notes": session.notes,
             "effect_key": scope.key, "created_at": scope.now, "undone_at": None,
-        },
+        })
     )  # fmt: skip
     total = skill.total_minutes + session.minutes
     new, back = known is None, skill.archived

@@ -1,0 +1,194 @@
+"""Two linked users are one person wherever something is counted, decided, given out or deleted; on every engine."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from agent.budgets import Spending
+from agent.coach.changes import MergeSkills, SaveWeeklyPlan
+from agent.ports import Principal
+from gateway.access import linking
+from gateway.access.config import AccessConfig
+from gateway.access.policy import AccessSnapshot, Silence, decide
+from gateway.access.ranks import block_known
+from gateway.access.roles import Role
+from gateway.coach import practice_rows
+from gateway.coach.practice import apply
+from gateway.coach.practice_changes import merge_skills
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.inbound.bounds import InboundBounds
+from gateway.store import approvals, budgets, credentials, erasure, people
+from gateway.store.agent_tables import bring_up
+from gateway.store.budgets import Cap, CapReached
+from gateway.store.credentials import Connected
+from gateway.store.engine import Store
+from gateway.store.erasure import Extent
+from gateway.store.people import Newcomer, Person
+from gateway.store.personal_data import of_person
+from tests.fakes.linked import link, log_practice, practised
+from tests.fakes.people import NOON, message
+
+TABLES = PRACTICE_TABLES.metadata.sorted_tables
+
+
+async def two_people(store: Store) -> tuple[Person, Person]:
+    """Who stays and who joins, each with half an hour of guitar; not linked yet."""
+    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
+    found = []
+    for sender in ("telegram:1", "discord:2"):
+        newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", sender, Role.MEMBER, "cli")
+        found.append(await store.write(partial(people.enrol, newcomer=newcomer, now=NOON)))
+        await store.write(partial(log_practice, user_id=found[-1].user_id, skill="guitar", length=30))
+    return found[0], found[1]
+
+
+def cap_of(person: Person) -> Cap:
+    """A hundred tokens today."""
+    return Cap("default", "user", person.user_id, "2026-03-02", None, 100, NOON + timedelta(hours=12))
+
+
+async def spend(store: Store, person: Person, tokens: int) -> None:
+    """Set so many tokens aside in the person's cap, as a call does."""
+    caps = await store.read(partial(budgets.running, caps=[cap_of(person)], now=NOON))
+    job = partial(budgets.reserve, id_=f"{person.user_id[-12:]} {tokens}", caps=caps, most=Spending(tokens), now=NOON)
+    await store.write(job)
+
+
+async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
+    """Linking and unlinking give nothing back, and linking again counts nothing twice."""
+    stays, joins = await two_people(store)
+    await spend(store, joins, 80)
+    for _ in range(2):
+        held = await store.write(partial(link, stays=stays, joins=joins))
+        with pytest.raises(CapReached):
+            await spend(store, stays, 21)
+        await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    await store.write(partial(link, stays=stays, joins=joins))
+    await spend(store, stays, 20)
+    both = await store.read(partial(people.person_of, user_id=stays.user_id))
+    assert both is not None
+    asked = await store.write(
+        lambda c: erasure.ask(c, both, Extent.EVERYTHING, 0, NOON, NOON, lambda _tenant, sender: sender)
+    )
+    assert {"telegram:1": stays.user_id, "discord:2": joins.user_id} == {
+        each.mark: each.former_id for each in asked.forgotten
+    }
+
+
+async def test_both_chats_share_one_limit(store: Store) -> None:
+    """Of messages a minute: what is said in one is missing in the other."""
+    stays, joins = await two_people(store)
+    await store.write(partial(link, stays=stays, joins=joins))
+    snapshot, access = AccessSnapshot(await store.read(people.everybody)), AccessConfig(direct="pairing")
+    access = access.model_copy(update={"limits": access.limits.model_copy(update={"burst_messages": 3})})
+    bounds = InboundBounds(access, snapshot, lambda: 0.0)
+    over = []
+    for sender, channel in (("1", "telegram"), ("2", "discord")) * 2:
+        event = message(sender, channel=channel)
+        counted = bounds.key_of(event, decide(snapshot, access, event))
+        assert counted is not None
+        over.append(bounds.charge(event, counted, 0) is not None)
+    assert [False, False, False, True] == over
+
+
+async def test_a_block_of_one_holds_for_both_and_after_the_link(store: Store) -> None:
+    """Whichever of the two senders was blocked."""
+    stays, joins = await two_people(store)
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    await store.write(partial(block_known, tenant="default", sender="discord:2", name="", by="cli", now=NOON))
+    for _ in range(2):
+        snapshot = AccessSnapshot(await store.read(people.everybody))
+        for event in (message("1"), message("2", channel="discord")):
+            assert Silence("blocked") == decide(snapshot, AccessConfig(direct="pairing"), event)
+        await store.write(partial(linking.undo, link_id=held, by="cli", now=NOON))
+
+
+async def test_an_export_holds_what_both_have(store: Store) -> None:
+    """Of each table; after the link only one's own."""
+    stays, joins = await two_people(store)
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    exported = partial(of_person, user_id=stays.user_id, own_tables=TABLES)
+    both = await store.of("default").read(exported)
+    assert [2, 2, 2, 2] == [len(both[name]) for name in ("users", "identities", "practice_sessions", "skills")]
+    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    own = await store.of("default").read(exported)
+    assert [1, 1, 1, 1] == [len(own[name]) for name in ("users", "identities", "practice_sessions", "skills")]
+
+
+async def test_who_is_forgotten_leaves_no_row_of_either(store: Store) -> None:
+    """Asked for in one of the chats."""
+    stays, joins = await two_people(store)
+    await store.write(partial(link, stays=stays, joins=joins))
+    both = await store.read(partial(people.find_sender, tenant="default", sender_key="discord:2"))
+    assert both is not None
+    await store.write(lambda c: erasure.ask(c, both, Extent.EVERYTHING, 0, NOON, NOON, lambda *_: "mark"))
+    for wish in await store.read(erasure.pending):
+        done = erasure.Progress.MORE
+        while done is erasure.Progress.MORE:
+            done = await store.write(partial(erasure.erase, erasure=wish, now=NOON, own_tables=TABLES))
+        assert erasure.Progress.DONE is done
+    for person in (stays, joins):
+        left = await store.of("default").read(partial(of_person, user_id=person.user_id, own_tables=TABLES))
+        assert {} == {name: rows for name, rows in left.items() if rows}
+
+
+async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
+    """A tool that runs unasked and a connection; taken back in either chat, and untouched by the end of the link."""
+    stays, joins = await two_people(store)
+    both = ("default", stays.user_id)
+
+    def of_joins(connection: sa.Connection) -> None:
+        remembered = sa.text("INSERT INTO remembered_tools VALUES ('default', :who, 'look', 0)")
+        connection.execute(remembered, {"who": joins.user_id})
+        for who, provider in ((joins, "acme"), (joins, "zeta"), (stays, "zeta")):
+            credentials.put(connection, "default", who.user_id, Connected(provider, "api", NOON), f"of {who.user_id}")
+
+    await store.write(of_joins)
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    assert await store.read(lambda c: approvals.is_remembered(c, *both, "look"))
+    for provider, owner in (("acme", joins), ("zeta", stays)):
+        found = await store.read(lambda c, provider=provider: credentials.find(c, *both, provider))
+        assert found is not None
+        assert (f"of {owner.user_id}", owner.user_id) == (found[0], found[2])
+    assert ["acme", "zeta"] == [
+        each.provider for each in await store.read(lambda c: credentials.list_connected(c, *both))
+    ]
+    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    assert ["zeta"] == [each.provider for each in await store.read(lambda c: credentials.list_connected(c, *both))]
+    assert not await store.read(lambda c: approvals.is_remembered(c, *both, "look"))
+    await store.write(partial(link, stays=stays, joins=joins))
+    assert 1 == await store.write(lambda c: approvals.forget(c, *both, "look"))
+
+
+async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Store) -> None:
+    """Merging is the person's own change: it outlives the link."""
+    stays, joins = await two_people(store)
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    who = Principal(stays.user_id, "default")
+    found = await store.read(lambda c: practice_rows.all_skills(c, who, include_archived=False))
+    assert [("guitar", 30), ("guitar", 30)] == [(skill.name, skill.total_minutes) for skill in found]
+    merged = await store.write(lambda c: merge_skills(c, who, MergeSkills("guitar", "guitar")))
+    assert (1, 60) == (merged.sessions_moved, merged.total_minutes)
+    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    for person, minutes in ((stays, {"guitar": 60}), (joins, {})):
+        assert minutes == await store.read(partial(practised, user_id=person.user_id))
+
+
+async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
+    """Also in the list of plans; each has their own again after the link."""
+    stays, joins = await two_people(store)
+    week = NOON.date()
+    for number, person in enumerate((stays, joins)):
+        who, plan = Principal(person.user_id, "default"), SaveWeeklyPlan(week, f"plan {number}", (), (), ())
+        await store.write(partial(apply, principal=who, command=plan, key="k", now=NOON + timedelta(hours=number)))
+    who = Principal(stays.user_id, "default")
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    for expected in ("plan 1", "plan 0"):
+        plan_now = await store.read(partial(practice_rows.plan_of, principal=who, week=week))
+        assert (expected, [expected]) == (
+            plan_now and plan_now.content,
+            [each.content for each in await store.read(partial(practice_rows.plans, principal=who, limit=5))],
+        )
+        await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
