@@ -62,7 +62,7 @@ async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
     await here.say(1, "/unlink telegram:5")
     await here.reads(1, "vuelve a ser una persona")
     for where, who in ((here, 5), (there, 2)):
-        await where.reads(who, "Whoever runs this bot undid your link")
+        await where.reads(who, "An operator of this bot undid your link")
 
 
 async def linked(here: Street, stays: int, there: Street, joins: int, times: int = 1) -> None:
