@@ -151,7 +151,8 @@ def _move_on(connection: sa.Connection, row: "sa.Row[Any]", reminder: Reminder, 
 
 def _follow_zones(connection: sa.Connection, now: datetime) -> None:
     """A reminder goes by the zone its person is in; a date that was said already is not said again."""
-    query = sa.select(reminders, users.c.timezone.label("moved_to")).join(users, users.c.id == _person_id)
+    moved_to = users.c.timezone.label("moved_to")
+    query = sa.select(reminders, moved_to).join_from(reminders, users, users.c.id == _person_id)
     for row in connection.execute(query.where(users.c.timezone != reminders.c.zone)).all():
         reminder = _reminder(row)
         slot = next_slot(reminder.at, reminder.weekdays, reminder.day, row.moved_to, now, row.last_day)

@@ -91,7 +91,7 @@ def kept_turns(
     session_id: str | None,
     most: int,
     *,
-    of: sa.Select[str] | None = None,
+    of: sa.CompoundSelect[str] | None = None,
 ) -> list[KeptTurn]:
     """Newest turns of a conversation of this key (None: of the living one), oldest first; `of` these users' alone."""
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)

@@ -118,12 +118,11 @@ def ask(
     Who wants everything forgotten is nobody's identity from this commit on. The users linked to them go along.
     """
     tenant, user_id = person.tenant, person.user_id
-    unparked: list[str] = []
-    marked: list[Forgotten] = []
+    unparked, marked = list[str](), list[Forgotten]()
     for each in (user_id, *person.aliases):
         senders = senders_of(connection, each) if extent is Extent.EVERYTHING else []
-        unparked += _ask_of(connection, tenant, each, senders, extent, inbox_id, now)
         marked += [Forgotten(tenant, mark(tenant, sender), each, said_at) for sender in senders]
+        unparked += _ask_of(connection, tenant, each, extent, inbox_id, now)
     for table in (identities, grants) if extent is Extent.EVERYTHING else ():
         connection.execute(sa.delete(table).where(table.c.user_id.in_([user_id, *person.aliases])))
     for sender in marked:
@@ -133,17 +132,12 @@ def ask(
 
 
 def _ask_of(
-    connection: sa.Connection,
-    tenant: str,
-    user_id: str,
-    senders: Sequence[str],
-    extent: Extent,
-    inbox_id: int,
-    now: datetime,
+    connection: sa.Connection, tenant: str, user_id: str, extent: Extent, inbox_id: int, now: datetime
 ) -> Sequence[str]:
     """Keep the wish about one user; return the turns that waited for their answer."""
+    senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
     values = {
-        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps([*senders]),
+        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
         "keys": json.dumps(sorted(_keys(connection, user_id))), "lanes": json.dumps(_lanes(connection, user_id)),
         "inbox_id": inbox_id, "asked_at": now,
     }  # fmt: skip

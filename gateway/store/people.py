@@ -128,9 +128,10 @@ def now_of(connection: Connection, user_id: str) -> str:
     return connection.execute(sa.select(users.c.alias_of).where(users.c.id == user_id)).scalar() or user_id
 
 
-def ids_of(user_id: str) -> sa.Select[str]:
+def ids_of(user_id: str) -> sa.CompoundSelect[str]:
     """Select every user id of a person: their own and those of the users linked to it."""
-    return sa.select(users.c.id).where(sa.or_(users.c.id == user_id, users.c.alias_of == user_id))
+    linked = sa.select(users.c.id).where(users.c.alias_of == user_id)
+    return sa.union_all(sa.select(sa.literal(user_id, users.c.id.type)), linked)
 
 
 def roles_of(connection: Connection, user_id: str) -> list[str]:
