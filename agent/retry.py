@@ -1,11 +1,12 @@
 """`/retry` asks again what the last turn had no answer to; the words are in the history, nothing else is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from agent.loop import run_turn
 from agent.ports import Turn, TurnPort
 from agent.rungs import BY_RULES
+from agent.tools.base import Effect
 from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
 from agent.turn_run import Agent
 
@@ -21,7 +22,8 @@ async def run_retry(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
         if await port.finish(EndReason.COMPLETED, text, None, text):
             return EndReason.COMPLETED
         return await run_turn(turn, port, agent)
-    return await run_turn(_as_asked_before(turn), port, agent)
+    readers = frozenset(tool.name for tool in agent.tools if tool.effect is Effect.NONE)
+    return await run_turn(_as_asked_before(turn, readers), port, agent)
 
 
 def _is_unanswered(history: Sequence[Item]) -> bool:
@@ -29,11 +31,15 @@ def _is_unanswered(history: Sequence[Item]) -> bool:
     after = _behind_the_question(history)
     if after is None:
         return False
-    if any(isinstance(item, NoteItem) and item.text == BY_RULES for item in after):
+    if _is_by_rules(after):
         return True
     return isinstance(history[-1], NoteItem) or not any(
         isinstance(item, AssistantItem) and item.text.strip() and not item.tool_calls for item in after
     )
+
+
+def _is_by_rules(after: Sequence[Item]) -> bool:
+    return any(isinstance(item, NoteItem) and item.text == BY_RULES for item in after)
 
 
 def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
@@ -45,10 +51,13 @@ def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
     return None
 
 
-def _as_asked_before(turn: Turn) -> Turn:
-    """The turn with those words in place of `/retry`. Where tools have run already the model reads on from there."""
+def _as_asked_before(turn: Turn, readers: Collection[str]) -> Turn:
+    """Return the turn with those words in place of `/retry`. If tools have run already the model reads on from there,
+    but not from what rules have read.
+    """
     after = _behind_the_question(turn.history) or ()
-    if any(isinstance(item, ToolItem) for item in after):
+    free = readers if _is_by_rules(after) else ()
+    if any(isinstance(item, ToolItem) and item.name not in free for item in after):
         return turn
     end = begin = len(turn.history) - len(after)
     while begin and isinstance(said := turn.history[begin - 1], UserItem) and said.own:

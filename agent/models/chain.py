@@ -7,7 +7,7 @@ to the rules.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 
@@ -116,6 +116,7 @@ class StandIn:
         self._rules = rules
         self._notice = notice
         self._under_way: dict[str, FailureKind | OverBudget] = {}  # by person: why the model does not answer
+        self._told: dict[str, tuple[str, datetime | None]] = {}  # by person: the words on a cap, and its reset
 
     async def answer(
         self, why: FailureKind | OverBudget, request: ModelRequest, on_event: OnModelEvent
@@ -134,7 +135,7 @@ class StandIn:
         if not response.tool_calls:
             why = self._under_way.pop(_person_of(request), FailureKind.NETWORK)
             notice = self._notice(context, why)
-            if isinstance(why, OverBudget) and _is_said(notice, request, why):
+            if isinstance(why, OverBudget) and self._has_told(_person_of(request), notice, why):
                 notice = ""
             if notice:
                 on_event(TextDelta(f"{notice}\n\n"))
@@ -143,6 +144,11 @@ class StandIn:
             on_event(event)
         return response
 
+    def _has_told(self, person: str, notice: str, over: OverBudget) -> bool:
+        """Return whether this person was told so of this cap; from now on they are."""
+        before, self._told[person] = self._told.get(person), (notice, over.resets_at)
+        return before == self._told[person]
+
     async def aclose(self) -> None:
         """Close the rules."""
         await self._rules.aclose()
@@ -150,18 +156,6 @@ class StandIn:
 
 def _person_of(request: ModelRequest) -> str:
     return "" if request.who is None else f"{request.who.tenant} {request.who.user_id}"
-
-
-def _is_said(notice: str, request: ModelRequest, over: OverBudget) -> bool:
-    """Whether the conversation has this notice of the same day of the cap."""
-    since = None if over.resets_at is None else over.resets_at - timedelta(days=1)
-    is_of_today = False
-    for item in request.items:
-        if isinstance(item, UserItem):
-            is_of_today = since is None or item.at is None or datetime.fromisoformat(item.at) >= since
-        elif isinstance(item, AssistantItem) and is_of_today and notice in item.text:
-            return True
-    return False
 
 
 class Chain:

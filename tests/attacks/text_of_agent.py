@@ -349,7 +349,6 @@ EXCUSED: dict[str, str] = {
     "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
     "agent.models.health:HealthBoard.end_cooldowns": "compares names of the models that rest",
     "agent.models.seeing": "loops over the items of a request that have pictures, 20 of them at most",
-    "agent.models.chain:_is_said": "looks for one sentence of ours in the answers of a request, once a turn over a cap",
     "agent.models.known_servers": "loops over the models of a list that `served` has read",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
