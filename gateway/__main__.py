@@ -3,8 +3,10 @@
 import errno
 import gc
 import io
+import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from gateway.cli.root import root
 from gateway.errors import GatewayError
@@ -23,6 +25,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 def main() -> None:
     """Run the command line; the exit status is 1 on an error that an operator can mend, 2 on a wrong use."""
+    _open_closed_streams()
     gc.set_threshold(*COLLECTED_AFTER)
     sys.setswitchinterval(SWITCHES_AFTER_S)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -44,6 +47,13 @@ def main() -> None:
         for leaf in _leaves(ours):
             _tell(str(leaf))
         sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Open what was closed before the start, or another file that is opened would get its descriptor."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  open as long as the process
 
 
 def _tell(words: str) -> None:

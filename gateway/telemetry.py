@@ -2,6 +2,7 @@
 
 import logging
 import os
+import select
 import sys
 import time
 from collections import deque
@@ -204,8 +205,12 @@ def log_end(event: str, **ids: object) -> Iterator[None]:
         structlog.get_logger().info(event, duration_s=round(time.monotonic() - begun_s, 3))
 
 
+WRITE_WAIT_MS = 100
+"""Everything waits so long for the reader of the log, once; then lines are dropped until it reads again."""
+
+
 class LossyStream:
-    """A text stream whose writes raise nothing: a line that cannot be written is dropped and counted.
+    """A text stream whose writes raise nothing and do not block: a line that cannot be written is dropped and counted.
 
     It writes past Python's buffer, which would keep a line that failed and fail again with the next one.
     """
@@ -228,9 +233,9 @@ class LossyStream:
                 self._put("\n")
             self._put(line)
             if self._dropped:
-                announced, self._dropped = self._dropped, 0
-                self._put(self.announce(announced))
-        except (OSError, ValueError):  # the disk is full, nobody reads the pipe, the stream is closed
+                self._put(self.announce(self._dropped))
+                self._dropped = 0
+        except (OSError, ValueError):  # the disk is full, the pipe has no reader or a slow one, the stream is closed
             self._dropped += 1
             LOG_DROPPED.inc()
         return len(line)
@@ -245,8 +250,12 @@ class LossyStream:
             self._out.write(line)
             return
         rest = line.encode(self._out.encoding or "utf-8", self._out.errors or "backslashreplace")
+        readiness = select.poll()
+        readiness.register(descriptor, select.POLLOUT)
         while rest:
-            rest = rest[os.write(descriptor, rest) :]
+            if not readiness.poll(0 if self._dropped else WRITE_WAIT_MS):
+                raise BlockingIOError("who reads the pipe, or the terminal, stands still")
+            rest = rest[os.write(descriptor, rest[: select.PIPE_BUF]) :]  # so much does not block once there is room
             self._is_torn = bool(rest)
 
 

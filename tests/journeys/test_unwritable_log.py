@@ -1,12 +1,15 @@
 """The gateway as an operator runs it, with its output on a full disk or a pipe that lost its reader."""
 
+import fcntl
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.journeys.processes import tenk_run
+from tests.journeys.processes import TenkRun, environment, tenk_run
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.timeout(120)
@@ -16,6 +19,31 @@ pytestmark = pytest.mark.timeout(120)
 def test_gateway_serves_with_its_output_on_a_full_disk(tmp_path: Path) -> None:
     with tenk_run(tmp_path, FULL) as running:
         assert running.says("/log 45m guitar").startswith("Logged 45 min")
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux has small pipes")
+def test_gateway_serves_while_the_reader_of_its_log_stands_still(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 8192)
+    with tenk_run(tmp_path, log) as running:
+        for _ in range(12):
+            assert running.says("/log 45m guitar").startswith("Logged 45 min")
+        os.read(reader, 8192)
+        assert running.says("/log 45m guitar").startswith("Logged 45 min")
+        assert "log_lines_dropped" in os.read(reader, 1_000_000).decode()
+    os.close(reader)
+
+
+def test_gateway_serves_with_its_outputs_closed(tmp_path: Path) -> None:
+    command = f"exec {sys.executable} -m gateway run <&- >&- 2>&-"
+    with subprocess.Popen(["sh", "-c", command], env=environment(tmp_path), cwd=tmp_path) as process:
+        try:
+            TenkRun(tmp_path, process).until((tmp_path / "var" / "control.sock").exists)  # type: ignore[arg-type]  # it asks for poll() alone
+        finally:
+            process.terminate()
+        assert 0 == process.wait(30)
 
 
 def test_lines_lost_to_a_closed_pipe_are_counted_in_the_next_one_that_is_written(tmp_path: Path) -> None:
