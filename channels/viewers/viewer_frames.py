@@ -51,11 +51,9 @@ class _FromView(BaseModel):
 
 
 class HelloFrame(_FromView):
-    """The view is there, and has seen everything up to `seen` of the process `epoch`."""
+    """The view is there, and wants to know what was said before."""
 
     type: Literal["hello"]
-    epoch: str = Field(default="", max_length=64)
-    seen: int = Field(default=0, ge=0)
 
 
 class SaidFile(_FromView):

@@ -65,7 +65,7 @@ class ViewerSocket:
         """Whether the view has to go, now that it has sent so much more."""
         return False
 
-    def lets_through(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
+    async def lets_through(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
         """Whether a frame is to be handed in; else the view was told why not."""
         return True
 
@@ -109,7 +109,7 @@ class ViewerSocket:
                 continue
             if isinstance(frame, ShownFrame):
                 self._hub.confirm(self._chat, frame.n)
-            elif self.lets_through(viewer, frame):
+            elif await self.lets_through(viewer, frame):
                 await waiting.put(frame)
             if viewer.displaced:
                 break

@@ -21,7 +21,7 @@ from channels.web.device_door import DeviceDoor, DeviceLinks
 from channels.web.file_door import FileDoor
 from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.page_files import PageTexts
-from channels.web.recollection import NoRecords, Recollection, Records
+from channels.web.recollection import Recollection, Records
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
@@ -55,8 +55,8 @@ class WebChannel(ViewerChannel):
         config: WebAccount,
         *,
         texts: PageTexts,
+        records: Records,
         guests: Guests | None = None,
-        records: Records | None = None,
         key: bytes = KEY_OF_PROCESS,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
@@ -64,9 +64,8 @@ class WebChannel(ViewerChannel):
     ) -> None:
         """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
 
-        `texts` are the page's own words. `guests` None means that nobody is let in by name,
-        `records` that nothing is known of before. `patience`, `now_s` and
-        `clock` are for tests.
+        `texts` are the page's own words. `guests` None means that nobody is let in by name. `patience`, `now_s`
+        and `clock` are for tests.
         """
         guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
@@ -77,8 +76,8 @@ class WebChannel(ViewerChannel):
         super().__init__(self._pages.inbox)
         self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and number
         identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
-        self._records = records or NoRecords()
-        recollection = Recollection(self, self._records, self._pages.history)
+        self._records = records
+        recollection = Recollection(self, self._records, self._pages.attached)
         devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
         door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
         self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
@@ -99,7 +98,7 @@ class WebChannel(ViewerChannel):
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Show our message as it is now; errors are those of `ViewerChannel.edit`."""
         chat = part.address.chat
-        files = self._pages.attached.keep(chat, part.media)
+        files = self._pages.attached.keep(chat, platform_id, part.media)
         await self._pages.show(chat, message_frame(part, platform_id, files, self._clock()))
         return Receipt(platform_id)
 
@@ -130,12 +129,10 @@ class WebChannel(ViewerChannel):
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Take a message off the pages, whoever said it."""
-        self._pages.history.delete(address.chat, message_id)
-        self._pages.hub.tell(address.chat, {"type": "deleted", "id": message_id})
+        self._pages.delete(address.chat, message_id)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
-        self._pages.history.change(address.chat, message_id, buttons=[])
         self._pages.hub.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
 
     async def invite_link(self, code: str) -> str:

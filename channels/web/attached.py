@@ -1,9 +1,8 @@
-"""Files that were sent to pages, in memory: a page fetches them by a name that cannot be guessed.
+"""Files that were sent to pages, in memory: a page fetches them by its message and their place in it.
 
 They go with the process, or earlier where there are many; the message stays and says what was there.
 """
 
-import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -27,7 +26,7 @@ _HEADS = {
 
 
 class AttachedFiles:
-    """What was attached, by token."""
+    """What was attached, by message and place."""
 
     def __init__(self, *, most_bytes: int = BYTES_KEPT) -> None:
         """Empty."""
@@ -35,27 +34,32 @@ class AttachedFiles:
         self._kept: OrderedDict[str, tuple[str, OutboundMedia]] = OrderedDict()
         self._bytes = 0
 
-    def keep(self, chat: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
-        """Keep files for the pages of a chat; how a frame names them."""
-        return [self._keep(chat, media_file) for media_file in media]
-
-    def _keep(self, chat: str, media: OutboundMedia) -> dict[str, JsonValue]:
-        token = secrets.token_urlsafe(16)
-        self._kept[token] = (chat, media)
-        self._bytes += _weight(media)
+    def keep(self, chat: str, message_id: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
+        """Keep files of a message for the pages of a chat; how a frame names them."""
+        for number, file in enumerate(media):
+            _, before = self._kept.pop(f"{message_id}.{number}", (chat, None))
+            self._bytes += _weight(file) - (_weight(before) if before else 0)
+            self._kept[f"{message_id}.{number}"] = (chat, file)
         while self._bytes > self._most_bytes and len(self._kept) > 1:
             self._bytes -= _weight(self._kept.popitem(last=False)[1][1])
-        return {
-            "url": f"/web/file?id={token}",
-            "name": media.name,
-            "bytes": len(media.content),
-            "picture": media.mime in PICTURES,
-            "description": media.description,
-        }
+        return self.names(message_id, media)
 
-    def get(self, chat: str, token: str) -> OutboundMedia | None:
+    def names(self, message_id: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
+        """Return how a frame names the files of a message."""
+        return [
+            {
+                "url": f"/web/file?id={message_id}.{number}",
+                "name": file.name,
+                "bytes": len(file.content),
+                "picture": file.mime in PICTURES,
+                "description": file.description,
+            }
+            for number, file in enumerate(media)
+        ]
+
+    def get(self, chat: str, id_: str) -> OutboundMedia | None:
         """The file, for the pages of its own chat; None where it is gone, or somebody else's."""
-        held = self._kept.get(token)
+        held = self._kept.get(id_)
         return None if held is None or held[0] != chat else held[1]
 
 

@@ -57,7 +57,7 @@ class FileDoor:
         return web.json_response({"bytes": len(content)}, headers={"Cache-Control": "no-store"})
 
     async def give(self, chat: str, request: web.Request, locale: str | None) -> web.Response:
-        """A file of ours by its token, or one of the person's own."""
+        """Answer with a file of ours, or one of the person's own."""
         if file := self._pages.attached.get(chat, request.query.get("id", "")):
             return to_response(file)
         handle = _handle(chat, request)

@@ -18,7 +18,6 @@ from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
 from channels.web.bounds import Bounds
-from channels.web.history import History
 from channels.web.page_files import PageTexts
 from channels.web.render import to_html
 
@@ -107,7 +106,7 @@ class Seats:
 
 
 class OpenPages:
-    """The pages of one account share the way in, what is shown, and the last messages."""
+    """The pages of one account share the way in, and what is shown."""
 
     def __init__(
         self, hub: ViewerHub, seats: Seats, bounds: Bounds, clock: Callable[[], datetime], texts: PageTexts
@@ -121,15 +120,20 @@ class OpenPages:
         self._clock = clock
         self._busy_until: BoundedDict[str, datetime] = BoundedDict(MOST_WAITS)  # by chat
         self._under: BoundedDict[tuple[str, str], Sequence[str]] = BoundedDict(MOST_WAITS)  # what grew, by who was said
-        self.history = History()
+        self._growing: BoundedDict[str, dict[str, Frame]] = BoundedDict(MOST_WAITS)  # answers by chat and message
         self.attached = AttachedFiles()
         self.menus: Menus = {}
 
-    def welcome(self, viewer: Viewer, locale: str | None, epoch: str, seen: int) -> None:
-        """Tell a page that has just come what there is, and what it has not seen."""
+    def welcome(self, viewer: Viewer, locale: str | None, messages: list[JsonValue]) -> None:
+        """Tell a page that has just come what there is: commands, the answers that grow, the stored `messages`.
+
+        The page was open before these were read, so that it misses nothing; it shows each message once.
+        """
         language = self._texts.text(locale, "page.language")
         viewer.push(commands_frame(self.menus.get(language) or self.menus.get("", ())))
-        viewer.push(self.history.since(viewer.chat, epoch, seen))
+        for frame in self._growing.get(viewer.chat, {}).values():
+            viewer.push(frame)
+        viewer.push({"type": "history", "messages": messages})
         until = self._busy_until.get(viewer.chat)
         if until is not None and (left := until - self._clock()) > timedelta():
             viewer.push(busy_frame(left / timedelta(seconds=1)))
@@ -163,39 +167,47 @@ class OpenPages:
             raise
         for event in events:
             if isinstance(event, InboundMessage):
-                self.hub.tell(chat, self._to_shown(chat, event))
+                self._under[chat, event.message_id] = list(self._growing.get(chat, ()))
+                self.hub.tell(chat, said_frame(event))
         if frames:
             self.seats.touch(chat)
-
-    def _to_shown(self, chat: str, event: InboundMessage) -> Frame:
-        """What a person said as every page of theirs shows it; what is said twice is shown once."""
-        kept = self.history.get(chat, event.message_id)
-        if kept is None:
-            self._under[chat, event.message_id] = self.history.growing(chat)
-            return self.history.put(chat, said_frame(event))
-        return self.history.put(chat, {**kept, "text": event.text, "edited": True}) if event.edited else kept
 
     def show_sign(self, chat: str, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said. What was growing then and took it in stands below it from now on."""
         shown = None if sign is None else sign.value
-        self.history.change(chat, message_id, sign=shown)
         self.hub.tell(chat, {"type": "reaction", "message": message_id, "sign": shown})
         if sign is Sign.STEERED:
+            growing = self._growing.get(chat, {})
             for id_ in self._under.pop((chat, message_id), ()):
-                if lowered := self.history.lower(chat, id_, message_id):
-                    self.hub.tell(chat, lowered)
+                if id_ in growing:
+                    growing[id_] = {**growing[id_], "below": message_id}
+                    self.hub.tell(chat, growing[id_])
 
     async def show(self, chat: str, frame: Frame) -> None:
-        """Show a message on every page of a chat, and keep it.
+        """Show a message on every page of a chat.
 
         Raises:
             Retryable, Permanent, Unknown: see `ViewerHub.show`.
         """
-        kept = self.history.get(chat, str(frame["id"]))
-        if kept is not None and "below" in kept:
-            frame = {**frame, "below": kept["below"]}
+        id_ = str(frame["id"])
+        before = self._growing.get(chat, {}).get(id_, {})
+        if "below" in before:
+            frame = {**frame, "below": before["below"]}
         await self.hub.show(chat, frame)
-        self.history.put(chat, frame)
+        self._end_growth(chat, id_)
+        if frame["live"] or frame["waiting"]:
+            self._growing[chat] = {**self._growing.get(chat, {}), id_: frame}
+
+    def delete(self, chat: str, message_id: str) -> None:
+        """Take a message off every page of a chat."""
+        self._end_growth(chat, message_id)
+        self.hub.tell(chat, {"type": "deleted", "id": message_id})
+
+    def _end_growth(self, chat: str, message_id: str) -> None:
+        growing = self._growing.get(chat, {})
+        growing.pop(message_id, None)
+        if not growing:
+            self._growing.pop(chat, None)
 
 
 def visitor_of(chat: str, locale: str | None) -> Visitor:
@@ -223,13 +235,13 @@ def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue
 
 def said_frame(event: InboundMessage) -> Frame:
     """What the person said, for every page of theirs."""
+    files: list[JsonValue] = [_own_file(event, file) for file in event.attachments]
     return {
         "type": "said",
         "id": event.message_id,
         "text": event.text,
         "edited": event.edited,
-        "files": [_own_file(event, file) for file in event.attachments],
-        "sign": None,
+        **({"files": files} if files else {}),
         "at": event.received_at.isoformat(timespec="milliseconds"),
     }
 

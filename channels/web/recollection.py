@@ -1,4 +1,4 @@
-"""What was said before this process comes from whoever keeps it: into the pages' memory, or as a past conversation.
+"""Tells pages what was said before: the last messages of their chat, and past conversations.
 
 The store is not known here; the port says what is asked of it.
 """
@@ -10,11 +10,15 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from channels.base import Channel, NotPersisted
+from channels.base import Channel
 from channels.messages import InboundMessage, OutboundPart
 from channels.viewers.viewer_hub import Frame
-from channels.web.history import History
+from channels.web.attached import AttachedFiles
 from channels.web.open_pages import message_frame, said_frame
+
+MOST_MESSAGES = 200
+MOST_CHARS = 400_000  # of all of them; the newest is told in any case
+CHARS_OF_FRAME = 200  # beside its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,18 @@ class Records(Protocol):
         """
         ...
 
-    async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
-        """The last messages of one of these conversations (None: the living one of this chat), in their order.
+    async def recent(self, chat: str) -> Sequence[KeptMessage]:
+        """Return the last messages of a chat in their order, each as it stands; no answer that still grows.
+
+        A part has the key that its message is known by. Its files have no content.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
+    async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
+        """The last messages of one of these conversations, in their order.
 
         Of any other there are none. A part has the key that it was sent with.
 
@@ -123,75 +137,43 @@ class Records(Protocol):
         ...
 
 
-class NoRecords:
-    """For a chat that nobody keeps."""
-
-    async def conversations(self, _chat: str) -> Sequence[PastConversation]:
-        """None."""
-        return ()
-
-    async def messages(self, _channel: Channel, _chat: str, _conversation_id: str | None) -> Sequence[KeptMessage]:
-        """None."""
-        return ()
-
-    async def keep_file(self, _handle: str, _content: bytes) -> None:
-        """It is refused."""
-        raise NotPersisted("no files are kept here")
-
-    async def find_file(self, _handle: str) -> bytes | None:
-        """None."""
-        return None
-
-    async def note_device(self, _chat: str, _browser: str) -> None:
-        """Nobody looks."""
-
-    async def see_device(self, _chat: str, _device: str, _browser: str) -> None:
-        """Nobody looks."""
-
-    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
-        """None."""
-        return ()
-
-    async def sign_out(self, _chat: str, devices: Sequence[str]) -> Sequence[str]:
-        """For as long as the process lives."""
-        return ["", *devices]
-
-    async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """None."""
-        return ()
-
-
 class Recollection:
-    """What is known of a chat beside what this process has seen of it."""
+    """The messages of a chat as its pages are told them."""
 
-    def __init__(self, channel: Channel, records: Records, history: History) -> None:
-        """What is recalled of the living conversation goes into `history`."""
+    def __init__(self, channel: Channel, records: Records, attached: AttachedFiles) -> None:
+        """`attached` names the files of our messages."""
         self._channel = channel
         self._records = records
-        self._history = history
+        self._attached = attached
 
-    async def recall(self, chat: str) -> None:
-        """See to it that the pages' memory holds the living conversation; a second time it is there.
+    async def recent(self, chat: str) -> list[JsonValue]:
+        """Return the last messages of a chat as frames, within what one page is told at most.
 
         Raises:
-            NotPersisted: it cannot be known just now.
+            NotPersisted: the store cannot be asked just now.
         """
-        if not self._history.is_whole(chat):
-            self._history.begin(chat, await self._frames(chat, None))
+        frames: list[JsonValue] = []
+        chars = 0
+        for frame in reversed(self._frames(await self._records.recent(chat))[-MOST_MESSAGES:]):
+            chars += len(str(frame.get("html") or frame.get("text") or "")) + CHARS_OF_FRAME
+            if frames and chars > MOST_CHARS:
+                break
+            frames.insert(0, dict(frame))
+        return frames
 
     async def conversation(self, chat: str, conversation_id: str) -> Sequence[Frame]:
-        """The messages of a past conversation as frames; none where it may not be gone on with here.
+        """Return the messages of a past conversation as frames; none if it may not be gone on with here.
 
         Raises:
-            NotPersisted: it cannot be known just now.
+            NotPersisted: the store cannot be asked just now.
         """
-        return await self._frames(chat, conversation_id)
+        return self._frames(await self._records.messages(self._channel, chat, conversation_id))
 
     async def conversations(self, chat: str) -> list[JsonValue]:
-        """What may be gone on with in this chat, as a page lists it.
+        """Return what may be gone on with in this chat, as a page lists it.
 
         Raises:
-            NotPersisted: they cannot be known just now.
+            NotPersisted: the store cannot be asked just now.
         """
         return [
             {
@@ -204,13 +186,11 @@ class Recollection:
             for past in await self._records.conversations(chat)
         ]
 
-    async def _frames(self, chat: str, conversation_id: str | None) -> list[Frame]:
-        return [to_frame(kept) for kept in await self._records.messages(self._channel, chat, conversation_id)]
+    def _frames(self, kept: Sequence[KeptMessage]) -> list[Frame]:
+        return [self._frame(said.message, said.at) for said in kept]
 
-
-def to_frame(kept: KeptMessage) -> Frame:
-    """As a page is told it, but that a page which has it already knows it better."""
-    message = kept.message
-    if isinstance(message, InboundMessage):
-        return {**said_frame(message), "kept": True}
-    return {**message_frame(message, f"b-{message.idem_key}", (), kept.at), "kept": True}
+    def _frame(self, message: InboundMessage | OutboundPart, at: datetime) -> Frame:
+        if isinstance(message, InboundMessage):
+            return said_frame(message)
+        id_ = f"b-{message.idem_key}"
+        return message_frame(message, id_, self._attached.names(id_, message.media), at)

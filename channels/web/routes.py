@@ -6,7 +6,7 @@ The server decides who may be asked from where (Host, Origin, size of a body); w
 import asyncio
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -40,8 +40,6 @@ PING_S = 30.0
 TOO_MANY = "too many messages; they wait here and are sent by and by"
 
 _ID = re.compile(r"[0-9a-f-]{36}\Z")
-
-_NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
 
 class PageRoutes:
@@ -129,9 +127,13 @@ class PageRoutes:
 
     # ------------------------------------------------------------ what was said before
 
-    async def _recall(self, caller: Caller) -> None:
-        with contextlib.suppress(NotPersisted):  # then the next page that comes asks again
-            await self._recollection.recall(caller.chat)
+    async def _welcome(self, viewer: Viewer, locale: str | None) -> None:
+        """Tell an open page what there is; without what was said before if the store cannot be asked."""
+        try:
+            messages = await self._recollection.recent(viewer.chat)
+        except NotPersisted:
+            messages = []
+        self._pages.welcome(viewer, locale, messages)
 
     async def _conversations(self, request: web.Request) -> web.Response:
         chat = self._asked_before(request)
@@ -159,15 +161,11 @@ class PageRoutes:
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         caller = self._caller(request)
         self._count(caller.address)
-        await self._recall(caller)
-        return await PageSocket(self._pages, caller).serve(request)
+        return await PageSocket(self._pages, caller, self._welcome).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         caller, pages = self._caller(request), self._pages
         self._count(caller.address)
-        await self._recall(caller)
-        epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
-        since = int(seen) if _NUMBER.match(seen) else 0
         viewer = pages.seats.open(caller.chat, caller.address)
         if viewer is None:
             _not_now("too many pages are open")
@@ -176,7 +174,7 @@ class PageRoutes:
                 headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             )
             await answer.prepare(request)
-            pages.welcome(viewer, caller.visitor.locale, epoch, since)
+            await self._welcome(viewer, caller.visitor.locale)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
                 await pages.receive(caller, [])
             await _write_events(answer, viewer)
@@ -251,11 +249,14 @@ class PageSocket(ViewerSocket):
 
     ping_s = PING_S
 
-    def __init__(self, pages: OpenPages, caller: Caller) -> None:
+    def __init__(
+        self, pages: OpenPages, caller: Caller, welcome: Callable[[Viewer, str | None], Awaitable[None]]
+    ) -> None:
         super().__init__(pages.hub, caller.chat, partial(pages.receive, caller))
         self._pages = pages
         self._caller = caller
         self._limit = pages.bounds.connection()
+        self._welcome = welcome
         self._greeted = False
 
     def open(self) -> Viewer | None:
@@ -270,13 +271,13 @@ class PageSocket(ViewerSocket):
         """Count the frame for this connection."""
         return self._limit.acquire("", frames_in(size_bytes)) > 0
 
-    def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
-        """Let through what is said within the limits; answer the first hello with what the page has missed."""
+    async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
+        """Let through what is said within the limits; answer the first hello with what was said before."""
         if isinstance(frame, HelloFrame):
             if self._greeted:
                 return False
             self._greeted = True
-            self._pages.welcome(viewer, self._caller.visitor.locale, frame.epoch, frame.seen)
+            await self._welcome(viewer, self._caller.visitor.locale)
             return True
         _, wait_s = self._pages.let_through(self._caller, [frame])
         if wait_s:

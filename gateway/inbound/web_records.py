@@ -9,7 +9,7 @@ from typing import TypeVar
 from agent.transcript import Steered, TurnEnded, TurnStarted, UserItem
 from agent.wellformed import clean
 from channels.base import Channel, NotPersisted
-from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Sender
+from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundMedia, OutboundPart, Sender
 from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
@@ -21,10 +21,12 @@ from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
 from gateway.store.reach import list_reachable, read_reachable, sender_of
+from gateway.store.web_chats import ShownPart, said_in, sent_to
 
 MOST_CONVERSATIONS = 50
 MOST_BROWSER_CHARS = 200  # of what a browser calls itself
 MOST_TURNS = 60
+MOST_RECENT = 200  # messages of a person in their chat, and as many parts of ours
 
 T = TypeVar("T")
 
@@ -48,7 +50,16 @@ class StoredRecords:
             for head, here in listed
         ]
 
-    async def messages(self, channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
+    async def recent(self, chat: str) -> Sequence[KeptMessage]:
+        """As the port says."""
+        address = Address("web", "main", chat)
+        said = await self._read(partial(said_in, tenant=self._tenant, address=address, most=MOST_RECENT))
+        sent = await self._read(partial(sent_to, tenant=self._tenant, address=address, most=MOST_RECENT))
+        kept = [KeptMessage(message.received_at, message) for message in said]
+        kept += [KeptMessage(shown.sent_at, _as_part(shown)) for shown in sent]
+        return sorted(kept, key=lambda message: message.at)
+
+    async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
         """As the port says."""
         found = await self._read(partial(self._turns, key=self._key(chat), session_id=conversation_id))
         address = Address("web", "main", chat)
@@ -109,9 +120,9 @@ class StoredRecords:
             return list_heads(connection, self._tenant, MOST_CONVERSATIONS, key=key)
         return list_reachable(connection, self._tenant, key, person.user_id, MOST_CONVERSATIONS)
 
-    def _turns(self, connection: Connection, key: str, session_id: str | None) -> list[KeptTurn]:
+    def _turns(self, connection: Connection, key: str, session_id: str) -> list[KeptTurn]:
         found = kept_turns(connection, self._tenant, key, session_id, MOST_TURNS)
-        if found or session_id is None:
+        if found:
             return found
         person = people.find_sender(connection, self._tenant, sender_of(key) or "")
         if person is None:
@@ -141,6 +152,15 @@ def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[
     for part in to_parts(channel, OutboundMessage(address, turn.source_id, ended.text)):
         kept = OutboundPart(address=address, rendered=part.rendered, idem_key=idem_key(part))
         yield KeptMessage(turn.ended_at or turn.started_at, kept)
+
+
+def _as_part(shown: ShownPart) -> OutboundPart:
+    part = shown.part
+    media = tuple(OutboundMedia(ref.kind, ref.name, ref.mime, b"", ref.description) for ref in part.media)
+    return OutboundPart(
+        address=part.address, rendered=part.rendered, idem_key=shown.message_id.removeprefix("b-"),
+        reply_to=part.reply_to, buttons=part.buttons, media=media,
+    )  # fmt: skip
 
 
 def _items(turn: KeptTurn) -> Iterator[UserItem]:

@@ -88,15 +88,14 @@ def kept_turns(
     connection: sa.Connection,
     tenant: str,
     key: str,
-    session_id: str | None,
+    session_id: str,
     most: int,
     *,
     of: sa.CompoundSelect[str] | None = None,
 ) -> list[KeptTurn]:
-    """Newest turns of a conversation of this key (None: of the living one), oldest first; `of` these users' alone."""
+    """Return the newest turns of a conversation of this key, oldest first; `of` these users' alone."""
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.key == key)
-    query = query.where(sessions.c.id == session_id) if session_id else query.order_by(sessions.c.generation.desc())
-    found = connection.execute(query.limit(1)).scalar()
+    found = connection.execute(query.where(sessions.c.id == session_id)).scalar()
     if found is None:
         return []
     rows = connection.execute(

@@ -152,7 +152,7 @@ def put_last(
 
 def _find_open(connection: sa.Connection, part: OutboxPart) -> list[OutboxRow]:
     same = (outbox.c.cause == part.source_id, outbox.c.part == part.number, outbox.c.op == part.revision)
-    return [_to_row(found) for found in connection.execute(sa.select(outbox).where(*same, IS_OPEN))]
+    return [to_row(found) for found in connection.execute(sa.select(outbox).where(*same, IS_OPEN))]
 
 
 def _to_values(row: OutboxRow) -> dict[str, object]:
@@ -187,7 +187,8 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
     }
 
 
-def _to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
+def to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
+    """Return a part as its row keeps it."""
     part = OutboxPart(
         source_id=found.cause,
         number=found.part,
@@ -222,7 +223,7 @@ def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) 
     """What a lane still has to say, in order."""
     of_lane = sa.select(outbox).where(outbox.c.lane == lane, IS_OPEN, outbox.c.id > after_id)
     # Fetched before any is read: a statement cut short by a row that cannot be would hold the reader's snapshot.
-    return [_to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
+    return [to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
 
 
 def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]]) -> dict[str, list[OutboxRow]]:
@@ -240,7 +241,7 @@ def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]
         parts, (after_id, limit) = found.get(row.lane), asked[row.lane]
         if parts is not None and row.id > after_id and len(parts) < limit:
             try:
-                parts.append(_to_row(row))
+                parts.append(to_row(row))
             except ValueError:
                 del found[row.lane]
     return found

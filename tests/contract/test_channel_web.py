@@ -41,12 +41,12 @@ from channels.web.page_files import SCRIPT_TEXTS
 from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage
-from tests.fakes.web import QUICK, house, part
+from tests.fakes.web import QUICK, FakeRecords, house, part
 
 
 def test_abilities():
     """What the gateway finds it can do."""
-    channel = WebChannel(WebAccount(), texts=HARNESS)
+    channel = WebChannel(WebAccount(), texts=HARNESS, records=FakeRecords())
     abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, HasCommands, SendsMedia, ServesHttp)
     assert isinstance(channel, ShowsWaits)
     assert [] == [ability for ability in abilities if not isinstance(channel, ability)]
@@ -54,7 +54,10 @@ def test_abilities():
 
 async def test_nothing_is_taken_before_the_channel_runs():
     """503, with when to ask again; the page itself can be looked at."""
-    async with served(Loaded([WebChannel(WebAccount(), texts=HARNESS)])) as url, aiohttp.ClientSession() as session:
+    async with (
+        served(Loaded([WebChannel(WebAccount(), texts=HARNESS, records=FakeRecords())])) as url,
+        aiohttp.ClientSession() as session,
+    ):
         for method, path in [
             ("POST", "web/session"),
             ("GET", "web/ws"),
@@ -198,19 +201,22 @@ async def test_two_pages_of_one_browser_show_the_same():
         await other.http.close()
 
 
-async def test_page_that_was_away_gets_what_changed():
-    """Messages, edits and signs since then, as one frame; a new tab gets all of it."""
+async def test_page_that_comes_is_told_what_is_stored_and_what_grows() -> None:
+    """An answer that grows comes before the history, which may have its end; what was finished is not kept here."""
     async with house() as rig, rig.page() as page:
-        said = await page.say("hello")
+        await page.say("hello")
         await page.until(lambda: not page.unsent)
+        rig.records.keep(*(event for event in rig.sink.events if isinstance(event, InboundMessage)))
         await rig.channel.send(part(page.chat, "one"))
-        await page.leave()
-        await rig.channel.react(Address("web", "main", page.chat), said, Sign.WORKING)
-        page.frames.clear()
-        page.wanted.set()
-        await page.until(lambda: bool(page.told("history")))
-        messages = page.told("history")[0]["messages"]
-        assert [("said", "working"), ("message", None)] == [(one["type"], one.get("sign")) for one in messages]
+        rig.records.keep(part(page.chat, "one"))
+        await rig.channel.edit(part(page.chat, "two, so f …", key=""), "b-key-2")
+        async with page.http.get(f"{rig.url}web/events") as stream:
+            _, growing, history = [await _event(stream) for _ in range(3)]
+        assert ("b-key-2", True) == (growing["id"], growing["live"])
+        assert ["hello", "<p>one</p>"] == [one.get("text") or one["html"] for one in history["messages"]]
+        await rig.channel.edit(part(page.chat, "two, so far", key="key-2"), "b-key-2")
+        async with page.http.get(f"{rig.url}web/events") as stream:
+            assert ["commands", "history"] == [(await _event(stream))["type"] for _ in range(2)]
 
 
 async def test_lane_of_a_person_who_comes_back_is_told_to_go_on():
@@ -307,7 +313,7 @@ async def test_events_and_post_do_all_that_a_socket_does():
     """Where WebSockets are blocked: words by POST, answers by server-sent events; 503 for what is not kept."""
     async with house() as rig, rig.page() as page:
         await page.leave()
-        async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
+        async with page.http.get(f"{rig.url}web/events") as stream:
             assert "text/event-stream" == stream.content_type
             assert ["commands", "history"] == [(await _event(stream))["type"], (await _event(stream))["type"]]
             rig.sink.refusals = 1
@@ -362,15 +368,12 @@ async def test_too_many_tabs_are_told_so():
 
 
 async def test_hidden_words_are_taken_off():
-    """A deleted message is gone from open pages and from what a new one is shown."""
+    """A deleted message is gone from every open page."""
     async with house() as rig, rig.page() as page:
         said = await page.say("my password is x")
         await page.until(lambda: not page.unsent)
         await rig.channel.delete(Address("web", "main", page.chat), said)
         await page.until(lambda: bool(page.told("deleted")))
-        async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
-            await _event(stream)
-            assert "password" not in json.dumps(await _event(stream))
 
 
 async def _event(stream: aiohttp.ClientResponse) -> dict[str, object]:

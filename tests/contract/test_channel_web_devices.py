@@ -9,18 +9,19 @@ import pytest
 
 from channels.web.config import Guests
 from channels.web.device_door import LINK_S, DeviceLinks
-from channels.web.recollection import NoRecords, SeenDevice
+from channels.web.recollection import SeenDevice
 from channels.web.visitor import COOKIE, Identities, Identity
 from tests.fakes.views import FakePage
-from tests.fakes.web import KEY, Clock, House, house
+from tests.fakes.web import KEY, Clock, FakeRecords, House, house
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
-class Audit(NoRecords):
+class Audit(FakeRecords):
     """Keeps who went on where."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.rows: list[tuple[str, str]] = []
 
     async def note_device(self, chat: str, browser: str) -> None:

@@ -2,50 +2,29 @@
 
 import io
 import json
-from collections.abc import Sequence
 
 import aiohttp
 import pytest
 
-from channels.base import Channel, FetchesMedia, NotPersisted
+from channels.base import FetchesMedia, NotPersisted
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Attachment, AttachmentKind, InboundMessage
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.config import Guests
-from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
 from tests.fakes.views import FakePage
-from tests.fakes.web import house
+from tests.fakes.web import FakeRecords, house
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 LET_IN = Guests(may_send_files=lambda _chat: True)
 OCTETS = {"Content-Type": "application/octet-stream"}
 
 
-class KeptFiles:
-    """Keeps files in memory; nothing was ever said."""
+class KeptFiles(FakeRecords):
+    """Keeps files in memory."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.files: dict[str, bytes] = {}
-        self.down = False
-
-    async def see_device(self, chat: str, device: str, browser: str) -> None:
-        """Forgotten at once."""
-
-    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
-        """None."""
-        return ()
-
-    async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """Nobody was."""
-        return ()
-
-    async def conversations(self, _chat: str) -> Sequence[PastConversation]:
-        """None."""
-        return ()
-
-    async def messages(self, _channel: Channel, _chat: str, _conversation_id: str | None) -> Sequence[KeptMessage]:
-        """None."""
-        return ()
 
     async def keep_file(self, handle: str, content: bytes) -> None:
         """As the port says."""

@@ -1,96 +1,106 @@
 """What was said before this process: told to a page that comes, listed and read; no other chat's, within bounds."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import aiohttp
 import pytest
 
-from channels.base import Channel, NotPersisted
 from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Rendered, Sender
-from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
-from tests.fakes.web import house, part
+from channels.web.recollection import KeptMessage, PastConversation
+from tests.fakes.web import FakeRecords, house, part
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PAST = "0192d3a4-0000-7000-8000-000000000001"
 
 
-class FakeRecords:
-    """One conversation of every chat, which the store may not give just now."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.asked: list[tuple[str, str | None]] = []
-
-    async def see_device(self, chat: str, device: str, browser: str) -> None:
-        """Forgotten at once."""
-
-    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
-        """None."""
-        return ()
-
-    async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """Nobody was."""
-        return ()
+class OnePast(FakeRecords):
+    """One past conversation of every chat."""
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
         """As the port says."""
-        self._ask(chat, None)
+        await super().conversations(chat)
         return [PastConversation(PAST, "<b>Cats</b>", NOW, living=False, place="Slack")]
 
-    async def messages(self, _channel: Channel, chat: str, conversation_id: str | None) -> Sequence[KeptMessage]:
-        """As the port says."""
-        self._ask(chat, conversation_id)
-        address = Address("web", "main", chat)
-        said = InboundMessage(
-            event_id="msg:1", message_id="said-001", address=address, sender=Sender(chat, ""), received_at=NOW,
-            kind=ChatKind.DIRECT, text="<i>cats</i>",
-        )  # fmt: skip
-        told = OutboundPart(address=address, rendered=Rendered("<script>"), idem_key="key-0")
-        return [KeptMessage(NOW, said), KeptMessage(NOW, told)]
 
-    def _ask(self, chat: str, conversation_id: str | None) -> None:
-        if self.down:
-            raise NotPersisted("down")
-        self.asked.append((chat, conversation_id))
+def two_messages(chat: str) -> tuple[InboundMessage, OutboundPart]:
+    """A question and its answer."""
+    address = Address("web", "main", chat)
+    said = InboundMessage(
+        event_id="msg:1", message_id="said-001", address=address, sender=Sender(chat, ""), received_at=NOW,
+        kind=ChatKind.DIRECT, text="<i>cats</i>",
+    )  # fmt: skip
+    return said, OutboundPart(address=address, rendered=Rendered("<script>"), idem_key="key-0")
 
 
-async def test_page_is_told_what_was_said_in_an_earlier_life() -> None:
-    """Once a process; as kept, so that a page which has it already knows it better; nothing of it acts."""
-    records = FakeRecords()
-    async with house(records=records) as rig, rig.page() as page:
-        said, told = page.told("history")[0]["messages"]
-        assert ("said-001", "<i>cats</i>", True) == (said["id"], said["text"], said["kept"])
-        assert ("b-key-0", "<p>&lt;script&gt;</p>", True) == (told["id"], told["html"], told["kept"])
-        await rig.channel.send(part(page.chat, "new"))
-        page.epoch, page.seen = "", 0
-        await page.leave()
-        page.wanted.set()
-        await page.until(lambda: len(page.told("history")) == 2)
-        assert ["said-001", "b-key-0", "b-key-1"] == [one["id"] for one in page.told("history")[1]["messages"]]
-        assert [(page.chat, None)] == records.asked
-
-
-async def test_store_that_is_down_keeps_nobody_out() -> None:
-    """The page comes with what there is; the next one asks again. What was asked for by hand says to come again."""
-    records = FakeRecords()
-    records.down = True
-    async with house(records=records) as rig, rig.page() as page:
+async def test_page_is_told_what_was_said_each_time_it_comes() -> None:
+    """From the store, in its order; nothing of it acts. While the store is down the page comes without."""
+    async with house() as rig, rig.page() as page:
         assert [] == page.told("history")[0]["messages"]
+        rig.records.keep(*two_messages(page.chat))
+        for down, expected in ((True, []), (False, ["<i>cats</i>", "<p>&lt;script&gt;</p>"])):
+            rig.records.down = down
+            await page.leave()
+            page.frames.clear()
+            page.wanted.set()
+            await page.until(lambda: bool(page.told("history")))
+            assert expected == [one.get("text") or one["html"] for one in page.told("history")[0]["messages"]]
+
+
+async def test_a_page_misses_nothing_that_is_said_while_the_store_is_read() -> None:
+    """It is open before the store is asked: what is sent in between travels by itself."""
+    reading, read = asyncio.Event(), asyncio.Event()
+
+    class Slow(FakeRecords):
+        async def recent(self, chat: str) -> Sequence[KeptMessage]:
+            kept = await super().recent(chat)
+            reading.set()
+            await read.wait()
+            return kept
+
+    async with house(records=Slow()) as rig, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as page:
+        async with page.post(f"{rig.url}web/session") as answer:
+            chat = (await answer.json())["chat"]
+        async with page.ws_connect(f"{rig.url}web/ws") as socket, asyncio.TaskGroup() as tasks:
+            await socket.send_json({"type": "hello"})
+            await reading.wait()
+            sending = tasks.create_task(rig.channel.send(part(chat, "meanwhile")))
+            message = await socket.receive_json(timeout=30)
+            read.set()
+            told = [message["type"], *[(await socket.receive_json(timeout=30))["type"] for _ in range(2)]]
+            await socket.send_json({"type": "shown", "n": message["n"]})
+            await sending
+        assert ["message", "commands", "history"] == told
+
+
+async def test_one_page_is_told_so_much_at_most() -> None:
+    """The newest messages; the very newest however long it is."""
+    async with house() as rig, rig.page() as page:
+        for number in range(50):
+            rig.records.keep(part(page.chat, f"{number}" + "x" * 15_000, key=f"key-{number}"))
+        await page.leave()
+        page.frames.clear()
+        page.wanted.set()
+        await page.until(lambda: bool(page.told("history")))
+        told = [one["id"] for one in page.told("history")[0]["messages"]]
+        assert [f"b-key-{number}" for number in range(24, 50)] == told
+
+
+async def test_store_that_is_down_is_asked_again() -> None:
+    """What was asked for by hand says when."""
+    async with house() as rig, rig.page() as page:
+        rig.records.down = True
         for path in ("web/conversations", f"web/conversation?id={PAST}"):
             async with page.http.get(f"{rig.url}{path}") as answer:
                 assert (503, "2") == (answer.status, answer.headers["Retry-After"])
-        records.down = False
-        await page.leave()
-        page.wanted.set()
-        await page.until(lambda: len(page.told("history")) == 2)
-        assert 2 == len(page.told("history")[1]["messages"])
 
 
 async def test_past_conversations_are_listed_and_read_by_their_own_person() -> None:
     """Whoever asks gets their own chat's; an id that is none asks nobody."""
-    records = FakeRecords()
+    records = OnePast()
     async with house(records=records) as rig, rig.page() as page:
+        records.keep(*two_messages(page.chat))
         async with page.http.get(f"{rig.url}web/conversations") as answer:
             assert "no-store" == answer.headers["Cache-Control"]
             listed = (await answer.json())["conversations"]
@@ -111,7 +121,7 @@ async def test_past_conversations_are_listed_and_read_by_their_own_person() -> N
 @pytest.mark.parametrize("path", ["web/conversations", f"web/conversation?id={PAST}"])
 async def test_what_was_said_before_is_not_told_without_end(path: str) -> None:
     """Each request counts for the address."""
-    async with house(records=FakeRecords(), address_messages_per_min=60) as rig, rig.page() as page:
+    async with house(address_messages_per_min=60) as rig, rig.page() as page:
         statuses = set()
         for _ in range(120):
             async with page.http.get(f"{rig.url}{path}") as answer:

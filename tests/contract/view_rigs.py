@@ -15,6 +15,7 @@ from gateway.texts import HARNESS
 from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.views import FakePage, FakeTerminal, FakeView
+from tests.fakes.web import FakeRecords
 
 PATIENCE = Patience(arrive_s=0.05, confirm_s=0.6, gone_after_s=60.0)
 
@@ -71,7 +72,9 @@ class WebRig(_ViewRig):
         self._people.append(self._tasks.create_task(self.view.run()))
 
     async def make(self) -> Channel:
-        channel = WebChannel(WebAccount(), texts=HARNESS, patience=PATIENCE, now_s=lambda: self.now_s)
+        channel = WebChannel(
+            WebAccount(), texts=HARNESS, records=FakeRecords(), patience=PATIENCE, now_s=lambda: self.now_s
+        )
         self.loaded.channels[:] = [channel]
         return channel
 

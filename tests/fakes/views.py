@@ -24,7 +24,6 @@ class FakeView(ABC):
         self.wanted.set()
         self.away = asyncio.Event()  # set while there is no connection
         self.away.set()
-        self.epoch, self.seen = "", 0
         self._held = asyncio.Event()  # set: what is said waits for the next offer
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
@@ -82,7 +81,7 @@ class FakeView(ABC):
     async def begin(self) -> None:
         """What is said first."""
         self.away.clear()
-        await self.send({"type": "hello", "epoch": self.epoch, "seen": self.seen})
+        await self.send({"type": "hello"})
         for frame in list(self.unsent.values()):
             await self.send(frame)
 
@@ -104,7 +103,6 @@ class FakeView(ABC):
             case "not_taken":
                 self._held.set()
             case "history":
-                self.epoch, self.seen = frame["epoch"], frame["seq"]
                 for one in frame["messages"]:
                     self._keep(one)
             case "message":

@@ -1,19 +1,20 @@
 """A web chat behind the gateway's own HTTP server, for tests: one call starts all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
 import aiohttp
 
+from channels.base import Channel, NotPersisted
 from channels.clocks import steady_now
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
 from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
-from channels.web.recollection import Records
+from channels.web.recollection import KeptMessage, PastConversation, Records, SeenDevice
 from channels.web.visitor import COOKIE, Identities, Identity
 from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
@@ -24,6 +25,64 @@ KEY = b"of a gateway that lived before  "
 """What the cookies of `known_before` were made with, and the chat in `house` knows."""
 
 QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
+
+
+class FakeRecords:
+    """A store of its own that keeps what a test puts there, and nothing else."""
+
+    def __init__(self) -> None:
+        self.kept: list[KeptMessage] = []  # of every chat
+        self.down = False
+        self.asked: list[tuple[str, str]] = []  # for past conversations, by chat and id
+
+    def keep(self, *messages: InboundMessage | OutboundPart) -> None:
+        """Put messages there, now."""
+        self.kept += [KeptMessage(steady_now(), message) for message in messages]
+
+    async def recent(self, chat: str) -> Sequence[KeptMessage]:
+        """As the port says."""
+        self._must_be_up()
+        return [one for one in self.kept if one.message.address.chat == chat]
+
+    async def conversations(self, _chat: str) -> Sequence[PastConversation]:
+        """None."""
+        self._must_be_up()
+        return ()
+
+    async def messages(self, _channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
+        """Those of the chat."""
+        self.asked.append((chat, conversation_id))
+        return await self.recent(chat)
+
+    def _must_be_up(self) -> None:
+        if self.down:
+            raise NotPersisted("down")
+
+    async def keep_file(self, _handle: str, _content: bytes) -> None:
+        """It is refused."""
+        raise NotPersisted("no files are kept here")
+
+    async def find_file(self, _handle: str) -> bytes | None:
+        """None."""
+        return None
+
+    async def note_device(self, _chat: str, _browser: str) -> None:
+        """Nobody looks."""
+
+    async def see_device(self, _chat: str, _device: str, _browser: str) -> None:
+        """Nobody looks."""
+
+    async def devices(self, _chat: str) -> Sequence[SeenDevice]:
+        """None."""
+        return ()
+
+    async def sign_out(self, _chat: str, devices: Sequence[str]) -> Sequence[str]:
+        """For as long as the process lives."""
+        return ["", *devices]
+
+    async def signed_out(self) -> Sequence[tuple[str, str]]:
+        """None."""
+        return ()
 
 
 @dataclass
@@ -45,6 +104,7 @@ class House:
     sink: RecordingSink
     url: str
     clock: Clock
+    records: Records
 
     @asynccontextmanager
     async def page(self, **more: str) -> AsyncIterator[FakePage]:
@@ -70,7 +130,7 @@ async def house(
     **more: object,
 ) -> AsyncIterator[House]:
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
-    watch = Clock()
+    watch, records = Clock(), records or FakeRecords()
     config = WebAccount.model_validate({"title": "Coach"} | more)
     channel = WebChannel(
         config, texts=HARNESS, guests=guests, records=records, key=KEY, patience=QUICK, now_s=watch, clock=clock
@@ -79,7 +139,7 @@ async def house(
     async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))
-        yield House(channel, sink, url, watch)
+        yield House(channel, sink, url, watch, records)
         await channel.aclose()
         running.cancel()
 

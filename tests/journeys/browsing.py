@@ -20,6 +20,7 @@ from tests.fakes.browser import Page, chromium
 from tests.fakes.http import Loaded, served
 from tests.fakes.ports import free_port
 from tests.fakes.sink import RecordingSink
+from tests.fakes.web import FakeRecords
 
 IN_CHROMIUM = [
     pytest.mark.browser,
@@ -137,10 +138,12 @@ async def let_in(page: Page, gateway: GatewayProcess) -> None:
 
 
 @asynccontextmanager
-async def alone(**more: object) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
+async def alone(
+    records: FakeRecords | None = None, **more: object
+) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
     """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
     config = WebAccount.model_validate({"title": "TenK Coach"} | more)
-    channel, sink = WebChannel(config, texts=HARNESS), RecordingSink()
+    channel, sink = WebChannel(config, texts=HARNESS, records=records or FakeRecords()), RecordingSink()
     async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         yield channel, sink, url

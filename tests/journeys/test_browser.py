@@ -6,8 +6,17 @@ from pathlib import Path
 
 from channels.base import Sign
 from channels.markdown.parse import parse
-from channels.messages import AttachmentKind, Button, ButtonPressed, ButtonStyle, OutboundMedia, Rendered
+from channels.messages import (
+    AttachmentKind,
+    Button,
+    ButtonPressed,
+    ButtonStyle,
+    InboundMessage,
+    OutboundMedia,
+    Rendered,
+)
 from tests.fakes.browser import Page
+from tests.fakes.web import FakeRecords
 from tests.journeys.browsing import (
     ANSWER,
     BOT,
@@ -145,11 +154,14 @@ async def test_page_works_where_websockets_are_blocked(page: Page):
 
 
 async def test_second_tab_shows_the_conversation(page: Page):
-    """What this tab never saw comes from the channel's memory, in its order."""
-    async with alone() as (channel, sink, url):
+    """What this tab never saw comes from the store, in its order."""
+    records = FakeRecords()
+    async with alone(records) as (channel, sink, url):
         address = await chat_of(page, sink, url)
         await channel.send(part(address.chat, Rendered("one"), "k1"))
         await channel.send(part(address.chat, Rendered("two"), "k2"))
+        records.keep(*(event for event in sink.events if isinstance(event, InboundMessage)))
+        records.keep(*(part(address.chat, Rendered(words), key) for words, key in (("one", "k1"), ("two", "k2"))))
         await page.value("sessionStorage.clear(); window.onpagehide = null; 1")
         await page.go("about:blank")
         await page.go(url)

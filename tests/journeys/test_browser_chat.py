@@ -7,6 +7,7 @@ from channels.base import CommandSpec, Sign
 from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle, InboundMessage, Rendered
 from tests.fakes.browser import Page
+from tests.fakes.web import FakeRecords
 from tests.journeys.browsing import (
     ANSWER,
     BOT,
@@ -62,7 +63,8 @@ async def test_enter_sends_on_a_phone_too_and_with_shift_begins_a_line(page: Pag
 
 async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
     """Also after a reload, and in a page that was not there."""
-    async with alone() as (channel, sink, url):
+    records = FakeRecords()
+    async with alone(records) as (channel, sink, url):
         address = await chat_of(page, sink, url)
         shown = await channel.send(part(address.chat, channel.renderer.plain("…"), "k1"))
         await channel.edit(part(address.chat, Rendered("You pract …"), ""), shown.platform_id)
@@ -78,6 +80,8 @@ async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
         await page.call("Page.reload")
         await page.until(ONLINE)
         assert expected == await page.value(LINES)
+        records.keep(*(event for event in sink.events if isinstance(event, InboundMessage)))
+        records.keep(part(address.chat, Rendered("You practised 3 h."), "k1"))
         await page.value("sessionStorage.clear(); 1")
         await page.call("Page.navigate", url="about:blank")
         await page.go(url)
@@ -121,6 +125,34 @@ async def test_page_says_when_the_gateway_cannot_be_reached(page: Page, gateway:
     await page.until(f"{ONLINE} && document.getElementById('away').hidden")
     await page.until(f"{LAST}.includes('45 min')")
     assert 1 == await page.value(f"{BOT}.filter((one) => one.includes('45 min')).length")
+
+
+async def test_a_restart_doubles_and_loses_no_message(page: Page, gateway: GatewayProcess):
+    """An answer is under way when the gateway is killed; open and new pages show each message once."""
+    await let_in(page, gateway)
+    await page.say("/log 45m guitar scales")
+    await page.until(f"{LAST}.includes('45 min')")
+    before = await page.value(LINES)
+    await page.say("plan my week")
+    await page.until("!document.getElementById('stop').hidden")
+    gateway.end(signal.SIGKILL)
+    await page.say("/stats")
+    gateway.start()
+    await page.until(f"{ONLINE} && document.querySelectorAll('.waits').length === 0", 60)
+    await page.until(f"{BOT}.length >= 6 && document.getElementById('stop').hidden && !{LAST}.endsWith('…')", 60)
+    lines = await page.value(LINES)
+    assert before == lines[: len(before)]
+    assert (1, 1) == (lines.count("plan my week"), lines.count("/stats"))
+    assert len(lines) == len(set(lines))
+    await page.call("Page.reload")
+    await page.until(f"{ONLINE} && {LINES}.length >= {len(lines)}")
+    assert lines == await page.value(LINES)
+    await page.value("sessionStorage.clear(); window.onpagehide = null; 1")
+    await page.call("Page.navigate", url="about:blank")
+    await page.go(gateway.url)
+    await page.until(f"{ONLINE} && {LINES}.length >= {len(lines) - 1}")
+    told = [line for line in lines if "pairing approve" not in line]
+    assert sorted(told) == sorted(line for line in await page.value(LINES) if "pairing approve" not in line)
 
 
 async def test_answer_can_be_stopped_and_asked_again(page: Page, gateway: GatewayProcess):
@@ -221,7 +253,7 @@ async def test_an_answer_is_told_to_who_listens_once(page: Page):
 
 
 async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, gateway: GatewayProcess, pictures: Path):
-    """After a restart a new tab shows the living one; an earlier one is opened from the list, and is gone on with."""
+    """After a restart a new tab shows what was said; an earlier one is opened from the list, and is gone on with."""
     await let_in(page, gateway)
     await page.say("/log 45m guitar scales")
     await page.until(f"{LAST}.includes('45 min')")
@@ -240,7 +272,8 @@ async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, g
     await page.go(gateway.url)
     await page.until(ONLINE)
     await page.until(f"{SAID}.includes('hello there again')")
-    assert ["hello there again"] == await page.value(SAID)
+    said = ["hello there", "/log 45m guitar scales", "how am I doing?", "hello there again"]
+    assert said == (await page.value(SAID))[-4:]
     await page.value("document.getElementById('past').click()")
     await page.until("document.querySelectorAll('#list button').length === 2")
     await page.picture(pictures / "1-list.png")

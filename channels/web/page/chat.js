@@ -24,6 +24,7 @@ let edited = null; // the message that is being changed
 const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
 let draft = ""; // what was being written before
 let awayTimer = null;
+let recalled = false; // what was said before was shown, by this tab or from the store
 let held = null; // the timer after which everything that was not taken is offered again
 
 // Who this browser is; the gateway tells, and waits with it where too many come at once.
@@ -48,6 +49,7 @@ async function begin() {
   new Panel({ onResume: (id) => act("sessions", id), title: session.title });
   for (const frame of store.unsent) if ((frame.type === "say" || frame.again) && !store.messages.has(frame.id)) put(frame);
   for (const message of store.messages.values()) view.show(message, true);
+  recalled = store.messages.size > 0;
   view.nothingYet();
   settled();
   view.toEnd();
@@ -55,7 +57,7 @@ async function begin() {
   fit();
   if (!matchMedia("(pointer: coarse)").matches) text.focus();
   onState("off");
-  link = new Link({ hello, onFrame, onState, known });
+  link = new Link({ onFrame, onState, known });
   link.start();
   acceptInvite();
   acceptDevice();
@@ -98,10 +100,6 @@ async function known() {
   }
   state.textContent = textOf("page.reload");
   return false;
-}
-
-function hello() {
-  return { type: "hello", epoch: store.epoch, seen: store.seen };
 }
 
 function onState(now) {
@@ -157,11 +155,11 @@ function submitFrame(frame) {
 
 const HANDLERS = {
   history(frame) {
-    const silent = store.epoch !== frame.epoch; // else it is what was said while this page was away
-    const late = store.messages.size > 0 && frame.messages.some((one) => one.kept && !store.messages.has(one.id));
-    for (const message of frame.messages) keep(message, silent);
+    const late = store.messages.size > 0 && frame.messages.some((one) => !store.messages.has(one.id));
+    for (const message of frame.messages) if (isNews(message)) keep(message, !recalled);
     if (late) view.rebuild(store.sort());
-    store.saw(frame.epoch, frame.seq);
+    for (const one of [...store.messages.values()]) if (one.sign === "working" || one.sign === "queued") change(one.id, { sign: null }); // signs are not kept
+    recalled = true; // from now on it is what was said while this page was away
   },
   message: (frame) => keep(frame),
   said: (frame) => keep(frame),
@@ -182,17 +180,21 @@ const HANDLERS = {
 
 function onFrame(frame) {
   HANDLERS[frame.type]?.(frame);
-  if (frame.seq !== undefined && frame.type !== "history") store.saw(undefined, frame.seq);
   store.save();
   if (frame.n !== undefined) link.send([{ type: "shown", n: frame.n }]);
   settled();
 }
 
+// Whether the store tells more of a message than this page has; of what is done the page knows the buttons and signs.
+function isNews(message) {
+  const held = store.messages.get(message.id);
+  if (!held || held.unsent || held.live || held.waiting) return true;
+  return held.type === "said" && held.text !== message.text;
+}
+
 function keep(frame, silent = false) {
-  const { n, seq, ...message } = frame;
+  const { n, ...message } = frame;
   if (frame.type === "deleted" && !store.messages.has(frame.id)) return;
-  const held = store.messages.get(frame.id);
-  if (frame.kept && held && !held.unsent && !held.live && !held.waiting) return; // this page knows it better
   if (frame.type === "said") message.unsent = false;
   view.show(store.put(message), silent);
 }

@@ -6,8 +6,7 @@ const SOCKET_TRIES = 3; // that never opened, before the other way is tried
 const COME_LATER = 1013; // the close code of a gateway that has no room for this page just now
 
 export class Link {
-  constructor({ hello, onFrame, onState, known }) {
-    this.hello = hello; // () => the frame to begin with
+  constructor({ onFrame, onState, known }) {
     this.known = known; // async () => whether we are who we were; asked before every further try
     this.onFrame = onFrame;
     this.onState = onState; // "on" | "off"
@@ -51,7 +50,7 @@ export class Link {
     socket.onopen = () => {
       opened = true;
       this.neverOpened = 0;
-      socket.send(JSON.stringify(this.hello()));
+      socket.send(JSON.stringify({ type: "hello" }));
       this.up();
     };
     socket.onmessage = (event) => this.onFrame(JSON.parse(event.data));
@@ -64,8 +63,7 @@ export class Link {
   }
 
   startEvents() {
-    const { epoch, seen } = this.hello();
-    const events = new EventSource(`/web/events?epoch=${encodeURIComponent(epoch)}&seen=${seen}`);
+    const events = new EventSource("/web/events");
     this.events = events;
     events.onopen = () => this.up();
     events.onmessage = (event) => this.onFrame(JSON.parse(event.data));

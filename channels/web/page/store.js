@@ -9,8 +9,6 @@ export class Store {
     this.chat = chat;
     this.key = `${KEY}:${chat}`;
     const kept = read("sessionStorage", this.key);
-    this.epoch = kept.epoch || "";
-    this.seen = kept.seen || 0;
     this.messages = new Map((kept.messages || []).map((message) => [message.id, message]));
     this.unsent = [...(kept.unsent || []), ...(read("localStorage", this.waiting).frames || [])]; // each with its own id
     this.unsent = [...new Map(this.unsent.map((frame) => [frame.id, frame])).values()];
@@ -24,7 +22,8 @@ export class Store {
   put(message) {
     const before = this.messages.get(message.id);
     if (message.below && before?.below !== message.below) this.messages = placedBelow(this.messages, message);
-    this.messages.set(message.id, { ...before, ...message });
+    const at = (message.edited && before?.at) || message.at || before?.at; // changed words stand where they were said
+    this.messages.set(message.id, { ...before, ...message, at });
     if (this.messages.size > MOST) this.messages.delete(this.messages.keys().next().value);
     return this.messages.get(message.id);
   }
@@ -34,14 +33,6 @@ export class Store {
     const sorted = [...this.messages].sort(([, one], [, other]) => (one.at || "").localeCompare(other.at || ""));
     this.messages = new Map(sorted);
     return this.messages.values();
-  }
-
-  saw(epoch, seq) {
-    if (epoch !== undefined && epoch !== this.epoch) {
-      this.epoch = epoch;
-      this.seen = 0;
-    }
-    if (seq > this.seen) this.seen = seq;
   }
 
   // What is to be sent: kept beside the tab, which may be closed before the gateway can be reached.
@@ -81,10 +72,10 @@ export class Store {
 
   save() {
     if (this.gone) return;
-    const { epoch, seen, unsent } = this;
+    const { unsent } = this;
     for (let most = MOST; most >= 10; most = Math.floor(most / 2)) {
       const messages = [...this.messages.values()].slice(-most);
-      if (write("sessionStorage", this.key, { epoch, seen, unsent, messages })) return;
+      if (write("sessionStorage", this.key, { unsent, messages })) return;
     }
   }
 }

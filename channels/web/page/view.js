@@ -103,7 +103,7 @@ export function fileShown(file) {
     const image = made("img", { src: file.url, alt: file.description || file.name });
     image.addEventListener("error", () => link.replaceWith(made("span", { className: "file lost", textContent: `${file.name}: ${textOf("page.file_gone")}` })));
     link.append(image);
-  } else link.textContent = `${file.name} (${sizeText(file.bytes)})`;
+  } else link.textContent = file.bytes ? `${file.name} (${sizeText(file.bytes)})` : file.name;
   return link;
 }
 

@@ -1,6 +1,8 @@
 """The web chat's conversations as they are read back: each message once, as it was sent, where it stood."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,8 @@ async def web(tmp_path: Path) -> AsyncIterator[Spine]:
 
 
 async def say(spine: Spine, text: str, who: str = ADA) -> None:
-    """Say something on the page, without waiting for an answer."""
+    """Say something on the page a second later, without waiting for an answer."""
+    spine.now += timedelta(seconds=1)
     await spine.say(text, who, who, channel="web")
 
 
@@ -47,8 +50,8 @@ def shown(kept: list[KeptMessage]) -> list[str]:
     return [one.message.text if isinstance(one.message, InboundMessage) else one.message.rendered.text for one in kept]
 
 
-async def test_what_was_said_is_read_back_as_it_was_sent(web: Spine) -> None:
-    """With the keys that pages know it by; what steered an answer stands above it; commands are no part of it."""
+async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
+    """With the ids that pages know, commands and their answers too; what steered an answer stands above it."""
     await ask(web, "hello", "Hello.")
     await say(web, "how long?")
     await web.asked()
@@ -60,11 +63,24 @@ async def test_what_was_said_is_read_back_as_it_was_sent(web: Spine) -> None:
     await say(web, "/mode")
     await web.quiet()
     records = StoredRecords(web.store, AGENT, lambda: web.now)
-    kept = await records.messages(web.channel, ADA, None)
-    assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes"] == shown(kept)
-    sent = {part.idem_key for part in web.channel.parts}
-    assert {one.message.idem_key for one in kept if isinstance(one.message, OutboundPart)} <= sent
-    assert [] == await records.messages(web.channel, BOB, None)
+    kept = await records.recent(ADA)
+    assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes", "/mode"] == shown(kept)[:6]
+    assert shown(kept)[6].startswith("The mode is")
+    assert {one.message.idem_key for one in kept if isinstance(one.message, OutboundPart)} <= set(web.channel.messages)
+    assert [] == await records.recent(BOB)
+
+
+async def test_changed_words_stand_where_they_were_said(web: Spine) -> None:
+    """Once, as they read now."""
+    await ask(web, "helo", "Hello.")
+    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    first = (await records.recent(ADA))[0].message
+    assert isinstance(first, InboundMessage)
+    await web.admit(replace(first, event_id="edit:1", text="hello", edited=True), ADA)
+    await web.quiet()
+    kept = await records.recent(ADA)
+    assert ["hello", "Hello."] == shown(kept)[:2]
+    assert 1 == sum(isinstance(one.message, InboundMessage) for one in kept)
 
 
 async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
@@ -78,7 +94,7 @@ async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
     records = StoredRecords(web.store, AGENT, lambda: web.now)
     living, past = await records.conversations(ADA)
     assert ("dogs", True, "cats", False) == (living.title, living.living, past.title, past.living)
-    assert ["dogs"] == shown(await records.messages(web.channel, ADA, None))
+    assert ["dogs"] == shown(await records.messages(web.channel, ADA, living.id))
     assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, past.id))
     assert [] == await records.messages(web.channel, BOB, past.id)
 
@@ -127,6 +143,6 @@ async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> 
     """Messages are kept for a month, conversations for a year."""
     await ask(web, "cats", "Noted: cats.")
     await web.store.write(lambda connection: connection.execute(sa.delete(inbox)))
-    assert ["cats", "Noted: cats."] == shown(
-        await StoredRecords(web.store, AGENT, lambda: web.now).messages(web.channel, ADA, None)
-    )
+    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    (living,) = await records.conversations(ADA)
+    assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, living.id))

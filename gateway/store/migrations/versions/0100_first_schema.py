@@ -401,6 +401,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("done_at IS NOT NULL"),
         postgresql_where=sa.text("done_at IS NOT NULL"),
     )
+    op.create_index(
+        "ix_outbox_web",
+        "outbox",
+        ["chat", "id"],
+        unique=False,
+        sqlite_where=sa.text("channel = 'web'"),
+        postgresql_where=sa.text("channel = 'web'"),
+    )
     op.create_table(
         "pairing_guesses",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
