@@ -7,8 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from agent.budgets import Spending
-from agent.coach.changes import MergeSkills, SaveWeeklyPlan
+from agent.coach.changes import LogPractice, MergeSkills, SaveWeeklyPlan
+from agent.consent import Consent
 from agent.ports import Principal
+from channels.messages import Address
 from gateway.access import linking
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot, Silence, decide
@@ -18,13 +20,17 @@ from gateway.coach import practice_rows
 from gateway.coach.practice import apply
 from gateway.coach.practice_changes import merge_skills
 from gateway.coach.tables import PRACTICE_TABLES
+from gateway.commands.base import AnswerApproval
 from gateway.inbound.bounds import InboundBounds
-from gateway.store import approvals, budgets, credentials, erasure, people
+from gateway.sessions.presses import answer_approval
+from gateway.store import approvals, budgets, credentials, erasure, journal, people
 from gateway.store.agent_tables import bring_up
+from gateway.store.approvals import Approval
 from gateway.store.budgets import Cap, CapReached
 from gateway.store.credentials import Connected
 from gateway.store.engine import Store
 from gateway.store.erasure import Extent
+from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, Person
 from gateway.store.personal_data import of_person
 from tests.fakes.linked import link, log_practice, practised
@@ -162,6 +168,33 @@ async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
     assert 1 == await store.write(lambda c: approvals.forget(c, *both, "look"))
 
 
+async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_both(store: Store) -> None:
+    """Nobody is left who could answer the first; the second takes the answer of either sender."""
+    stays, joins = await two_people(store)
+
+    async def asked_of(person: Person, id_: str) -> Approval:
+        state = await store.write(lambda c: journal.open_session(c, "default", f"key {id_}", "steer", 1, NOON))
+        place = Address("telegram", "main", "1")
+        turn = TurnRow(id_, "default", state.id, person.user_id, "chat", place, "1", NOON)
+        await store.write(lambda c: journal.begin_turn(c, turn))
+        question = Approval(
+            id=id_, tenant="default", turn_id=id_, user_id=person.user_id, call_key=f"{id_}/0/0", tool="look",
+            fingerprint="f", may_remember=True, numbered=False, asked_at=NOON, until=NOON + timedelta(hours=1),
+        )  # fmt: skip
+        await store.write(lambda c: approvals.ask(c, question))
+        return question
+
+    await asked_of(joins, "before")
+    await store.write(partial(link, stays=stays, joins=joins))
+    first = await store.read(partial(approvals.by_id, id_="before"))
+    assert first is not None and Consent.WITHDRAWN is first.state
+    await asked_of(stays, "after")
+    sender = await store.read(partial(people.find_sender, tenant="default", sender_key="discord:2"))
+    assert sender is not None
+    answer, results = AnswerApproval("after", Consent.ALLOWED), list[object]()
+    assert ("after",) == await store.write(lambda c: answer_approval(c, sender.user_id, answer, results, NOON))
+
+
 async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Store) -> None:
     """Merging is the person's own change: it outlives the link."""
     stays, joins = await two_people(store)
@@ -173,6 +206,18 @@ async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Sto
     assert (1, 60) == (merged.sessions_moved, merged.total_minutes)
     await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
     for person, minutes in ((stays, {"guitar": 60}), (joins, {})):
+        assert minutes == await store.read(partial(practised, user_id=person.user_id))
+
+
+async def test_what_is_logged_in_a_linked_users_skill_stays_with_it(store: Store) -> None:
+    """No skill loses entries when the link ends."""
+    stays, joins = await two_people(store)
+    await store.write(partial(log_practice, user_id=joins.user_id, skill="piano", length=20))
+    held = await store.write(partial(link, stays=stays, joins=joins))
+    who, entry = Principal(stays.user_id, "default"), LogPractice("piano", 5, NOON.date())
+    await store.write(partial(apply, principal=who, command=entry, key="k", now=NOON))
+    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    for person, minutes in ((stays, {"guitar": 30}), (joins, {"guitar": 30, "piano": 25})):
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
 
 
