@@ -96,6 +96,7 @@ def needs_eyes(request: ModelRequest) -> bool:
 
 log = structlog.get_logger()
 
+MOST_TOLD = 10_000  # people remembered as told of a used-up cap; then the one told longest ago is told again
 NOT_FOR_RULES = frozenset({FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
 """Kinds after which a person should wait, or say something else; at any other nobody can tell when a model is back."""
 
@@ -145,9 +146,13 @@ class StandIn:
         return response
 
     def _has_told(self, person: str, notice: str, over: OverBudget) -> bool:
-        """Return whether this person was told so of this cap; from now on they are."""
-        before, self._told[person] = self._told.get(person), (notice, over.resets_at)
-        return before == self._told[person]
+        """Return True if this person was told of this cap in these words before; remember that they are now."""
+        told = notice, over.resets_at
+        before = self._told.pop(person, None)
+        if len(self._told) >= MOST_TOLD:
+            del self._told[next(iter(self._told))]
+        self._told[person] = told
+        return before == told
 
     async def aclose(self) -> None:
         """Close the rules."""

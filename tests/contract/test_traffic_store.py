@@ -341,30 +341,6 @@ async def test_open_turns_are_found_with_their_session(store: Store) -> None:
     assert [] == await store.read(journal.open_turns)
 
 
-async def test_the_last_turn_that_ended_is_found_by_the_journal(store: Store) -> None:
-    """Whatever runs since; not one before it, nor one of a conversation that is over."""
-
-    async def end(turn: TurnRow, seq: int) -> None:
-        await store.write(lambda c: journal.append(c, turn, seq, [TurnEnded(EndReason.COMPLETED, turn.id)], NOON))
-
-    async def last(turn: TurnRow, key: str = KEY) -> bool:
-        return () != await store.read(lambda c: journal.last_ended(c, "default", key, turn.id))
-
-    _, first = await begun(store, "t9")
-    assert not await last(first)
-    await end(first, 0)
-    _, second = await begun(store, "t1")  # ids say nothing of the order: a clock may be set
-    await store.write(lambda c: journal.append(c, second, 1, [TurnStarted(())], NOON))
-    assert (True, False, False) == (await last(first), await last(second), await last(first, "another"))
-    await end(second, 2)
-    assert (False, True) == (await last(first), await last(second))
-    await store.write(lambda c: journal.begin_turn(c, replace(second, id="t3", user_id="u2")))
-    await end(replace(second, id="t3"), 3)  # of another person in a group
-    assert await last(second)
-    await begun(store, "t2", 2)
-    assert not await last(second)
-
-
 async def test_a_result_is_found_by_its_call(store: Store) -> None:
     """One result a call, whatever is appended later."""
     _, turn = await begun(store)
