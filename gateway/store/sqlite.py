@@ -73,6 +73,7 @@ class SqliteEngine:
         self._connection: Connection | None = None  # touched by the writer's thread only
         self._is_lost = False  # the file was not there when it was looked at last
         self._file: tuple[int, int] | None = None  # device and inode of the file that was opened
+        self._log: tuple[int, int] | None = None  # of the write-ahead log that the connection writes; None: not yet
         self._readers = reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._free_readers = asyncio.Semaphore(READERS)
@@ -205,25 +206,28 @@ class SqliteEngine:
         return outcomes
 
     def _check_file(self) -> None:
-        """Raise OSError if the path names another file than the one that was opened."""
+        """Raise OSError if the path, or that of the log beside it, names another file than the one that was opened."""
         self._is_lost = True
-        try:
-            found = _identity(self._path)
-        except FileNotFoundError:
-            found = None
-        if found != self._file:
-            raise OSError(f"{self._path} was deleted or replaced; put that very file back, or restart")
+        log = self._path.with_name(f"{self._path.name}-wal")
+        if self._connection is not None and self._log is None:
+            self._log = _identity(log)
+        for path, opened in ((self._path, self._file), (log, self._log)):
+            if opened is not None and _identity(path) != opened:
+                raise OSError(f"{path} was deleted or replaced; put that very file back, or restart")
         self._is_lost = False
 
     def _drop(self) -> None:
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._log = self._connection, None, None
         if connection is not None:
             connection.invalidate()
             connection.close()
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
     return found.st_dev, found.st_ino
 
 

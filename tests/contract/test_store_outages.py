@@ -97,11 +97,13 @@ class TestOutages:
 class TestDeletedFile:
     """SQLite goes on writing to a file that has no name any more; nothing in it would be found again."""
 
-    @pytest.mark.parametrize("replaced", [False, True])
-    async def test_nothing_is_acknowledged_before_the_very_file_is_back(self, tmp_path: Path, replaced: bool) -> None:
+    @pytest.mark.parametrize(("name", "replaced"), [("tenk.db", False), ("tenk.db", True), ("tenk.db-wal", False)])
+    async def test_nothing_is_acknowledged_before_the_very_file_is_back(
+        self, tmp_path: Path, name: str, replaced: bool
+    ) -> None:
         """Health is red meanwhile, a new file is left alone, and a write that waits holds as soon as it is back."""
-        path, aside = tmp_path / "tenk.db", tmp_path / "aside"
-        store = await SqliteCase(path).open()
+        path, aside = tmp_path / name, tmp_path / "aside"
+        store = await SqliteCase(tmp_path / "tenk.db").open()
         await store.write(note("before"))
         path.rename(aside)
         if replaced:
