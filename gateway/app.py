@@ -329,7 +329,7 @@ class Gateway:
             tasks.keep(name, presence.alone(run, tasks))
 
         keep_alone("budgets", BudgetWatch(self._own.budgets, self._store, manager, runtime.delivery).run)
-        tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model", self._look_at_model)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         keep_alone("requests", partial(keep_house, self._store))
@@ -353,8 +353,10 @@ class Gateway:
                 tasks.keep("schedule", presence.alone(looks.run, tasks))
 
     async def _look_at_model(self) -> None:
-        """The first look at a model's facts reads a large table: beside the loop, before somebody waits for it."""
+        """Look at its facts, which reads a large table, and connect to its server, before somebody waits for it."""
         await asyncio.to_thread(getattr, self._own.model, "facts")
+        for model in self._own.asked:
+            await model.connect()
 
     async def _drain(
         self, reading: asyncio.Task[None], routing: asyncio.Task[None], runtime: Runtime, presence: Presence

@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from agent.models.select import ModelDeps
+from agent.models.select import ModelDeps, OwnModel
 from agent.ports import ChatModel
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
@@ -72,8 +72,7 @@ ConsoleLink = Callable[[str], tuple[str, str]]
 class TenantDeps:
     """What all tenants of a gateway are made with."""
 
-    store: Store
-    """All of it."""
+    store: Store  # all of it
     snapshot: AccessSnapshot
     vault: Vault
     models: ModelDeps
@@ -106,7 +105,8 @@ class Tenant:
         self.connecting = Connecting(deps.vault, providers_of(own.model.links(), own.connect), models=chosen)
         self.table = command_table(product, store, self.budgets.own_cap, self.connecting, self.desk)
         self._models = replace(deps.models, sources=self.levels.sources, charge=self.budgets.charge)
-        self.model = model_of(own, product, self._models)
+        self.asked: list[OwnModel] = []  # those behind `model` over wires of ours
+        self.model = model_of(own, product, replace(self._models, note=self.asked.append))
         self._made = [self.model]  # with those that a reload replaced: a turn ends with the one that it began with
         self.judge = judge_of(own, self.budgets.charge)
         self.tools = (*product.tools(store), *load_tools(own.agent.tools), *deps.extra_tools)

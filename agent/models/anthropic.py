@@ -62,6 +62,10 @@ class AnthropicModel:
         body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, access.secret), access)
 
+    async def connect(self) -> None:
+        """Open a connection before the first call; do nothing if the server is away."""
+        await self._wire.connect()
+
     async def check(self, credential: Credential) -> None:
         """One cheap call with this credential: the list of models.
 

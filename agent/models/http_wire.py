@@ -1,16 +1,18 @@
 """One POST to a model server and its answer, streamed or whole, on aiohttp; both wires go over it.
 
 What a request says and what an answer means are the formats' matter (`openai_format`, `anthropic_format`); trying again
-is `resilience`'s. One connection pool a model, opened with the first call.
+is `resilience`'s. One connection pool a model, opened with the first call or by `connect`.
 """
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NoReturn, Protocol
 
 import aiohttp
+from yarl import URL
 
 from agent.config import LinkConfig
 from agent.credentials import Credential
@@ -87,6 +89,16 @@ class HttpWire:
         self._own_secret = own_secret
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
+
+    async def connect(self) -> None:
+        """Open a connection for the first request, and send nothing; do nothing if the server is away."""
+        session = self._open()
+        assert session.connector is not None, "it is open"
+        with suppress(TimeoutError, aiohttp.ClientError, OSError, ValueError):
+            loop = asyncio.get_running_loop()
+            request = aiohttp.ClientRequest("POST", URL(self._url), loop=loop, session=session)
+            connection = await session.connector.connect(request, [], session.timeout)
+            connection.release()
 
     async def ask(self, body: bytes, assembly: Assembly, access: Access) -> ModelResponded:
         """The response to this request.

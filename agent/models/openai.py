@@ -98,6 +98,10 @@ class OpenAIModel:
                 self._left_out = left_out
             return response
 
+    async def connect(self) -> None:
+        """Open a connection before the first call; do nothing if the server is away."""
+        await self._wire.connect()
+
     async def check(self, credential: Credential) -> None:
         """One cheap call with this credential: the list of models.
 

@@ -52,6 +52,10 @@ class MakeModel(Protocol):
 class OwnModel(ChatModel, Protocol):
     """A model over a wire of ours, which can try a credential."""
 
+    async def connect(self) -> None:
+        """Open a connection before the first call, without a request; do nothing if the server is away."""
+        ...
+
     async def check(self, credential: Credential) -> None:
         """Make one cheap call with it; see `check_credential`."""
         ...
@@ -91,6 +95,8 @@ class ModelDeps:
     """Put around each link of the chain."""
     charge: Charge = lambda model, _config: model
     """Put around each wire, inside of its retries: what each try may cost is set aside before it."""
+    note: Callable[[OwnModel], object] = bool
+    """Told of each model over a wire of ours, which may be connected before it is asked."""
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
@@ -150,6 +156,7 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
             own = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
+        deps.note(own)
         model = deps.charge(PricedModel(SeeingModel(own), config), config)
         model = PromptedTools(model, unless_taken=config.takes_tools is not False)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)

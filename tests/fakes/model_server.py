@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import orjson
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from tests.fakes import anthropic_shapes
 from tests.fakes.model_replies import Answer, Brain, Call, Fault, Reply, named_calls, pieces
@@ -37,6 +38,7 @@ class Received:
     headers: Mapping[str, str]
     path: str
     query: str = ""
+    client: tuple[str, int] = ("", 0)  # where its connection came from
 
 
 class ModelServer:
@@ -50,6 +52,7 @@ class ModelServer:
         self.looks = True  # off where somebody else looks for them, or sends what no API takes
         self.refused_keys: set[str] = set()
         self.closed_early = 0  # streams whose client went away
+        self.asked: set[tuple[str, int]] = set()  # connections over which any request came
         self._script: deque[Answer] = deque()
         self._port = port
         self._released = asyncio.Event()
@@ -73,8 +76,14 @@ class ModelServer:
         """What a client of Anthropic's API is given."""
         return f"http://127.0.0.1:{self._port}"
 
+    @property
+    def unasked(self) -> set[tuple[str, int]]:
+        """Open connections over which no request came yet."""
+        assert self._runner is not None and self._runner.server is not None, "it listens"
+        return {_client_of(each.transport) for each in self._runner.server.connections} - self.asked
+
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app = web.Application(client_max_size=64 * 1024 * 1024, middlewares=[self._note])
         self.add_routes(app)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -99,6 +108,11 @@ class ModelServer:
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_post("/v1/messages", self._answer)
 
+    @web.middleware
+    async def _note(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.asked.add(_client_of(request.transport))
+        return await handler(request)
+
     async def _models(self, request: web.Request) -> web.Response:
         if self._refuses(request):
             return web.json_response({"error": {"message": "invalid key", "type": "authentication_error"}}, status=401)
@@ -110,7 +124,9 @@ class ModelServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
         if self.keeps_requests:
-            self.requests.append(Received(body, dict(request.headers), request.path, request.query_string))
+            self.requests.append(
+                Received(body, dict(request.headers), request.path, request.query_string, _client_of(request.transport))
+            )
         if self.looks:
             self.flaws += flaws_in_request(body, openai=request.path != MESSAGES)
         if self._refuses(request):
@@ -177,6 +193,10 @@ class ModelServer:
         """How many clients hold a connection; one that has gone from an answer that never comes holds none."""
         server = None if self._runner is None else self._runner.server
         return 0 if server is None else sum(one.transport is not None for one in server.connections)
+
+
+def _client_of(transport: asyncio.BaseTransport | None) -> tuple[str, int]:
+    return ("", 0) if transport is None else transport.get_extra_info("peername")[:2]
 
 
 def _cut(request: web.Request) -> None:
