@@ -166,7 +166,7 @@ async def test_answer_can_be_stopped_and_asked_again(page: Page, gateway: Gatewa
     await page.until("document.getElementById('stop').hidden && !document.getElementById('send').hidden")
     said = await page.value(SAID)
     await page.value("document.querySelector('.last .act.retry').click()")
-    await page.until(f"{LAST}.includes('begin small') && !{LAST}.endsWith('…')")
+    await page.until(f"{LAST}.includes('Make a plan for the week') && !{LAST}.endsWith('…')")
     assert said == await page.value(SAID)
     assert [] == page.complaints
 
