@@ -237,7 +237,6 @@ EXCUSED: dict[str, str] = {
     "gateway.ops.status:GatewayStatus._channel_troubles": "loops over the operator's accounts",
     "gateway.sessions.router:Router.let_go": "compares the tenants of living sessions",
     "gateway.sessions.router:Router.works_for": "compares the tenants of living sessions",
-    "gateway.ops.status:cluster_report": "loops over the machines and accounts there are",
     "gateway.ops.status:_accounts": "loops over the accounts there are",
     "gateway.ops.status:_readers": "loops over the leases there are",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
