@@ -1,8 +1,7 @@
 """What of the coach reads words: practice, plans, entries, skills. How to register: see `tests.attacks.entries`."""
 
+import json
 from datetime import UTC, date, datetime
-
-import orjson
 
 from agent.answer_gate import misfit
 from agent.coach import (
@@ -132,9 +131,7 @@ def exported(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "agent.answer_gate:misfit": Entry(
-        lambda text: [misfit(a, {}) for a in (text, orjson.dumps({text: text}).decode())]
-    ),
+    "agent.answer_gate:misfit": Entry(lambda text: [misfit(a, {}) for a in (text, json.dumps({text: text}))]),
     "agent.coach.practice_file:guard_cell": Entry(exported, practice.MAX_NOTES_CHARS),
     "agent.coach.reader.entries:read_practice": Entry(heard, reader.MAX_CHARS),
     "agent.coach.reader.requests:find_request": Entry(asked, reader.MAX_CHARS),

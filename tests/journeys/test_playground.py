@@ -46,7 +46,7 @@ class Played:
     def messages(self, platform: str, view: str) -> list[dict[str, Any]]:
         """What somebody sees."""
         found = next(shown for shown in self.state["platforms"] if shown["name"] == platform)
-        return list(found["views"][view]["messages"])
+        return list(found["views"][view])
 
     def says(self, platform: str, words: str, view: str = "direct-1") -> int:
         """How many whole messages of the bot's hold these words."""
