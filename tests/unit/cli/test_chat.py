@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -75,7 +75,7 @@ def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path, arguments
     assert 0 == chat(tmp_path, "--print", "/log 45m guitar").returncode
     done = chat(tmp_path, *arguments, said=said)
     assert (0, "") == (done.returncode, done.stderr)
-    with sqlite3.connect(tmp_path / "var" / "tenk.db") as database:
+    with closing(sqlite3.connect(tmp_path / "var" / "tenk.db")) as database:
         counts = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in HELD]
     assert [0] * len(HELD) == counts
 
