@@ -36,7 +36,7 @@ _NAMES = {
     "hours": "hours horas h", "notes": "notes notas note nota",
 }  # fmt: skip
 _FORMULA = r"(?=[' ]*[=+\-@＝＋－＠]|'*[;\t\r])"
-"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+"""Characters that begin a formula in a spreadsheet (OWASP, CSV injection, read 2026-11)."""
 
 _UNGUARDED, _GUARDED = (re.compile(rf"(^|[;,\t\r\n]){mark}{_FORMULA}") for mark in ("", "'"))
 """After the cell's start, and after each character at which some country's spreadsheet begins the next cell."""

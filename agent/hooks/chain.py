@@ -46,7 +46,7 @@ class HookVoices:
 
 
 class _GuardFailed(HookSaid):
-    """What a guard that failed counts as."""
+    """The verdict of a guard that failed."""
 
     decision: Literal["deny"] = "deny"
 

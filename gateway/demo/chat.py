@@ -20,7 +20,7 @@ WAIT_S = 25.0
 
 
 class Kind(StrEnum):
-    """What an entry of the record is."""
+    """The kinds of entries in the record."""
 
     SCENE = "scene"  # a heading
     NOTE = "note"  # the narrator

@@ -40,7 +40,7 @@ class BudgetsConfig(BaseModel):
 
     @property
     def caps_usd(self) -> bool:
-        """Whether anything is capped in USD."""
+        """Return True if any cap is in USD."""
         return any(getattr(self, name) is not None for name in type(self).model_fields if name.endswith("_usd"))
 
 

@@ -16,7 +16,7 @@ MOST_NAME_WORDS = 3
 MOST_AMOUNTS = 8
 MOST_LEADING_WORDS = 12
 LIKE = 78
-"""Of a hundred: from here on two words may be the same name."""
+"""Least likeness, 0 to 100, at which two words may be the same name."""
 
 MOST_BARE_MINUTES = 300
 _SEPARATORS = frozenset(",;.+|/&\n")
@@ -39,7 +39,7 @@ Choice = tuple[OfferedEntry, ...]
 
 @dataclass(frozen=True, slots=True)
 class PracticeDraft:
-    """What a message about practice may mean."""
+    """The possible readings of a message about practice."""
 
     choices: tuple[Choice, ...]  # the likeliest first; () if the skill is open and there are none
     is_sure: bool = False  # it has the shape of a log line: the one choice can be written at once

@@ -36,7 +36,7 @@ class CannotAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave back."""
+    """The result of a tool."""
 
     call: RuleCall
     success: bool

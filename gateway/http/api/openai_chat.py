@@ -111,9 +111,8 @@ class _Chunks:
         stream = EventStream(call.stream, asyncio.get_running_loop().time)
 
         async def tell(text: str) -> None:
-            if wish_of(self._wanted) or self._told.startswith(
-                text
-            ):  # checked before it is told, nothing new, or asked again and on its way to where it was
+            # It is checked before it is told, holds nothing new, or is asked again and on its way to where it was.
+            if wish_of(self._wanted) or self._told.startswith(text):
                 await stream.stay_alive()
             else:
                 await self._tell(stream, text)

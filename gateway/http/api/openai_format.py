@@ -18,7 +18,7 @@ MAX_MESSAGES = 2_000
 
 
 class Lenient(BaseModel):
-    """What a client of OpenAI's sends; fields that are not read here are dropped."""
+    """A request of an OpenAI client; fields that are not read here are dropped."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)  # clients send more than anybody can list
 

@@ -49,7 +49,7 @@ class TextFormat(Lenient):
 
 
 class TextOptions(Lenient):
-    """What the text of an answer is to be."""
+    """The form that the text of an answer must have."""
 
     format: TextFormat | None = None
 
@@ -85,13 +85,13 @@ class OutputMessage(ApiModel):
 
 
 class InputDetails(ApiModel):
-    """Of the tokens read."""
+    """Details of the tokens read."""
 
     cached_tokens: int = 0
 
 
 class OutputDetails(ApiModel):
-    """Of the tokens written."""
+    """Details of the tokens written."""
 
     reasoning_tokens: int = 0
 

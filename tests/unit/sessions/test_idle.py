@@ -1,26 +1,14 @@
 """A chat that is idle leaves nothing of its conversation in memory."""
 
 import gc
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.session import Session
-from tests.fakes.spine import GatedModel, Spine, quick_store
-
-
-@pytest.fixture
-async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store)
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
+from tests.fakes.spine import GatedModel, Spine
 
 
 @pytest.fixture
