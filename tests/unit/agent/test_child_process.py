@@ -59,7 +59,7 @@ async def test_a_program_that_writes_too_much_and_reads_nothing_still_ends():
 DAEMON = """
 import os, signal
 if os.fork():
-    os.write(1, b"heard\n")
+    os.write(1, b"heard")
     os._exit(0)
 os.setsid()
 os.write(1, b" daemon ")
@@ -72,7 +72,7 @@ async def test_a_daemon_that_keeps_the_pipes_is_not_waited_for():
     """What the program itself wrote is heard, and each descriptor is closed again."""
     before = len(list(Path("/dev/fd").iterdir()))
     done = await run_bounded(run_program([sys.executable, "-c", DAEMON], b"y" * 200_000), 20)
-    assert (0, True) == (done.code, b"heard\n" in done.output)
+    assert (0, True) == (done.code, b"heard" in done.output)
     assert before == len(list(Path("/dev/fd").iterdir()))
 
 
