@@ -22,6 +22,7 @@ from tests.bench import (
     console,
     context,
     encoding,
+    entered,
     growth,
     ingest,
     loads,
@@ -51,6 +52,7 @@ class Asked:
 
 ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "loads": lambda asked: loads.run(asked.loads),
+    "entered": lambda _asked: entered.run(),
     "profile": lambda asked: profile.run(asked.loads),
     "ingest": lambda _asked: ingest.run(),
     "acks": lambda asked: acks.together(asked.per_s, asked.seconds),
