@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -30,6 +30,7 @@ VALUE_REFUSED = (sa.exc.StatementError, ValueError)
 LONGEST_WAIT_S = 15.0
 """Between two tries to reach a server that is away as a gateway starts; each is said."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 log = structlog.get_logger()
@@ -136,14 +137,32 @@ class Store:
         """Which SQL the jobs meet."""
         return self._engine.dialect
 
-    def write(self, job: Job[T], then: Callable[[T], None] | None = None, *, lasting: bool = True) -> asyncio.Future[T]:
-        """Queue a job: jobs commit in the order of these calls. Cancelling the future does not take the job back.
+    async def commit(self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run the job in the next group commit and return its result once that is on disk.
 
-        `then(result)` is called in the event loop, in job order, after the commit and before the future resolves.
-        An outage is waited out: the job keeps its place in the order until it holds, or `aclose` was called and it was
-        tried once more. Where it is not `lasting` the future raises StoreUnavailable in an outage (the job may hold
-        nevertheless: it must bear repetition). It raises what the job or `then` raised.
+        Jobs commit in the order of the calls. An outage is waited out: the job keeps its place until it is committed.
+        A caller that is cancelled does not take its job back, so what follows a commit can only be a hint.
+
+        Raises:
+            Exception: what the job raised; nothing of the job is stored, the other jobs of its group are.
+            StoreUnavailable: the store was closed first.
         """
+        return await self._writer.enqueue(
+            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True
+        )
+
+    async def try_commit(self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Commit as `commit` does, but fail in an outage instead of waiting for its end.
+
+        Raises:
+            StoreUnavailable: the store does not answer; the job may be committed nevertheless.
+        """
+        return await self._writer.enqueue(
+            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=False
+        )
+
+    def write(self, job: Job[T], then: Callable[[T], None] | None = None, *, lasting: bool = True) -> asyncio.Future[T]:
+        """Queue a job; deprecated: await `commit` or `try_commit`, and do what follows after it."""
         return self._writer.enqueue(partial(run_as, self.tenant, job), then, lasting=lasting)
 
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:

@@ -7,7 +7,7 @@ once for each and not with every run. On PostgreSQL the rows' own policies stand
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
@@ -15,6 +15,7 @@ from sqlalchemy.util import LRUCache
 
 from channels.tenant import DEFAULT_TENANT
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 EVERYBODY = "*"
@@ -80,13 +81,20 @@ def named_tenant() -> str:
     return tenant
 
 
-def run_as(tenant: str | None, job: Callable[[sa.Connection], T], connection: sa.Connection) -> T:
-    """Run a job or a query that sees this tenant's rows alone; None: everybody's."""
+def run_as(
+    tenant: str | None,
+    job: Callable[Concatenate[sa.Connection, P], T],
+    connection: sa.Connection,
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run a job or a query that sees only this tenant's rows; None: the rows of all tenants."""
     if connection.get_execution_options().get("compiled_cache") is not _COMPILED:
         connection.execution_options(compiled_cache=_COMPILED)
     token = _ACTING.set(tenant)
     try:
-        return job(connection)
+        return job(connection, *args, **kwargs)
     finally:
         _ACTING.reset(token)
 

@@ -78,7 +78,7 @@ class TestOutages:
         with case.outage():
             writes = [store.write(note(str(n))) for n in range(20)]
             with pytest.raises(StoreUnavailable):
-                await store.write(note("refused"), lasting=False)
+                await store.try_commit(note("refused"))
         numbers = [await written for written in writes]
         assert sorted(numbers) == numbers
         assert [str(n) for n in range(20)] == await store.read(subjects)

@@ -138,6 +138,19 @@ class TestWrites:
         assert ["queued", "written", "last"] == await store.read(subjects)
         assert 1 == len(seen)
 
+    async def test_commit_passes_arguments_and_outlives_its_cancelled_caller(self, store: Store) -> None:
+        """The job is queued by the call, is committed without its caller, and the next caller is behind it."""
+
+        def add(connection: sa.Connection, subject: str, *, twice: bool) -> list[int]:
+            return [note(subject)(connection) for _ in range(1 + twice)]
+
+        async with asyncio.TaskGroup() as tasks:
+            lost = tasks.create_task(store.commit(add, "lost", twice=False))
+            await asyncio.sleep(0)
+            lost.cancel()
+        assert [2, 3] == await store.commit(add, "told", twice=True)
+        assert ["lost", "told", "told"] == await store.read(subjects)
+
     async def test_insert_new_leaves_a_row_that_is_there(self, store: Store) -> None:
         """A retry of the same insert changes nothing and says so."""
 
