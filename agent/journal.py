@@ -5,7 +5,7 @@ What a turn took is worked out from them, for the line that its end leaves in th
 
 from collections.abc import Iterable, Sequence
 
-from agent.ports import LocalCommand, TurnPort
+from agent.ports import JournalPort, LocalCommand
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     EndReason,
@@ -69,7 +69,7 @@ def unheard_results(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
 class Journal:
     """The events of one turn, in the order they became durable."""
 
-    def __init__(self, turn_id: str, events: Sequence[JournalEvent], port: TurnPort) -> None:
+    def __init__(self, turn_id: str, events: Sequence[JournalEvent], port: JournalPort) -> None:
         self.events: list[JournalEvent] = []
         self.steps = 0
         """Model responses so far: the number of the next step, too."""

@@ -9,16 +9,17 @@ from typing import assert_never
 
 from agent.bounded import Interrupted
 from agent.budgets import OverBudget
-from agent.ports import ModelFailure, Turn, TurnPort
+from agent.definition import Agent
+from agent.ports import ModelFailure, Turn, TurnPorts
 from agent.recovery import after_calls, force_answer, forced_end, recover
 from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
 from agent.transcript import EndReason, ModelResponded, TurnEnded
-from agent.turn_run import Agent, TurnRun
+from agent.turn_run import TurnRun
 
 __all__ = ["Agent", "run_turn"]
 
 
-async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Take the turn to its end, from wherever its journal stands; how it ended.
 
     The person always gets an answer. A failed model, a stop, a deadline or a limit is an end with words of its own.
@@ -27,8 +28,8 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
-    run = TurnRun(turn, port, agent)
-    if isinstance(last := run.journal.last, TurnEnded):
+    run = TurnRun.begin(turn, ports, agent)
+    if isinstance(last := run.scope.journal.last, TurnEnded):
         return last.reason
     ended = None
     try:
@@ -41,7 +42,7 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     except ModelFailure as failure:
         return await run.end_failed(failure) or EndReason.MODEL_ERROR
     finally:
-        run.close()
+        run.tools.expect(None)  # no call outlives the turn
     return ended
 
 
@@ -50,14 +51,14 @@ async def _step(run: TurnRun) -> EndReason | None:
     if ended := await run.run_open_calls():  # reads steering before each call; a stop gives each its result
         await after_calls(run, ended)
     run.check()
-    await run.journal.steer()
+    await run.scope.journal.steer()
     if (reason := forced_end(run)) is not None:
-        response = run.journal.unfinished or await run.model.ask(with_tools=False)
+        response = run.scope.journal.unfinished or await run.model.ask(with_tools=False)
         return await run.end(reason, run.answer(response), response)
-    if run.journal.steps >= run.limits.max_steps and run.journal.unfinished is None:
+    if run.scope.journal.steps >= run.scope.limits.max_steps and run.scope.journal.unfinished is None:
         await force_answer(run, EndReason.MAX_STEPS)
         return None
-    return await _take(run, run.journal.unfinished or await run.model.ask())
+    return await _take(run, run.scope.journal.unfinished or await run.model.ask())
 
 
 async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
@@ -65,7 +66,7 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
     kind = classify(response)
     match kind:
         case ToolCalls():
-            await run.journal.record(response)
+            await run.scope.journal.record(response)
             return None
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
@@ -74,12 +75,12 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
         case never:
             assert_never(never)
     # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
-    if not run.port.steering_waits():
+    if not run.scope.ports.journal.steering_waits():
         if isinstance(kind, Text) and (await run.gate_refused(response) or await run.stop_denied(response)):
             return None
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
         if ended is not None:
             return ended
-    if run.journal.last is not response:
-        await run.journal.record(response)
+    if run.scope.journal.last is not response:
+        await run.scope.journal.record(response)
     return None

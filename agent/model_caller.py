@@ -5,13 +5,14 @@ busy provider and tries again. What a call did to recover is gathered meanwhile,
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from agent.bounded import Deadline, Interrupted, run_bounded
-from agent.config import AgentConfig
+from agent.bounded import Interrupted, run_bounded
+from agent.calendar import context_of
 from agent.context.layers import blank_old_results, keep_newest_pictures
-from agent.context.sizes import Tries, TryCost, said_chars
+from agent.context.sizes import Tries, TryCost, features_of, said_chars, score
 from agent.context.window import ContextWindow
+from agent.definition import Agent
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.pictures import Unseen, without_pictures
@@ -29,12 +30,13 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
     ToolSpec,
-    TurnPort,
+    Turn,
 )
 from agent.responses import at_most, with_own_ids
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.tools.executor import Executor
-from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, Usage, answer_separator
+from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, TurnStarted, Usage, answer_separator
+from agent.turn import TurnScope
 
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
@@ -53,28 +55,19 @@ LESS = (Rung.RESULTS_DROPPED, Rung.PICTURES_DROPPED, Rung.COMPACTED, Rung.HISTOR
 class ModelCaller:
     """The model calls of one turn. Calls that only read are begun while their response still streams."""
 
-    def __init__(
-        self,
-        window: ContextWindow,
-        port: TurnPort,
-        model: ChatModel,
-        request: Callable[..., ModelRequest],
-        limits: AgentConfig,
-        journal: Journal,
-        executor: Executor,
-        deadline: Deadline,
-    ) -> None:
-        """Nothing is asked yet; `request` makes one of what a call adds, `executor` runs what is begun early."""
-        self._window = window
-        self._port = port
-        self._model = model
-        self._request = request
-        self._limits = limits
-        self._journal = journal
+    def __init__(self, scope: TurnScope, agent: Agent, executor: Executor) -> None:
+        """`executor` runs the calls that begin early."""
+        turn, now = scope.turn, scope.clock()
+        self._scope = scope
+        self._model = agent.model
         self._executor = executor
-        self._deadline = deadline
-        self._recoveries = Recoveries(journal, model)
-        self._retry_budget_s = limits.patience_s
+        self._prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
+        self._context = context_of(turn.principal, now)
+        self._weight = _weight_of(turn)
+        fixed_tokens = agent.calibration.sizes.estimate_fixed(self._prompt, agent.toolbox.specs)
+        self._window = ContextWindow(scope, agent.model, agent.calibration, fixed_tokens, agent.hooks.pre_compact)
+        self._recoveries = Recoveries(scope.journal, agent.model)
+        self._retry_budget_s = scope.limits.patience_s
         self._streamed: list[str] = []  # of the response under way
         self._separator = ""  # stands between what was answered before and the response under way
 
@@ -92,7 +85,9 @@ class ModelCaller:
             self._recoveries.begin(request)
             try:
                 responding = self._model.respond(request, self._hear)
-                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped())
+                response = await run_bounded(
+                    responding, self._scope.deadline.remaining_s, self._scope.ports.watchers.until_stopped()
+                )
             except (TimeoutError, Interrupted) as over:
                 await self._recoveries.write(abandoned=True)
                 raise over if isinstance(over, Interrupted) else Interrupted(EndReason.TIMEOUT) from None
@@ -100,28 +95,35 @@ class ModelCaller:
                 if not await self._mend(failure):
                     raise
             finally:
-                self._deadline.hold(False)
+                self._scope.deadline.hold(False)
         await self._recoveries.write()
         self._window.note(self._recoveries.asked, response)
         if response.tool_calls:
             self._discard_streamed()  # said beside a call: no answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
-        kept, took_s = at_most(response, TOLD_CALLS * self._limits.max_calls), round(_now_s() - asked_s, 3)
-        return with_own_ids(kept, self._journal.steps, used, self._window.turn_id, took_s)
+        kept, took_s = at_most(response, TOLD_CALLS * self._scope.limits.max_calls), round(_now_s() - asked_s, 3)
+        return with_own_ids(kept, self._scope.journal.steps, used, self._scope.turn.id, took_s)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
         """What is asked, with nothing left of the response before it."""
         self._streamed.clear()
-        self._separator = answer_separator(self._journal.events)
-        self._executor.expect(self._journal.steps if with_tools else None)
+        self._separator = answer_separator(self._scope.journal.events)
+        self._executor.expect(self._scope.journal.steps if with_tools else None)
         tools: tuple[ToolSpec, ...] = self._specs() if with_tools else ()
-        return self._request(
+        turn = self._scope.turn
+        return ModelRequest(
+            self._prompt,
             self._items(),
-            tools=tools,
+            tools,
             max_output_tokens=self._window.output_tokens(self._cap),
-            estimated_tokens=self._window.asked_tokens if with_tools else None,
             retry_budget_s=self._retry_budget_s,
+            context=self._context,
+            pieces=turn.pieces,
+            who=turn.principal,
+            estimated_tokens=self._window.asked_tokens if with_tools else None,
+            weight=self._weight,
+            load_pictures=self._scope.ports.journal.load_pictures,
         )
 
     def streamed_text(self) -> str:
@@ -132,12 +134,12 @@ class ModelCaller:
     async def raise_cap(self, cut: ModelResponded) -> bool:
         """Throw the cut response away and ask the same with the higher output cap; False where that was tried."""
         self._executor.expect(None)
-        if self._has_taken(Rung.CAP_RAISED) or self._limits.raised_output_tokens <= self._cap:
+        if self._has_taken(Rung.CAP_RAISED) or self._scope.limits.raised_output_tokens <= self._cap:
             return False
         self._recoveries.discard(cut)
         self._recoveries.note(Rung.CAP_RAISED)
         await self._recoveries.write()
-        self._port.progress(TextDiscarded())
+        self._scope.ports.watchers.progress(TextDiscarded())
         return True
 
     async def discard(self, response: ModelResponded) -> None:
@@ -145,7 +147,7 @@ class ModelCaller:
         self._executor.expect(None)
         self._recoveries.discard(response)
         await self._recoveries.write()
-        self._port.progress(TextDiscarded())
+        self._scope.ports.watchers.progress(TextDiscarded())
 
     async def compact(self) -> None:
         """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
@@ -157,10 +159,10 @@ class ModelCaller:
     def _cap(self) -> int:
         """The output cap as the turn's journal has it."""
         raised = self._has_taken(Rung.CAP_RAISED) and not self._has_taken(Rung.CAP_LOWERED)
-        return self._limits.raised_output_tokens if raised else self._limits.max_output_tokens
+        return self._scope.limits.raised_output_tokens if raised else self._scope.limits.max_output_tokens
 
     def _has_taken(self, rung: Rung) -> bool:
-        return rung in self._journal.taken
+        return rung in self._scope.journal.taken
 
     @property
     def asked(self) -> str:
@@ -178,7 +180,7 @@ class ModelCaller:
     async def _apply_remedy(self, failure: ModelFailure) -> bool:
         if failure.kind is FailureKind.CONTEXT:
             return await self._send_less(LESS)
-        if failure.kind is FailureKind.BAD_REQUEST and self._cap > self._limits.max_output_tokens:
+        if failure.kind is FailureKind.BAD_REQUEST and self._cap > self._scope.limits.max_output_tokens:
             self._recoveries.note(Rung.CAP_LOWERED)  # the model's own cap is lower than the raised one
             return True
         return failure.kind is FailureKind.BAD_REQUEST and await self._send_less(FEWER_PICTURES)
@@ -201,7 +203,7 @@ class ModelCaller:
     def _discard_streamed(self) -> None:
         """Tell whoever watches that what was streamed of this response does not count."""
         if self._streamed:
-            self._port.progress(TextDiscarded())
+            self._scope.ports.watchers.progress(TextDiscarded())
         self._streamed.clear()
 
     def _hear(self, event: ModelEvent) -> None:
@@ -209,12 +211,12 @@ class ModelCaller:
         match event:
             case TextDelta():
                 if self._separator and not self._streamed:
-                    self._port.progress(TextDelta(self._separator))
+                    self._scope.ports.watchers.progress(TextDelta(self._separator))
                 self._streamed.append(event.text)
             case Alive() | Pinged() | Recovering():
                 return
             case ModelAtWork():
-                self._deadline.hold(event.on)
+                self._scope.deadline.hold(event.on)
                 return
             case TextDiscarded():
                 self._streamed.clear()
@@ -223,12 +225,12 @@ class ModelCaller:
                 self._executor.hear(event.index, event.call)
             case RetryPause():
                 self._retry_budget_s = max(0.0, self._retry_budget_s - event.seconds)
-        self._port.progress(event)
+        self._scope.ports.watchers.progress(event)
 
     def _specs(self) -> tuple[ToolSpec, ...]:
         """The tools that are always told of, and those that this conversation has looked for."""
         box = self._executor.tools
-        return box.specs_with(box.names_loaded((*self._window.history, *self._journal.items)))
+        return box.specs_with(box.names_loaded((*self._window.history, *self._scope.journal.items)))
 
     def _items(self) -> list[Item]:
         items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))
@@ -237,7 +239,7 @@ class ModelCaller:
         return items
 
     def _used_ids(self) -> set[str]:
-        items = (*self._window.history, *self._journal.items)
+        items = (*self._window.history, *self._scope.journal.items)
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
 
 
@@ -252,6 +254,12 @@ def _after(rung: Rung, items: list[Item]) -> list[Item]:
             return without_pictures(items, Unseen.REFUSED)
         case _:
             return items
+
+
+def _weight_of(turn: Turn) -> float | None:
+    """Return the weight of what the turn began with, so that all its steps go to one model."""
+    started = next((event for event in turn.events if isinstance(event, TurnStarted)), None)
+    return None if started is None else score(features_of(turn.history, started.items))
 
 
 def _now_s() -> float:

@@ -273,8 +273,8 @@ NoteCost = Callable[[Spent], Awaitable[None]]
 """Counts what a model call cost that is no step of a turn."""
 
 
-class TurnPort(Protocol):
-    """What a running turn can do to the world outside the loop. One object a turn."""
+class JournalPort(Protocol):
+    """Keeps what a running turn did, durably, and reads what was kept."""
 
     async def record(self, *events: JournalEvent) -> None:
         """Append events to the journal, durable when this returns.
@@ -289,6 +289,10 @@ class TurnPort(Protocol):
 
         Applying the same `call_key` again changes nothing and gives the first result.
         """
+        ...
+
+    def steering_waits(self) -> bool:
+        """Return True if `steer` would claim something now."""
         ...
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
@@ -307,44 +311,10 @@ class TurnPort(Protocol):
         ...
 
     async def note_cost(self, response: Spent) -> None:
-        """Count what a model call cost that is no step of the turn: a judge's of a tool call, notes that nobody keeps.
+        """Count what a model call cost that is no step of the turn: a judge's of a tool call, a summary not kept.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
-        """
-        ...
-
-    def scrub(self, text: str) -> str:
-        """Return a tool's result without secrets, before it is journaled."""
-        ...
-
-    async def whole_result(self, handle: str) -> str | None:
-        """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
-        ...
-
-    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """The bytes of pictures of this conversation, by their ids; what is not kept any more is missing."""
-        ...
-
-    def steering_waits(self) -> bool:
-        """Whether `steer` would claim something now."""
-        ...
-
-    async def consent(self, ask: AskedCall) -> Consent | None:
-        """What the turn's person has said to exactly this; None: they were not asked, or it was void.
-
-        `REMEMBERED` is also what they said of this tool before, where that may count.
-        """
-        ...
-
-    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
-
-        `left_s` is what is left of the turn's time.
-
-        Raises:
-            TurnParked: always; whoever runs the turn lets it go.
-            Fenced: another process owns the session now; drop everything.
         """
         ...
 
@@ -360,8 +330,46 @@ class TurnPort(Protocol):
         """
         ...
 
+    def scrub(self, text: str) -> str:
+        """Return a tool's result without secrets, before it is journaled."""
+        ...
+
+    async def whole_result(self, handle: str) -> str | None:
+        """Return the raw result of a call of this conversation and person by its call key; None if unknown."""
+        ...
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of pictures of this conversation by id, without those that are no longer kept."""
+        ...
+
+
+class ConsentPort(Protocol):
+    """Asks the turn's person whether a tool may run."""
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """Return what the turn's person said to exactly this call; None if they were not asked or it is void.
+
+        `REMEMBERED` is also what they said of this tool before, where that may count.
+        """
+        ...
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
+
+        `left_s` is what is left of the turn's time.
+
+        Raises:
+            TurnParked: always; the gateway ends this run and resumes the turn later.
+            Fenced: another process owns the session now; drop everything.
+        """
+        ...
+
+
+class WatcherPort(Protocol):
+    """Shows a running turn to people, who may stop it."""
+
     def progress(self, event: TurnEvent) -> None:
-        """Tell whoever watches; never blocks, never fails.
+        """Show an event; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or asked for tools, and was
         no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
@@ -369,16 +377,25 @@ class TurnPort(Protocol):
         ...
 
     async def let_watchers_read(self) -> None:
-        """Wait until whoever watches is not too far behind; at most some seconds."""
+        """Wait, at most some seconds, until the watchers are not too far behind."""
         ...
 
     def stopping(self) -> EndReason | None:
-        """Why the turn should end now (`/stop`, an interrupt), else None."""
+        """Return why the turn should end now (`/stop`, an interrupt), else None."""
         ...
 
     def until_stopped(self) -> asyncio.Future[EndReason]:
-        """What `stopping()` says, once it says something: the turn's own, so nobody who waits cancels it."""
+        """Return the turn's own future of what `stopping` will say; callers must not cancel it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPorts:
+    """What a running turn can do to the world outside the loop."""
+
+    journal: JournalPort
+    consents: ConsentPort
+    watchers: WatcherPort
 
 
 @dataclass(frozen=True, slots=True)

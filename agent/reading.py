@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from agent.definition import Agent
 from agent.loop import run_turn
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.tools.base import Effect
 from agent.transcript import EndReason
-from agent.turn_run import Agent
 
 ONLY_READS = """\
 This request can change nothing: tools that write are not offered. A program may have sent it by itself (for a title, \
@@ -14,7 +14,7 @@ tags or suggestions), or it asks for another answer to what was said before. Ans
 something logged or changed that is not yet, ask them to say it in a new message."""
 
 
-async def run_reading(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+async def run_reading(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Run a turn that changes nothing, and return how it ended.
 
     Raises:
@@ -22,4 +22,4 @@ async def run_reading(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     """
     readers = [tool for tool in agent.tools if tool.effect is Effect.NONE]
     hints = "\n\n".join(filter(None, (turn.hints, ONLY_READS)))
-    return await run_turn(replace(turn, hints=hints), port, replace(agent, tools=readers))
+    return await run_turn(replace(turn, hints=hints), ports, replace(agent, tools=readers))

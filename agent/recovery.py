@@ -53,9 +53,9 @@ async def recover(run: TurnRun, response: Empty | Truncated | Malformed) -> EndR
 
 
 async def _nudge(run: TurnRun, response: ModelResponded, why: NudgeReason, most: int, words: str) -> EndReason | None:
-    if run.journal.nudges(why) >= most:
+    if run.scope.journal.nudges(why) >= most:
         return await run.end(EndReason.MODEL_ERROR, run.answer(response), response)
-    await run.journal.record(response, Nudged(response.step, words, why))
+    await run.scope.journal.record(response, Nudged(response.step, words, why))
     return None
 
 
@@ -64,14 +64,14 @@ async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
     if await run.model.raise_cap(response):
         return None
     said = run.answer(response)
-    if run.journal.nudges(NudgeReason.CUT) >= MAX_CONTINUED or len(said) > run.limits.max_answer_chars:
+    if run.scope.journal.nudges(NudgeReason.CUT) >= MAX_CONTINUED or len(said) > run.scope.limits.max_answer_chars:
         return await run.end(EndReason.MAX_TOKENS, said, response)
-    if detect_loop([*run.journal.events, response]) is not None:  # it was told to repeat nothing
+    if detect_loop([*run.scope.journal.events, response]) is not None:  # it was told to repeat nothing
         return await run.end(EndReason.STUCK, said, response)
     overtaken = [
         ToolReturned(
             response.step,
-            run.journal.call_key(response.step, index),
+            run.scope.journal.call_key(response.step, index),
             call.id,
             call.name,
             failure_result(_CUT_CALL),
@@ -79,35 +79,35 @@ async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
         )
         for index, call in enumerate(response.tool_calls)
     ]
-    await run.journal.record(response, *overtaken, Nudged(response.step, _CONTINUE, NudgeReason.CUT))
+    await run.scope.journal.record(response, *overtaken, Nudged(response.step, _CONTINUE, NudgeReason.CUT))
     return None
 
 
 async def after_calls(run: TurnRun, ended: Sequence[CallResult]) -> None:
     """Say how a call was malformed, and that the turn goes in circles; too often, and the next answer is the last."""
-    step = run.journal.steps
+    step = run.scope.journal.steps
     if any(result.malformed for result in ended):
-        if run.journal.nudges(NudgeReason.MALFORMED) + 1 >= MAX_MALFORMED:
+        if run.scope.journal.nudges(NudgeReason.MALFORMED) + 1 >= MAX_MALFORMED:
             await force_answer(run, EndReason.MODEL_ERROR)
             return
-        await run.journal.record(Nudged(step, _MALFORMED, NudgeReason.MALFORMED))
-    if (how := detect_loop(run.journal.events)) is None:
+        await run.scope.journal.record(Nudged(step, _MALFORMED, NudgeReason.MALFORMED))
+    if (how := detect_loop(run.scope.journal.events)) is None:
         return
-    if run.journal.nudges(NudgeReason.STUCK):
+    if run.scope.journal.nudges(NudgeReason.STUCK):
         await force_answer(run, EndReason.STUCK)
     else:
-        await run.journal.record(Nudged(step, _STUCK.format(how=how), NudgeReason.STUCK))
+        await run.scope.journal.record(Nudged(step, _STUCK.format(how=how), NudgeReason.STUCK))
 
 
 async def force_answer(run: TurnRun, reason: EndReason) -> None:
     """Let the next response be the last: without tools, whatever it is."""
-    await run.journal.record(Nudged(run.journal.steps, _LAST, NudgeReason.LAST, reason))
+    await run.scope.journal.record(Nudged(run.scope.journal.steps, _LAST, NudgeReason.LAST, reason))
 
 
 def forced_end(run: TurnRun) -> EndReason | None:
     """How the turn ends with its next response, when that is to be its last."""
     return next(
-        (event.ends for event in reversed(run.journal.events) if isinstance(event, Nudged) and event.ends), None
+        (event.ends for event in reversed(run.scope.journal.events) if isinstance(event, Nudged) and event.ends), None
     )
 
 

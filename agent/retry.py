@@ -3,15 +3,15 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from agent.definition import Agent
 from agent.loop import run_turn
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.rungs import BY_RULES
 from agent.tools.base import Effect
 from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
-from agent.turn_run import Agent
 
 
-async def run_retry(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+async def run_retry(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Take the turn to its end as if it had begun with what was asked before; there may be nothing of the kind.
 
     Raises:
@@ -19,11 +19,11 @@ async def run_retry(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     """
     if not _is_unanswered(turn.history):
         text = agent.texts.text(turn.principal.locale, "answer.nothing_to_retry")
-        if await port.finish(EndReason.COMPLETED, text, None, text):
+        if await ports.journal.finish(EndReason.COMPLETED, text, None, text):
             return EndReason.COMPLETED
-        return await run_turn(turn, port, agent)
+        return await run_turn(turn, ports, agent)
     readers = frozenset(tool.name for tool in agent.tools if tool.effect is Effect.NONE)
-    return await run_turn(_as_asked_before(turn, readers), port, agent)
+    return await run_turn(_as_asked_before(turn, readers), ports, agent)
 
 
 def _is_unanswered(history: Sequence[Item]) -> bool:

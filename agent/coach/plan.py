@@ -23,6 +23,7 @@ from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, pr
 from agent.coach.practice import PracticeReader
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
+from agent.definition import Agent
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.language import NAMES, escape, language_of
@@ -35,7 +36,7 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
     Turn,
-    TurnPort,
+    TurnPorts,
 )
 from agent.responses import Text, classify
 from agent.rungs import Rung
@@ -49,7 +50,6 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
 )
-from agent.turn_run import Agent
 from agent.wellformed import read_object
 
 log = structlog.get_logger()
@@ -61,7 +61,7 @@ over with its own deadline."""
 HISTORY_ITEMS = 10
 SAVED = "save_weekly_plan"
 
-RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _PlanRun:
     """One plan turn, and what it needs."""
 
     turn: Turn
-    port: TurnPort
+    ports: TurnPorts
     agent: Agent
     reader: PracticeReader
     run_turn: RunTurn
@@ -93,33 +93,33 @@ class _PlanRun:
 
 
 async def run_plan_turn(
-    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, run_turn: RunTurn
+    turn: Turn, ports: TurnPorts, agent: Agent, reader: PracticeReader, run_turn: RunTurn
 ) -> EndReason:
     """Answer with a weekly plan and keep it, or show the one that is kept; from wherever the turn's journal stands.
 
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
-    journal = Journal(turn.id, turn.events, port)
-    run = _PlanRun(turn, port, agent, reader, run_turn, journal, Recoveries(journal, agent.model))
+    journal = Journal(turn.id, turn.events, ports.journal)
+    run = _PlanRun(turn, ports, agent, reader, run_turn, journal, Recoveries(journal, agent.model))
     saved = _find_saved(turn)
     if saved is not None:
         return await _finish(run, saved, _as_response(_answer(run, saved)))
     if not all(isinstance(event, TurnStarted) for event in turn.events):
-        return await run_turn(turn, port, agent)  # the loop had begun
+        return await run_turn(turn, ports, agent)  # the loop had begun
     wish = read_wish(run.asked, await reader.skills(turn.principal))
     if wish.shows and (shown := await _kept_text(run, wish)):
         return await _finish(run, None, _as_response(shown))
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
         writing = _write(run, wish, deadline)
-        data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped())
+        data, response = await run_bounded(writing, deadline.remaining_s, ports.watchers.until_stopped())
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         run.recoveries.abandon()
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
             await run.recoveries.write()
             text = failure_text(agent.texts, failure, turn.principal.locale)
-            await port.finish(EndReason.MODEL_ERROR, text, None, text)
+            await ports.journal.finish(EndReason.MODEL_ERROR, text, None, text)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(run, failure)
     if not isinstance(classify(response), Text):
@@ -164,16 +164,16 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
         run.recoveries.hear(event)
         if isinstance(event, TextDelta):
             if shown := stream.feed(event.text):
-                run.port.progress(replace(event, text=shown))
+                run.ports.watchers.progress(replace(event, text=shown))
         elif isinstance(event, TextDiscarded):
             stream = PlanStream()
-            run.port.progress(event)
+            run.ports.watchers.progress(event)
         elif isinstance(event, ModelAtWork):
             deadline.hold(event.on)
 
     response = await agent.model.respond(request, hear)
     if rest := stream.rest().rstrip():
-        run.port.progress(TextDelta(rest))
+        run.ports.watchers.progress(TextDelta(rest))
     return data, response
 
 
@@ -182,7 +182,7 @@ async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> En
     plan = read_plan(response.text, data.skills.skills, data.frame)
     if any(words in plan.text for words in in_any_language("plan.empty")):
         return await _finish(run, None, replace(response, text=plan.text))
-    returned = await run.port.apply(_command(run, data, plan), _result(run.turn))
+    returned = await run.ports.journal.apply(_command(run, data, plan), _result(run.turn))
     return await _finish(run, returned, replace(response, text=_answer(run, returned)))
 
 
@@ -215,22 +215,22 @@ async def _hand_over(run: _PlanRun, failure: BaseException | None) -> EndReason:
     """Nothing but what it cost was journaled: the loop does all of it."""
     why = str(failure) if failure else "no text"
     log.info("plan_handed_over", error=why)
-    run.port.progress(TextDiscarded())
+    run.ports.watchers.progress(TextDiscarded())
     run.recoveries.note(Rung.HANDED_OVER, why[:200])
     await run.recoveries.write()
-    return await run.run_turn(run.now_turn, run.port, run.agent)
+    return await run.run_turn(run.now_turn, run.ports, run.agent)
 
 
 async def _finish(run: _PlanRun, saved: ToolReturned | None, response: ModelResponded) -> EndReason:
     """End with the plan; where the person said something meanwhile, the plan stands and the loop reads on."""
-    turn, port = run.now_turn, run.port
-    if await port.finish(EndReason.COMPLETED, response.text, response):
+    turn, journal = run.now_turn, run.ports.journal
+    if await journal.finish(EndReason.COMPLETED, response.text, response):
         return EndReason.COMPLETED
-    await port.record(response)
+    await journal.record(response)
     events: list[JournalEvent] = list(turn.events)
     if saved is not None and saved not in events:
         events.append(saved)
-    return await run.run_turn(replace(turn, events=(*events, response)), port, run.agent)
+    return await run.run_turn(replace(turn, events=(*events, response)), run.ports, run.agent)
 
 
 def _find_saved(turn: Turn) -> ToolReturned | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import structlog
 
-from agent.bounded import Deadline, Interrupted, run_bounded
+from agent.bounded import Interrupted, run_bounded
 from agent.budgets import OverBudget
 from agent.config import AgentConfig
 from agent.context.compaction import (
@@ -26,9 +26,9 @@ from agent.context.compaction import (
 from agent.context.layers import fit, trim_history
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
-from agent.journal import Journal
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Spent, Summary, Turn, TurnPort
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Principal, Spent, Summary, Turn
 from agent.transcript import Item, ModelResponded, TurnStarted
+from agent.turn import TurnScope
 
 log = structlog.get_logger()
 
@@ -50,46 +50,38 @@ class ContextWindow:
 
     def __init__(
         self,
-        turn: Turn,
-        port: TurnPort,
+        scope: TurnScope,
         model: ChatModel,
-        limits: AgentConfig,
-        journal: Journal,
-        deadline: Deadline,
-        fixed_tokens: int,
         calibration: Calibration,
+        fixed_tokens: int,
+        pre_compact: Callable[[Principal], Awaitable[str]],
     ) -> None:
-        """`fixed_tokens` is about what a request without a conversation is: instructions and tools."""
-        self._turn = turn
-        self._port = port
+        """`fixed_tokens` is about what a request without a conversation is: instructions and tools.
+
+        `pre_compact` says in words what hooks want kept of it.
+        """
+        self._scope = scope
+        self._turn = scope.turn  # shortened by `compact`
         self._model = model
-        self._limits = limits
-        self._journal = journal
-        self._deadline = deadline
-        self._fixed_tokens = fixed_tokens
         self._calibration = calibration
+        self._fixed_tokens = fixed_tokens
+        self._pre_compact = pre_compact
         self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
         self._factor = calibration.factor(model.name)  # of an estimate, as `items` found it last
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
         self._talk_tokens = 0  # of that
-        self.facts = model.facts  # as the turn found them
-        self._room = room_of(self.facts, limits)
-        self.pre_compact: Callable[[], Awaitable[str]] = _keep_nothing_more  # what hooks want kept
+        self._facts = model.facts  # as the turn found them
+        self._room = room_of(self._facts, scope.limits)
 
     @property
     def history(self) -> Sequence[Item]:
         """What stands before the turn."""
         return self._turn.history
 
-    @property
-    def turn_id(self) -> str:
-        """Whose conversation it is."""
-        return self._turn.id
-
     def items(self, *, with_history: bool = True) -> list[Item]:
         """What is sent: all of it, or as much as the layers leave; never more than the window takes."""
         self._factor = self._calibration.factor(self._answers)
-        key = (len(self._journal.events), self._turn.summary, with_history, self._factor)
+        key = (len(self._scope.journal.events), self._turn.summary, with_history, self._factor)
         if self._made is None or self._made[0] != key:
             self._made = (key, self._fit(with_history=with_history))
         return self._made[1]
@@ -100,7 +92,7 @@ class ContextWindow:
         return self._talk_tokens + self._fixed_tokens
 
     def _fit(self, *, with_history: bool) -> list[Item]:
-        own = own_items(self._turn, self._journal, self._turn.summary)
+        own = own_items(self._turn, self._scope.journal, self._turn.summary)
         history = self._turn.history if with_history else ()
         items, room = [*history, *own], self._limit_tokens() - self._overhead()
         known = self._turn.history_tokens if with_history else 0
@@ -118,7 +110,7 @@ class ContextWindow:
 
     def output_tokens(self, cap: int) -> int:
         """The output cap beside what `items` gave last."""
-        most = min(cap, self.facts.max_output_tokens or cap)
+        most = min(cap, self._facts.max_output_tokens or cap)
         return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
     def note_overflow(self, model: str) -> None:
@@ -142,7 +134,7 @@ class ContextWindow:
         if self._tokens(self._talk_tokens) + self._overhead() <= self._limit_tokens():
             return  # what was said last is a part of it
         await self.compact()
-        said = [item for event in self._journal.events if isinstance(event, TurnStarted) for item in event.items]
+        said = [item for event in self._scope.journal.events if isinstance(event, TurnStarted) for item in event.items]
         if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
 
@@ -152,26 +144,26 @@ class ContextWindow:
         Raises:
             Interrupted: the turn should end; nothing has changed.
         """
-        spans = spans_of(self._turn, self._journal.events)
+        spans = spans_of(self._turn, self._scope.journal.events)
         kept = cut_at(spans, KEPT_SHARE * sum(estimate_tokens(span.items) for span in spans))
         if kept == 0:
             return False
         summary = leave_out(self._turn.summary, spans, kept)
         spent: list[Spent] = []
-        most_s = min(self._limits.summary_s, self._deadline.remaining_s())
+        most_s = min(self._scope.limits.summary_s, self._scope.deadline.remaining_s())
         try:
-            also = await self.pre_compact()
+            also = await self._pre_compact(self._turn.principal)
             making = condense(
                 self._model, self._turn.summary, spans, kept, self._room, spent, also, self._turn.principal
             )
-            summary = await run_bounded(making, most_s, self._port.until_stopped())
+            summary = await run_bounded(making, most_s, self._scope.ports.watchers.until_stopped())
         except Interrupted:
             for cost in spent:
-                await self._port.note_cost(cost)
+                await self._scope.ports.journal.note_cost(cost)
             raise
         except (NotCondensed, TimeoutError) as failure:
             log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)
-        await self._port.keep_summary(summary, spent)
+        await self._scope.ports.journal.keep_summary(summary, spent)
         self._turn = shorten(self._turn, summary)
         self._turn.prefix.release()
         log.info("context_compacted", condensed=summary.condensed, left_out=summary.left_out, spans=kept)
@@ -179,17 +171,13 @@ class ContextWindow:
 
     def _limit_tokens(self) -> int:
         """From where on something is done: later before a turn's first call than within it, where more will come."""
-        return self._room.turn_tokens if self._journal.steps else self._room.soft_tokens
+        return self._room.turn_tokens if self._scope.journal.steps else self._room.soft_tokens
 
     def _tokens(self, estimated: int) -> int:
         return int(estimated * self._factor)
 
     def _overhead(self) -> int:
         return self._tokens(self._fixed_tokens)
-
-
-async def _keep_nothing_more() -> str:
-    return ""
 
 
 def shorten(turn: Turn, summary: Summary) -> Turn:

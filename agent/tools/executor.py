@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.consent import AskedCall, Parked
-from agent.journal import Journal
-from agent.ports import TurnPort
 from agent.tools.calls import CallResult, PendingCall
 from agent.tools.pipeline import Pipeline
 from agent.tools.results import failure_result
@@ -34,14 +32,12 @@ class _Begun:
 class Executor:
     """Runs the calls of a turn's responses, one response at a time."""
 
-    def __init__(
-        self, pipeline: Pipeline, journal: Journal, port: TurnPort, *, max_calls: int, max_parallel: int
-    ) -> None:
+    def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._journal = journal
-        self._port = port
-        self._max_calls = max_calls
-        self._max_parallel = max_parallel
+        self._journal = pipeline.scope.journal
+        self._limits = pipeline.scope.limits
+        self.timeouts_in_row = 0
+        """Calls that timed out one after the other."""
         self._step: int | None = None
         self._begun: list[_Begun] = []  # the first calls of the response under way: all that stand before a change
 
@@ -64,7 +60,7 @@ class Executor:
 
     def hear(self, index: int, call: ToolCall) -> None:
         """A call has streamed in: it begins once it may, where it and all before it only read: nothing changes then."""
-        if self._step is None or index != len(self._begun) or index >= self._max_calls:
+        if self._step is None or index != len(self._begun) or index >= self._limits.max_calls:
             return  # the response may hold no call, or one before this is none that may begin
         pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_over=self._begin_next)
         admission = self._pipeline.admit(pending)
@@ -79,7 +75,7 @@ class Executor:
             if begun.task is None:
                 running = [other.pending for other in self._begun if other.task is not None]
                 safe = [pending.safe for pending in running if not pending.is_over]
-                if not _fits(begun.pending.safe, safe, self._max_parallel):
+                if not _fits(begun.pending.safe, safe, self._limits.max_parallel_calls):
                     return
                 begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
                 begun.task.add_done_callback(_retrieve)
@@ -121,7 +117,9 @@ class Executor:
             return []
         before = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
         asked = {event.about: event.backfilled for event in self._journal.events if isinstance(event, Parked)}
-        pending = [self._pending(response, index, before) for response, index in open_ if index < self._max_calls]
+        pending = [
+            self._pending(response, index, before) for response, index in open_ if index < self._limits.max_calls
+        ]
         for call in pending:
             call.backfilled = asked.get(call.key, "")
         refused = await self._refuse(open_[len(pending) :])
@@ -132,12 +130,15 @@ class Executor:
                 if isinstance(result, CallResult):
                     results[call.key] = result
         fresh = [call for call in pending if call.key not in results]
-        round_ = _Round(self._pipeline, self._journal, self._port, fresh, self._adopt(fresh), self._max_parallel)
+        round_ = _Round(self._pipeline, fresh, self._adopt(fresh))
         try:
             results |= await round_.run()
         except BaseExceptionGroup as of_one:  # what ends one ends the turn: Fenced, a store that is gone
             raise of_one.exceptions[0] from None
-        return [results[call.key] for call in pending] + refused
+        ended = [results[call.key] for call in pending] + refused
+        for result in ended:
+            self.timeouts_in_row = self.timeouts_in_row + 1 if result.timed_out else 0
+        return ended
 
     def _pending(self, response: ModelResponded, index: int, intents: Mapping[str, ToolIntended]) -> PendingCall:
         key = self._journal.call_key(response.step, index)
@@ -147,10 +148,12 @@ class Executor:
 
     async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
-        refused = [_refuse_call(self._pending(response, index, {}), self._max_calls) for response, index in surplus]
+        refused = [
+            _refuse_call(self._pending(response, index, {}), self._limits.max_calls) for response, index in surplus
+        ]
         if surplus and (left_out := surplus[-1][0].calls_left_out):
             error = failure_result(
-                f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response."
+                f"Not run, nor {left_out} more calls: at most {self._limits.max_calls} calls in one response."
             )
             refused[-1] = replace(refused[-1], content=error)
         if refused:
@@ -164,16 +167,13 @@ class _Round:
     def __init__(
         self,
         pipeline: Pipeline,
-        journal: Journal,
-        port: TurnPort,
         calls: Sequence[PendingCall],
         begun: "dict[asyncio.Task[CallResult | AskedCall], PendingCall]",
-        max_parallel: int,
     ) -> None:
         self._pipeline = pipeline
-        self._journal = journal
-        self._port = port
-        self._max_parallel = max_parallel
+        self._journal = pipeline.scope.journal
+        self._ports = pipeline.scope.ports
+        self._max_parallel = pipeline.scope.limits.max_parallel_calls
         self._running = begun
         self._order = {call.key: place for place, call in enumerate(calls)}
         self._waiting = deque(calls[len(begun) :])
@@ -186,7 +186,7 @@ class _Round:
         """The result of each call, by its key. When this is cancelled, no call of it runs any more."""
         if not self._waiting and not self._running:
             return {}
-        stop = self._port.until_stopped()
+        stop = self._ports.watchers.until_stopped()
         stop.add_done_callback(self._cut_all)
         try:
             async with asyncio.TaskGroup() as group:
@@ -209,7 +209,7 @@ class _Round:
         elif not await self._overtake():
             if self._asked:
                 first = min(self._asked, key=self._order.__getitem__)
-                await self._port.park(self._asked[first], self._pipeline.remaining_s())
+                await self._ports.consents.park(self._asked[first], self._pipeline.scope.deadline.remaining_s())
             call = self._waiting.popleft()
             self._running[group.create_task(self._pipeline.run(call))] = call
 
@@ -229,10 +229,10 @@ class _Round:
 
     async def _overtake(self) -> bool:
         """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
-        if self._port.stopping() is not None:
+        if self._ports.watchers.stopping() is not None:
             await self._skip(STOPPED)
             return True
-        if not self._port.steering_waits():
+        if not self._ports.journal.steering_waits():
             return False
         skipped = [_skip_call(call, SKIPPED) for call in self._waiting]
         steered = await self._journal.steer(skipped)

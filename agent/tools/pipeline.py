@@ -3,11 +3,11 @@
 Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
+from math import inf
 
 import structlog
 from pydantic import ValidationError
@@ -15,8 +15,6 @@ from pydantic import ValidationError
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
-from agent.journal import Journal
-from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
@@ -31,6 +29,7 @@ from agent.transcript import (
     ToolResultRewritten,
     ToolReturned,
 )
+from agent.turn import TurnScope
 from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 
 log = structlog.get_logger()
@@ -59,14 +58,9 @@ class _CallEnded(Exception):
 class Pipeline:
     """What a turn's calls run through."""
 
+    scope: TurnScope
     tools: ToolBox
     permissions: Permissions
-    principal: Principal
-    port: TurnPort
-    journal: Journal
-    clock: Callable[[], datetime]
-    tool_timeout_s: float
-    remaining_s: Callable[[], float]
     hooks: ToolHooks = field(default_factory=NoHooks)
     budget: ResultBudget = field(default_factory=ResultBudget)
 
@@ -119,7 +113,7 @@ class Pipeline:
         return tool
 
     def _check_abort(self, pending: PendingCall) -> None:
-        if self.port.stopping() is None and self.remaining_s() > 0:
+        if self.scope.ports.watchers.stopping() is None and self.scope.deadline.remaining_s() > 0:
             return
         if pending.intended:
             raise _CallEnded(
@@ -140,13 +134,13 @@ class Pipeline:
 
     def _context(self, tool: Tool, call_key: str) -> ToolContext:
         return ToolContext(
-            self.principal, self.clock(), call_key, max_result_chars=self.budget.room_chars(tool),
-            whole_result=self.port.whole_result, note_cost=self.port.note_cost,
+            self.scope.turn.principal, self.scope.clock(), call_key, max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.scope.ports.journal.whole_result, note_cost=self.scope.ports.journal.note_cost,
             report=partial(self._report, tool.name, call_key), can_use_tool=self.can_use,
         )  # fmt: skip
 
     def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
-        self.port.progress(ToolProgress(tool, call_key, words, values))
+        self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -190,7 +184,7 @@ class Pipeline:
             question=asked.question, may_remember=asked.may_remember, destructive=use.is_destructive,
             backfilled=pending.backfilled,
         )  # fmt: skip
-        match await self.port.consent(call):
+        match await self.scope.ports.consents.consent(call):
             case Consent.ALLOWED | Consent.REMEMBERED:
                 return Allow()
             case Consent.DENIED:
@@ -249,15 +243,15 @@ class Pipeline:
         """Journal these of a call, with what the hooks before it have said."""
         notes, pending.notes = pending.notes, ()
         if events or notes:
-            await self.journal.record(*events, *notes)
+            await self.scope.journal.record(*events, *notes)
 
     # ---------------------------------------------------------------- the run
 
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
         tool = use.tool
-        await self.port.let_watchers_read()
-        self.port.progress(ToolStarted(tool.name, pending.key, tool.says))
+        await self.scope.ports.watchers.let_watchers_read()
+        self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, tool.says))
         pending.note_start()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
@@ -277,7 +271,7 @@ class Pipeline:
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
 
     def _limit_s(self, tool: Tool) -> float:
-        return min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
+        return min(tool.timeout_s, self.scope.limits.tool_timeout_s or inf, self.scope.deadline.remaining_s())
 
     # ---------------------------------------------------------------- after it ran
 
@@ -287,12 +281,12 @@ class Pipeline:
         """The raw result, with the effect where it is local, and what the model sees of it within the tool's budget."""
         empty = pending.to_returned("")
         if use.tool.effect is not Effect.LOCAL:
-            raw = replace(empty, content=self.port.scrub(success_result(data)))
+            raw = replace(empty, content=self.scope.ports.journal.scrub(success_result(data)))
             shown = self._fit(use.tool, raw)
             await self._record(pending, raw, *shown)
         else:
             try:
-                raw = await self.journal.apply(data, empty)
+                raw = await self.scope.journal.apply(data, empty)
             except ToolError as refusal:
                 raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
             shown = self._fit(use.tool, raw)
@@ -310,7 +304,7 @@ class Pipeline:
         return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown), is_cut=True),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
-        returned = pending.to_returned(self.port.scrub(failure_result(over.error)), over.outcome)
+        returned = pending.to_returned(self.scope.ports.journal.scrub(failure_result(over.error)), over.outcome)
         await self._record(pending, returned)
         return returned
 
@@ -328,10 +322,10 @@ class Pipeline:
     async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
         """What hooks make of the whole result of a call that ran; what they leave is what is read on."""
         post = await self.hooks.post_tool(ran, raw)
-        content = raw.content if post.content is None else self.port.scrub(post.content)
+        content = raw.content if post.content is None else self.scope.ports.journal.scrub(post.content)
         whole = replace(raw, content=content, ran_with=None)
         shown = self._fit(ran.tool, whole)
-        await self.journal.record(_to_rewritten(whole), *shown, *self._notes(raw.step, post.context))
+        await self.scope.journal.record(_to_rewritten(whole), *shown, *self._notes(raw.step, post.context))
         return replace(whole, content=shown[0].content) if shown else whole
 
     @staticmethod
@@ -340,7 +334,9 @@ class Pipeline:
 
     def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """What the ladder counts of it."""
-        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s))
+        self.scope.ports.watchers.progress(
+            ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s)
+        )
         if ended is None:
             return CallResult(returned)
         return CallResult(returned, ended.malformed, ended.timed_out)

@@ -7,22 +7,22 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from agent.definition import Agent
 from agent.models.health import Gate, HealthBoard, Rest
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.retry import run_retry
 from agent.transcript import EndReason
-from agent.turn_run import Agent
 from gateway.access.roles import Role
 from gateway.ops.control_client import Handler
 from gateway.store import model_rests
 from gateway.store.engine import Store
 
 
-async def retry(end_cooldowns: Callable[[], object], turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+async def retry(end_cooldowns: Callable[[], object], turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Run `/retry`; for an owner also with models whose key was refused a moment ago: they may have mended it."""
     if turn.principal.role == Role.OWNER:
         end_cooldowns()
-    return await run_retry(turn, port, agent)
+    return await run_retry(turn, ports, agent)
 
 
 class ModelRests:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NoReturn
 
 from agent.consent import AskedCall, Consent, TurnParked
-from agent.ports import LocalCommand, Principal, Spent, Summary, Turn, TurnEvent
+from agent.ports import LocalCommand, Principal, Spent, Summary, Turn, TurnEvent, TurnPorts
 from agent.rungs import ResponseDiscarded
 from agent.tools.base import Effect
 from agent.transcript import (
@@ -59,13 +59,14 @@ async def answer_aside(
     limits = deps.agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, deps.agent.limits.deadline_s)})
     note_spender(turn, principal)
     started = TurnStarted((item,))
-    port = AsidePort(deps, turn, started)
+    aside = AsideJournal(deps, turn, started)
+    ports = TurnPorts(aside, NoConsents(), NoWatchers())
     asked = Turn(
         turn.id, principal, history, (started,), turn.started_at, deps.channels.hints(turn.address), known.starts,
         known.summary,
     )  # fmt: skip
-    await deps.turns_of[CHAT](asked, port, replace(deps.agent, tools=readers, limits=limits))
-    return deps.turns.clean(port.said).strip()
+    await deps.turns_of[CHAT](asked, ports, replace(deps.agent, tools=readers, limits=limits))
+    return deps.turns.clean(aside.said).strip()
 
 
 async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
@@ -88,14 +89,13 @@ def _as_said(event: InboundEvent, question: str) -> InboundEvent:
     )  # fmt: skip
 
 
-class AsidePort:
-    """The agent's `TurnPort` for one question: its journal ends with it."""
+class AsideJournal:
+    """The journal of one question, in memory; only what it cost is kept."""
 
     def __init__(self, deps: SessionDeps, turn: TurnRow, started: TurnStarted) -> None:
         """Nothing was asked yet."""
         self._deps = deps
         self._turn = turn
-        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self.events: list[JournalEvent] = [started]
         self.said = ""
 
@@ -142,14 +142,6 @@ class AsidePort:
         """Nobody joins it."""
         return False
 
-    async def consent(self, ask: AskedCall) -> Consent | None:
-        """What would have to be asked is not done."""
-        return Consent.DENIED
-
-    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        """It waits for nobody."""
-        raise TurnParked
-
     async def finish(
         self,
         reason: EndReason,
@@ -165,6 +157,25 @@ class AsidePort:
             await self.record(response)
         self.said = text
         return True
+
+
+class NoConsents:
+    """Deny what a person would have to be asked."""
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """What would have to be asked is not done."""
+        return Consent.DENIED
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """It waits for nobody."""
+        raise TurnParked
+
+
+class NoWatchers:
+    """A turn that no one watches and no one stops: it ends by itself, and soon."""
+
+    def __init__(self) -> None:
+        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
 
     def progress(self, event: TurnEvent) -> None:
         """Nobody watches."""

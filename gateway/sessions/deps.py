@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agent.catalogue import Catalogue
 from agent.loop import Agent, run_turn
-from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
+from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPorts
 from agent.reading import run_reading
 from agent.transcript import EndReason, JournalEvent
 from channels.messages import Address
@@ -32,7 +32,7 @@ from gateway.store.erasure import Forgotten
 from gateway.store.journal import Fence
 from gateway.store.people import Person
 
-RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 """What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
 TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_reading}

@@ -1,4 +1,4 @@
-"""Carries out what a running turn wants of the world: the agent's `TurnPort` over journal, mailbox and delivery.
+"""Carries out what a running turn wants of the world: the agent's three ports over journal, mailbox and delivery.
 
 It composes commits; `commits` says what each of them writes. The agent decides what is said, the lane when it is sent.
 """
@@ -14,7 +14,7 @@ import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.journal import models_and_tools, turn_figures
-from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
+from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent, TurnPorts
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
@@ -77,7 +77,7 @@ STOPPED_SIGN = "⏹"
 
 
 class JournaledTurn:
-    """The port of one attempt at a turn. It ends with `finish`, or with the process."""
+    """Journal, consents and watchers of one attempt at a turn. It ends with `finish`, or with the process."""
 
     def __init__(
         self,
@@ -104,6 +104,13 @@ class JournaledTurn:
         live.watch(self._watched.reader())
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
+
+    @property
+    def ports(self) -> TurnPorts:
+        """What the agent is given of it."""
+        return TurnPorts(journal=self, consents=self, watchers=self)
+
+    # ---------------------------------------------------------------- the journal
 
     async def record(self, *events: JournalEvent) -> None:
         """Append events, durable when this returns."""

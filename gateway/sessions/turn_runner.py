@@ -134,7 +134,7 @@ class TurnRunner:
                     turn.id, principal, known.history, claimed.events, turn.started_at, hints,
                     known.starts, known.summary, conversation.prefix, conversation.pieces, known.tokens,
                 )  # fmt: skip
-                await deps.turns_of[turn.kind](asked, port, deps.agent)
+                await deps.turns_of[turn.kind](asked, port.ports, deps.agent)
         finally:
             live.cancel()
         conversation.note_ended(turn.session_id, turn.user_id, turn.id, port.events)

@@ -18,7 +18,7 @@ async def a_turn_with(many: int, name: str = "double") -> tuple[FakeTurnPort, Sc
     """A turn in which the model asks for so many calls, and then answers."""
     model, port = ScriptedModel([calls(many, name), "done"]), FakeTurnPort()
     agent = an_agent(model, a_tool("double", double, concurrency_safe=True))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
     return port, model
 
 

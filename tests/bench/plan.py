@@ -23,7 +23,7 @@ from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import LocalCommand, Principal, Turn
+from agent.ports import LocalCommand, Principal, Turn, TurnPorts
 from agent.tools.base import tools_of
 from agent.transcript import (
     EndReason,
@@ -60,7 +60,7 @@ RunTurn = Callable[[Turn, "PlanPort", Agent], Awaitable[EndReason]]
 
 
 class PlanPort(FakeTurnPort):
-    """A `TurnPort` for one turn that nobody interrupts: local effects go to the store, the journal nowhere."""
+    """The ports of one turn that nobody interrupts: local effects go to the store, the journal nowhere."""
 
     def __init__(self, store: Store, principal: Principal) -> None:
         super().__init__()
@@ -111,8 +111,8 @@ async def run() -> dict[str, object]:
 async def _compared(store: Store, principal: Principal) -> dict[str, object]:
     reader = practice.StoredPractice(store)
 
-    async def prefetched(turn: Turn, port: PlanPort, agent: Agent) -> EndReason:
-        return await run_plan_turn(turn, port, agent, reader, run_turn)
+    async def prefetched(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
+        return await run_plan_turn(turn, ports, agent, reader, run_turn)
 
     ways: tuple[tuple[str, RunTurn, tuple[Says, ...]], ...] = (
         ("prefetch", prefetched, (Says(LONG_ANSWER),)),
@@ -149,7 +149,7 @@ async def _one(
     agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
     turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan new"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
-    ended = await way(turn, port, agent)
+    ended = await way(turn, port.ports, agent)
     took_s = time.monotonic() - begun_s
     if (ended, port.effects, len(model.requests)) != (EndReason.COMPLETED, 1, len(script)):
         raise RuntimeError(f"no plan: {ended}, {port.effects} effects, {len(model.requests)} calls: {port.plan}")

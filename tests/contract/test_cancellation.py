@@ -95,7 +95,7 @@ class Rig:
 
     async def _run(self, port: FakeTurnPort, agent: Agent, point: int | None) -> int:
         points = 0
-        running = asyncio.ensure_future(run_turn(a_turn(port), port, agent))  # noqa: TID251  awaited below
+        running = asyncio.ensure_future(run_turn(a_turn(port), port.ports, agent))  # noqa: TID251  awaited below
 
         def tick() -> bool:
             nonlocal points
@@ -116,7 +116,7 @@ class Rig:
         self._server.forget()
         again = FakeTurnPort(events=port.events, waiting=port.waiting)
         model = self._model()
-        assert EndReason.COMPLETED is await run_turn(a_turn(again), again, self._agent(model))
+        assert EndReason.COMPLETED is await run_turn(a_turn(again), again.ports, self._agent(model))
         assert "All well." in again.answer
         assert 1 >= self.paid
         await model.aclose()

@@ -151,7 +151,7 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
             limits=AgentConfig(deadline_s=2.0 if how == "deadline" else 60.0),
             clock=lambda: NOW,
         )
-        reason = await run_turn(a_turn(port), port, agent)
+        reason = await run_turn(a_turn(port), port.ports, agent)
         async with asyncio.timeout(30):
             while not server.closed_early:
                 await asyncio.sleep(0)

@@ -43,7 +43,7 @@ class Conversation:
                 port.say(waiting.pop(event.name))
 
         port.on_progress = watch
-        assert EndReason.COMPLETED == await run_turn(self.turn(port, text), port, self.agent)
+        assert EndReason.COMPLETED == await run_turn(self.turn(port, text), port.ports, self.agent)
         self.history += fold(port.events)
         return port.answer
 

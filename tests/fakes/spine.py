@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from agent.context.sections import PromptBuilder
 from agent.loop import Agent
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPorts
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
@@ -146,7 +146,7 @@ class Spine:
     tools: tuple[Tool, ...] = ()
     practice: bool = False  # the coach's commands, weekly plan and changes, over the store
     prompt: PromptBuilder = field(default=lambda *_: SystemPrompt("be kind"))
-    agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
+    agent: Callable[[Turn, TurnPorts], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
     hooks: tuple[Any, ...] = ()  # HookConfig
@@ -246,9 +246,9 @@ class Spine:
     def _coach_commands(self, store: Store) -> tuple[Command, ...]:
         return (*COACH.commands(store), *self.more_commands)
 
-    async def _run_other(self, turn: Turn, port: TurnPort, _agent: Agent) -> EndReason:
+    async def _run_other(self, turn: Turn, ports: TurnPorts, _agent: Agent) -> EndReason:
         assert self.agent is not None
-        return await self.agent(turn, port)
+        return await self.agent(turn, ports)
 
     # ------------------------------------------------------------ what people do
 

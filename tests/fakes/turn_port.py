@@ -1,4 +1,4 @@
-"""A TurnPort in memory: keeps the journal, steers, stops, and can die at any commit as a process would."""
+"""A turn's three ports in memory: journal, steering, stops; they can die at any commit as a process would."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
+from agent.bounded import Deadline
+from agent.config import AgentConfig
 from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.journal import whole_result
-from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent, TurnPorts
 from agent.transcript import (
     EndReason,
     Item,
@@ -21,6 +23,7 @@ from agent.transcript import (
     UserItem,
     fold,
 )
+from agent.turn import TurnScope
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -58,6 +61,15 @@ class FakeTurnPort:
     pictures: dict[str, bytes] = field(default_factory=dict)
     _stop: EndReason | None = None
     _stopped: asyncio.Future[EndReason] | None = None  # None: nobody has asked for it
+
+    @property
+    def ports(self) -> TurnPorts:
+        return TurnPorts(journal=self, consents=self, watchers=self)
+
+    def scope(self, events: Sequence[JournalEvent] = (), left_s: float = 60.0, **limits: int) -> TurnScope:
+        """A turn of these events whose clock stands."""
+        begun = TurnScope.begin(Turn("t", ANA, (), events, NOW), self.ports, AgentConfig(**limits), lambda: NOW)
+        return replace(begun, deadline=Deadline(left_s, 0.0, lambda: 0.0))
 
     def _commit(self, *events: JournalEvent) -> None:
         dies = self.dies_at == self.commits

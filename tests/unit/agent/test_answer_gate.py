@@ -47,7 +47,7 @@ def test_the_first_misfit_is_said(answer: str, problem: str) -> None:
 async def answered(*said: str | Says) -> tuple[EndReason, FakeTurnPort, ScriptedModel]:
     """A turn in which the model says this, one response after the other."""
     port, model = FakeTurnPort(), ScriptedModel([*said])
-    reason = await run_turn(a_turn(port), port, an_agent(model, gate=json.dumps(SCHEMA)))
+    reason = await run_turn(a_turn(port), port.ports, an_agent(model, gate=json.dumps(SCHEMA)))
     return reason, port, model
 
 

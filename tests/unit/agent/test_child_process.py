@@ -108,7 +108,7 @@ async def test_f47_a_tool_whose_program_hangs_is_timed_out_and_its_grandchildren
 
     port, model = FakeTurnPort(), ScriptedModel([calls(("hang", "{}")), "It hangs."])
     tool = a_tool("hang", hang, effect=Effect.UNSAFE)
-    await run_turn(a_turn(port), port, an_agent(model, tool, allow_tools=("*",)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, tool, allow_tools=("*",)))
     (result,) = returned(port)
     assert CallOutcome.UNKNOWN is result.outcome
     assert "timed out" in json.loads(result.content)["error"]

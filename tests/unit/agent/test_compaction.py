@@ -142,7 +142,7 @@ class TestWithinATurn:
         """One call without tools makes notes of the older 70 %, the rest stays word for word; it is kept, then used."""
         port, model = FakeTurnPort(), Noting("Ana plays the cello.", ["Here you are."])
         agent = an_agent(model, a_tool("double", double), context_window_tokens=WINDOW)
-        assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
+        assert EndReason.COMPLETED is await run_turn(going_on(port), port.ports, agent)
         (asked,), first = model.requests, model.condensing[0]
         assert () == first.tools and "Person: 0: We talked" in first.items[0].data
         assert all(estimate_tokens(request.items) < WINDOW for request in model.condensing)
@@ -160,7 +160,7 @@ class TestWithinATurn:
         """The oldest is left out, and the model knows how much; the person gets an answer."""
         port, model = FakeTurnPort(), Noting(answer, ["Here you are."])
         assert EndReason.COMPLETED is await run_turn(
-            going_on(port), port, an_agent(model, context_window_tokens=WINDOW)
+            going_on(port), port.ports, an_agent(model, context_window_tokens=WINDOW)
         )
         ((summary, responses),) = port.summaries
         assert "" == summary.notes and summary.left_out > 20
@@ -178,7 +178,7 @@ class TestWithinATurn:
 
         port, model = FakeTurnPort(), Stalling("", ["Here you are."])
         agent = an_agent(model, context_window_tokens=WINDOW, summary_s=0.01)
-        assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
+        assert EndReason.COMPLETED is await run_turn(going_on(port), port.ports, agent)
         assert port.summaries[0][0].left_out > 20
 
     @pytest.mark.parametrize("heard", [True, False])
@@ -198,7 +198,7 @@ class TestWithinATurn:
         model = Stopped("Notes.", ["unused"])
         agent = an_agent(model, context_window_tokens=WINDOW)
         talk = [*PAST, *(replace(turn, id=f"{turn.id}-b") for turn in PAST)]
-        assert EndReason.STOPPED is await run_turn(going_on(port, talk), port, agent)
+        assert EndReason.STOPPED is await run_turn(going_on(port, talk), port.ports, agent)
         whole, *cut = port.beside
         assert isinstance(whole, ModelResponded) and [] == port.summaries
         assert [True] * heard == [each.estimated and each.input_tokens > 500 and each.output_tokens > 0 for each in cut]
@@ -221,7 +221,7 @@ class TestWithinATurn:
         small.name = "small:one"
         chain = Chain([Down([], name="big:one"), small])
         agent = replace(an_agent(chain, context_window_tokens=40_000), calibration=calibration)
-        assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
+        assert EndReason.COMPLETED is await run_turn(going_on(port), port.ports, agent)
         assert 1_000 == calibration.tokens("big:one", 1_000) < calibration.tokens("small:one", 1_000)
 
     async def test_a_turn_that_grows_is_condensed_in_its_middle(self):
@@ -229,7 +229,7 @@ class TestWithinATurn:
         wanted = [calls(("double", f'{{"n": {n}}}'), text=f"{n} {CHAT}" * 2) for n in range(20)]
         port, model = FakeTurnPort(), Noting("Doubled much.", [*wanted, "Done."])
         reason = await run_turn(
-            going_on(port, []), port, an_agent(model, a_tool("double", double), context_window_tokens=WINDOW)
+            going_on(port, []), port.ports, an_agent(model, a_tool("double", double), context_window_tokens=WINDOW)
         )
         assert EndReason.COMPLETED is reason or EndReason.STUCK is reason
         (summary, _), *_ = port.summaries
@@ -243,7 +243,9 @@ class TestWithinATurn:
         """Nothing is asked; the person reads what they can do."""
         port, model = FakeTurnPort(), Noting("", ["unused"])
         turn = going_on(port, [], text="word " * 12_000)
-        assert EndReason.CONTEXT_EXHAUSTED is await run_turn(turn, port, an_agent(model, context_window_tokens=WINDOW))
+        assert EndReason.CONTEXT_EXHAUSTED is await run_turn(
+            turn, port.ports, an_agent(model, context_window_tokens=WINDOW)
+        )
         assert "shorter parts" in port.answer and [] == model.requests
 
     @pytest.mark.parametrize("after", [False, True])
@@ -251,12 +253,12 @@ class TestWithinATurn:
         """The next life makes it again, or goes on from it; what is sent is valid in both."""
         port, model = FakeTurnPort(dies_at=0, dies_after=after), Noting("Notes.", [])
         with pytest.raises(Died):
-            await run_turn(going_on(port), port, an_agent(model, context_window_tokens=WINDOW))
+            await run_turn(going_on(port), port.ports, an_agent(model, context_window_tokens=WINDOW))
         kept = Summary("Notes.", "turn-15", condensed=30) if after else None
         port.dies_at = None
         again = Noting("Notes.", ["Here."])
         turn = going_on(port, PAST, kept)
-        assert EndReason.COMPLETED is await run_turn(turn, port, an_agent(again, context_window_tokens=WINDOW))
+        assert EndReason.COMPLETED is await run_turn(turn, port.ports, an_agent(again, context_window_tokens=WINDOW))
         asked = again.requests[-1].items
         assert "" == refuse(asked) and "Notes." in asked[0].data
 

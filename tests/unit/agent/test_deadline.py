@@ -47,7 +47,7 @@ def turn(base_url: str | None, *delays_s: float, deadline_s: float = 150.0) -> t
         waits = [Says(one.text, one.calls, delay_s=delay_s) for one, delay_s in zip(script, delays_s, strict=True)]
         model = Resilient(ScriptedModel(waits), ModelConfig(base_url=base_url))
         agent = an_agent(model, a_tool("double", double), deadline_s=deadline_s)
-        ends.append(await run_turn(a_turn(port), port, agent))
+        ends.append(await run_turn(a_turn(port), port.ports, agent))
 
     run_virtually(play)  # type: ignore[arg-type]  any loop
     return ends[0], port

@@ -62,7 +62,7 @@ async def test_a_reading_call_starts_before_its_response_is_over():
 
     tools = (a_tool("double", run, concurrency_safe=True), a_tool("late", double))
     turn = a_turn(port)
-    assert EndReason.COMPLETED is await run_turn(turn, port, an_agent(model, *tools))
+    assert EndReason.COMPLETED is await run_turn(turn, port.ports, an_agent(model, *tools))
     assert [f"{turn.id}/0/0"] == keys
     assert [f"{turn.id}/0/0", f"{turn.id}/0/1"] == [event.call_key for event in returned(port)]
     assert isinstance(port.events[1], ModelResponded)
@@ -78,7 +78,7 @@ async def test_a_call_begun_early_is_not_skipped_by_steering():
         return arguments.n
 
     tools = (a_tool("double", run, concurrency_safe=True), a_tool("late", double))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model, *tools))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model, *tools))
     assert [CallOutcome.DONE, CallOutcome.SKIPPED] == [event.outcome for event in returned(port)]
 
 
@@ -92,7 +92,7 @@ async def test_a_call_with_an_effect_waits_for_its_response(effect):
         seen.append(any(isinstance(event, ModelResponded) for event in port.events))
 
     tools = (a_tool("double", run, effect=effect, concurrency_safe=True), a_tool("late", double))
-    await run_turn(a_turn(port), port, an_agent(model, *tools, allow_tools=("*",)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, *tools, allow_tools=("*",)))
     assert [True] == seen
 
 
@@ -109,7 +109,7 @@ async def test_a_call_begun_for_a_response_that_failed_leaves_nothing():
             ended.set()
 
     tool = a_tool("double", run, concurrency_safe=True)
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model, tool))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model, tool))
     await ended.wait()
     assert [] == returned(port)
 
@@ -177,7 +177,7 @@ async def test_no_read_overtakes_a_write_before_it(order):
     """Whatever the order of a response's calls: each read sees exactly the writes that stand before it."""
     port, ledger = FakeTurnPort(), Ledger()
     agent = an_agent(StreamsAll(*order), *ledger.tools(), allow_tools=("*",))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
     before = [sum(name != "read" for name in order[:at]) for at, name in enumerate(order) if name == "read"]
     assert before == sorted(ledger.seen)
     assert sum(name != "read" for name in order) == ledger.count
@@ -189,7 +189,7 @@ async def test_reads_between_writes_run_together_and_writes_alone():
     model = StreamsAll(response=[ToolCall(f"c{at}", name, "{}") for at, name in enumerate("rrwrr")])
     names = {"r": "read", "w": "write"}
     model.wanted = [ToolCall(call.id, names[call.name], "{}") for call in model.wanted]
-    await run_turn(a_turn(port), port, an_agent(model, *ledger.tools(), allow_tools=("*",)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, *ledger.tools(), allow_tools=("*",)))
     assert [2, 1, 1, 2, 1] == ledger.together
     assert [0, 0, 1, 1] == ledger.seen
 
@@ -199,7 +199,7 @@ async def test_a_read_begun_for_a_response_that_became_another_is_read_anew():
     port, ledger = FakeTurnPort(), Ledger()
     response = [ToolCall("c0", "set", "{}"), ToolCall("c1", "read", "{}")]
     model = StreamsAll("read", "read", response=response)
-    await run_turn(a_turn(port), port, an_agent(model, *ledger.tools(), allow_tools=("*",)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, *ledger.tools(), allow_tools=("*",)))
     results = [event.content for event in returned(port)]
     assert '"data":1' in results[1]
 
@@ -219,7 +219,7 @@ async def test_a_read_begun_for_a_response_asked_again_does_not_count():
 
     await run_turn(
         a_turn(port, history=[UserItem("q"), AssistantItem("a")]),
-        port,
+        port.ports,
         an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)),
     )
     assert '"data":1' in returned(port)[1].content
@@ -231,7 +231,7 @@ async def test_a_last_response_starts_nothing():
     agent = an_agent(StreamsAll("read"), *ledger.tools(), max_steps=1)
     port.events.append(TurnStarted((UserItem("hello"),)))
     port.events.append(Nudged(0, "answer now", NudgeReason.LAST, EndReason.MAX_STEPS))
-    await run_turn(a_turn(port), port, agent)
+    await run_turn(a_turn(port), port.ports, agent)
     assert [] == ledger.together
 
 
@@ -247,5 +247,5 @@ async def test_calls_of_a_refused_response_do_not_run():
             port.say("and?")
             return ModelResponded(0, "no", (ToolCall("c0", "set", "{}"),), stop=StopReason.REFUSED)
 
-    await run_turn(a_turn(port), port, an_agent(Refuses(), *ledger.tools(), allow_tools=("*",)))
+    await run_turn(a_turn(port), port.ports, an_agent(Refuses(), *ledger.tools(), allow_tools=("*",)))
     assert 0 == ledger.count

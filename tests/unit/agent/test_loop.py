@@ -27,7 +27,7 @@ from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
 async def test_an_answer_without_tools_ends_the_turn():
     """A text is the answer, committed with the end."""
     port, model = FakeTurnPort(), ScriptedModel(["Hello Ana."])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "Hello Ana." == port.answer
     assert [UserItem("hello"), AssistantItem("Hello Ana.")] == list(fold(port.events))
     assert "Hello Ana." == port.shown.strip()
@@ -37,7 +37,7 @@ async def test_tools_run_and_their_results_are_read():
     """The model gets one result per call, right behind the call, and answers from it."""
     port = FakeTurnPort()
     model = ScriptedModel([calls(("double", '{"n": 21}'), ("double", '{"n": 1}'), text="Let me see."), "42"])
-    reason = await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    reason = await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert EndReason.COMPLETED is reason
     items = list(model.requests[1].items)
     assert ["Let me see."] == [item.text for item in items if isinstance(item, AssistantItem)]
@@ -55,7 +55,7 @@ async def test_f56_steering_between_tools_skips_the_rest():
         return "guitar"
 
     model = ScriptedModel([calls(("slow", "{}"), ("slow", "{}")), "The piano then."])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model, a_tool("slow", slow)))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("slow", slow)))
     first, second = returned(port)
     assert (CallOutcome.DONE, CallOutcome.SKIPPED) == (first.outcome, second.outcome)
     assert SKIPPED == json.loads(second.content)["error"]
@@ -68,7 +68,7 @@ async def test_f56_steering_while_the_answer_streams_is_read_and_the_answer_stan
     port = FakeTurnPort()
     port.on_progress = lambda event: port.say("and the bass?") if event == TextDelta("Guitar: ") else None
     model = ScriptedModel(["Guitar: 3 h.", "Bass: 1 h."])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "Guitar: 3 h.\n\nBass: 1 h." == port.answer
     assert port.answer.split() == port.shown.split()
     assert [UserItem("hello"), AssistantItem("Guitar: 3 h."), UserItem("and the bass?"),
@@ -88,7 +88,7 @@ async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
 
     port.finish = finish
     model = ScriptedModel(["One.", "Two."])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "One.\n\nTwo." == port.answer
 
 
@@ -97,7 +97,7 @@ async def test_steering_before_the_first_call_is_read_with_it():
     port = FakeTurnPort()
     port.say("I mean the violin")
     model = ScriptedModel(["Violin."])
-    await run_turn(a_turn(port), port, an_agent(model))
+    await run_turn(a_turn(port), port.ports, an_agent(model))
     assert [UserItem("hello"), UserItem("I mean the violin")] == list(model.requests[0].items)
     assert 1 == sum(isinstance(event, Steered) for event in port.events)
 
@@ -112,7 +112,7 @@ async def test_f55_a_stop_closes_the_stream_and_keeps_what_was_said():
             await asyncio.Event().wait()
 
     model = ScriptedModel([Says("one two three four", word_s=30.0)], sleep=pause)
-    assert EndReason.STOPPED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.STOPPED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "one two\n\n(Stopped.)" == port.answer
 
 
@@ -127,7 +127,7 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
 
     model = ScriptedModel([calls(("slow", "{}"), ("slow", "{}"))])
     assert EndReason.STOPPED is await run_turn(
-        a_turn(port), port, an_agent(model, a_tool("slow", slow, effect=Effect.UNSAFE), allow_tools=("*",))
+        a_turn(port), port.ports, an_agent(model, a_tool("slow", slow, effect=Effect.UNSAFE), allow_tools=("*",))
     )
     assert [CallOutcome.DONE, CallOutcome.SKIPPED] == [event.outcome for event in returned(port)]
     assert "Stopped." == port.answer
@@ -136,7 +136,7 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
 async def test_f23_the_deadline_ends_a_model_that_never_answers():
     """The total deadline holds whatever drips in."""
     port, model = FakeTurnPort(), ScriptedModel([Says("never", delay_s=3600)])
-    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port, an_agent(model, deadline_s=0.05))
+    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port.ports, an_agent(model, deadline_s=0.05))
     assert "too long" in port.answer
 
 
@@ -147,7 +147,7 @@ async def test_f36_call_ids_are_made_unique():
     wanted = tuple(ToolCall(id_, "double", f'{{"n": {n}}}') for n, id_ in enumerate(["same", "same", "", "old"]))
     model = ScriptedModel([Says(calls=wanted), "ok"])
     agent = an_agent(model, a_tool("double", double, concurrency_safe=True))
-    await run_turn(a_turn(port, history=history), port, agent)
+    await run_turn(a_turn(port, history=history), port.ports, agent)
     results = [item for item in model.requests[1].items if isinstance(item, ToolItem)][1:]
     assert [0, 2, 4, 6] == [json.loads(item.content)["data"] for item in results]
     assert 5 == len({item.call_id for item in results} | {"old"})
@@ -156,8 +156,8 @@ async def test_f36_call_ids_are_made_unique():
 async def test_a_turn_that_ended_is_not_run_again():
     """A journal with its end is left as it is."""
     port = FakeTurnPort()
-    await run_turn(a_turn(port), port, an_agent(ScriptedModel(["Hi."])))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(ScriptedModel([])))
+    await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel(["Hi."])))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([])))
     assert "Hi." == port.answer
 
 
@@ -167,7 +167,7 @@ async def test_an_answer_journaled_before_a_crash_is_not_asked_again():
     turn = a_turn(port)
     port.events.append(ModelResponded(0, "Hi."))
     turn = a_turn(port)
-    assert EndReason.COMPLETED is await run_turn(turn, port, an_agent(ScriptedModel([])))
+    assert EndReason.COMPLETED is await run_turn(turn, port.ports, an_agent(ScriptedModel([])))
     assert "Hi." == port.answer
 
 
@@ -180,6 +180,6 @@ async def test_a_tool_error_is_read_by_the_model():
         raise ToolError("no such skill")
 
     model = ScriptedModel([calls(("refuse", "{}")), "There is none."])
-    await run_turn(a_turn(port), port, an_agent(model, a_tool("refuse", refuse)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("refuse", refuse)))
     assert "no such skill" == json.loads(returned(port)[0].content)["error"]
     assert "There is none." == port.answer

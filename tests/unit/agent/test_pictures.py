@@ -31,7 +31,7 @@ async def answer_to(item, *script, history=(), **facts):
     port = FakeTurnPort([TurnStarted((item,))])
     model = ScriptedModel(list(script) or ["So."], facts=ModelFacts(sees_images=True, **facts))
     turn = replace(a_turn(port), history=history)
-    assert EndReason.COMPLETED is await run_turn(turn, port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(turn, port.ports, an_agent(model))
     return port, model
 
 
@@ -74,7 +74,7 @@ async def test_one_refused_picture_alone_is_one_step_and_a_request_without_any_i
     port, _ = await answer_to(looking(None), REFUSED, "So.")
     assert [Rung.PICTURES_STRIPPED] == [event.rung for event in port.events if isinstance(event, Recovered)]
     port = FakeTurnPort()
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(ScriptedModel([REFUSED])))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([REFUSED])))
     assert [] == [event for event in port.events if isinstance(event, Recovered)]
 
 

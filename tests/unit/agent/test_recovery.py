@@ -38,7 +38,7 @@ async def test_past_the_step_limit_one_last_call_without_tools_answers():
         lambda request: calls(("double", f'{{"n": {len(request.items)}}}')) if request.tools else Says("So far 8.")
     )
     agent = an_agent(model, a_tool("double", double), max_steps=5)
-    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
+    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port.ports, agent)
     assert 6 == len(model.requests)
     assert port.answer.startswith("So far 8.\n\n(")
     assert isinstance(model.requests[-1].items[-1], NoteItem)
@@ -48,7 +48,7 @@ async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
     """Going in circles is told to the model once; then the next response is the last."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
-    assert EndReason.STUCK is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    assert EndReason.STUCK is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert 9 == len(model.requests)
     assert port.answer.startswith("It is 2.")
 
@@ -57,7 +57,7 @@ async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
 async def test_f31_f32_nothing_said_is_nudged_twice_then_told(written):
     """An empty response is asked again twice; then the person is told, never left in silence."""
     port, model = FakeTurnPort(), ScriptedModel([written, written, written])
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert 3 == len(model.requests)
     assert port.answer
 
@@ -67,7 +67,7 @@ async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
     port = FakeTurnPort()
     cut = [Says(text, stop=StopReason.LENGTH) for text in ("gone", "a", "b", "c")]
     model = ScriptedModel([*cut, Says("d")])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "abcd" == port.answer == "".join(port.shown.split())
     assert [8192, 65536, 65536, 65536, 65536] == [request.max_output_tokens for request in model.requests]
 
@@ -75,7 +75,7 @@ async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
 async def test_f29_an_answer_cut_too_often_ends_as_too_long():
     """After three continuations the person gets the pieces and is told that it is cut."""
     port, model = FakeTurnPort(), ScriptedModel([Says(text, stop=StopReason.LENGTH) for text in "-abcd"])
-    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert port.answer.startswith("abcd\n\n(")
 
 
@@ -88,7 +88,7 @@ async def test_f29_a_call_cut_in_its_arguments_never_runs():
 
     cut = Says(calls=(ToolCall("c0", "double", '{"n": 1}'),), stop=StopReason.LENGTH)
     model = ScriptedModel([cut, cut, "Done."])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", run)))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", run)))
     assert [] == ran
     assert [CallOutcome.FAILED] == [event.outcome for event in returned(port)]
 
@@ -102,14 +102,14 @@ async def test_the_raised_cap_is_given_up_when_the_model_refuses_it():
             return ModelFailure(FailureKind.BAD_REQUEST, "max_tokens is too large")
         return Says("a", stop=StopReason.LENGTH) if len(request.items) == 1 else Says("b")
 
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(ScriptedModel(answer)))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel(answer)))
     assert "ab" == port.answer
 
 
 async def test_f30_a_refusal_is_an_answer():
     """A filtered response ends in words."""
     port, model = FakeTurnPort(), ScriptedModel([Says("", stop=StopReason.REFUSED)])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "I can't answer that." == port.answer
 
 
@@ -117,17 +117,17 @@ async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_
     """What had streamed is no whole answer; behind a tool without a word, what that came to is told."""
     partly, after = FakeTurnPort(), FakeTurnPort()
     refusal = Says("First, ", stop=StopReason.REFUSED)
-    assert EndReason.COMPLETED is await run_turn(a_turn(partly), partly, an_agent(ScriptedModel([refusal])))
+    assert EndReason.COMPLETED is await run_turn(a_turn(partly), partly.ports, an_agent(ScriptedModel([refusal])))
     assert "First,\n\n(My model refused to go on here.)" == partly.answer
     model = ScriptedModel([calls(("double", '{"n": 4}')), Says("", stop=StopReason.REFUSED)])
-    await run_turn(a_turn(after), after, an_agent(model, a_tool("double", double)))
+    await run_turn(a_turn(after), after.ports, an_agent(model, a_tool("double", double)))
     assert "double: 8" in after.answer and after.answer.endswith("I can't answer that.")
 
 
 async def test_f33_calling_without_a_call_is_told_three_times():
     """stop_reason "tools" without a call is malformed: said how, at most three times."""
     port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("", stop=StopReason.TOOLS))
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert 4 == len(model.requests)
 
 
@@ -135,7 +135,7 @@ async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
     """Unreadable arguments come back as results; the third time the model must answer without tools."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", "{oops")) if request.tools else Says("Sorry."))
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert 4 == len(model.requests)
     assert port.answer.startswith("Sorry.")
 
@@ -149,7 +149,7 @@ async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
     port = FakeTurnPort()
     too_long = ModelFailure(FailureKind.CONTEXT, "too long")
     model = ScriptedModel([too_long, too_long, "Notes.", too_long, too_long])
-    reason = await run_turn(a_turn(port, history=history), port, an_agent(model))
+    reason = await run_turn(a_turn(port, history=history), port.ports, an_agent(model))
     assert EndReason.CONTEXT_EXHAUSTED is reason
     first, second, _, fourth, fifth = model.requests
     assert ["x" * 999, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
@@ -175,7 +175,7 @@ async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
 async def test_f02_f09_f10_a_failed_model_is_told_in_words(failure, words):
     """The person reads what they can do; never the error, never the key."""
     port = FakeTurnPort()
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(ScriptedModel([failure])))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([failure])))
     assert words in port.answer
     assert "sk-secret" not in port.answer
 
@@ -185,7 +185,7 @@ async def test_the_person_reads_their_own_language():
     port = FakeTurnPort()
     principal = type(ANA)("u", "t", locale="es-MX")
     model = ScriptedModel([ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=200)])
-    await run_turn(a_turn(port, principal=principal), port, an_agent(model))
+    await run_turn(a_turn(port, principal=principal), port.ports, an_agent(model))
     assert "unos 4 min" in port.answer
 
 
@@ -198,14 +198,14 @@ async def test_five_timeouts_in_a_row_end_the_turn():
 
     model = ScriptedModel(lambda request: calls(("hang", f'{{"n": {len(request.items)}}}')))
     agent = an_agent(model, a_tool("hang", hang, timeout_s=0.01))
-    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port, agent)
+    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port.ports, agent)
     assert 5 == len(returned(port))
 
 
 async def test_f39_an_answer_beyond_measure_is_cut():
     """10 MB of text do not reach a chat."""
     port, model = FakeTurnPort(), ScriptedModel([Says("word" * 300_000)])
-    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
+    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert 1_000_000 < len(port.answer) < 1_000_100
 
 
@@ -214,7 +214,7 @@ async def test_the_last_call_answers_even_if_it_asks_for_tools():
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", f'{{"n": {len(request.items)}}}'), text="So far 8."))
     agent = an_agent(model, a_tool("double", double), max_steps=2)
-    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
+    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port.ports, agent)
     assert port.answer.startswith("So far 8.")
     assert 2 == len(returned(port))
     *_, said, note = fold(port.events)
@@ -227,10 +227,10 @@ async def test_a_forced_end_is_gone_on_with_after_a_crash():
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
     agent = an_agent(model, a_tool("double", double))
-    await run_turn(a_turn(port), port, agent)
+    await run_turn(a_turn(port), port.ports, agent)
     forced = next(at for at, event in enumerate(port.events) if getattr(event, "ends", None))
     again = FakeTurnPort(events=port.events[: forced + 1])
-    assert EndReason.STUCK is await run_turn(a_turn(again), again, agent)
+    assert EndReason.STUCK is await run_turn(a_turn(again), again.ports, agent)
     assert port.answer == again.answer
 
 

@@ -76,7 +76,7 @@ async def live(port, world):
     deaths = 0
     while True:
         try:
-            assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(world))
+            assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(world))
         except* Died:
             deaths += 1
             port.dies_at = None
@@ -129,8 +129,8 @@ async def test_what_a_dead_process_began_is_not_skipped_by_steering():
     world = World(dies_in="unsafe")
     port = FakeTurnPort(apply_command=lambda _: "{}")
     with pytest.raises(Died):
-        await run_turn(a_turn(port), port, an_agent(world))
+        await run_turn(a_turn(port), port.ports, an_agent(world))
     port.say("never mind")
-    await run_turn(a_turn(port), port, an_agent(world))
+    await run_turn(a_turn(port), port.ports, an_agent(world))
     first_step = [event for event in port.events if isinstance(event, ToolReturned) and event.step == 0]
     assert CallOutcome.UNKNOWN is first_step[-1].outcome

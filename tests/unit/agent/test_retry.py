@@ -20,7 +20,7 @@ async def retry(*history, model=None):
     port = FakeTurnPort()
     model = model or ScriptedModel(["Here it is."])
     agent = Agent(texts=HARNESS, model=model, prompt=lambda *_: SystemPrompt(), clock=lambda: NOW)
-    reason = await run_retry(a_turn(port, "/retry", history=history), port, agent)
+    reason = await run_retry(a_turn(port, "/retry", history=history), port.ports, agent)
     return reason, port, model
 
 

@@ -64,7 +64,7 @@ async def test_a_hook_behind_a_call_is_heard_whenever_the_process_dies(effect, d
     hooks, seen, reason = Masks(), [], None
     while reason is None:
         try:
-            reason = await run_turn(a_turn(port), port, masked_agent(effect, hooks, seen))
+            reason = await run_turn(a_turn(port), port.ports, masked_agent(effect, hooks, seen))
         except* Died:
             port.dies_at = None
             assert "secret" not in repr(fold(port.events)), "a result that no hook was heard about is shown to nobody"
@@ -110,13 +110,13 @@ def test_what_runs_beside_a_call_that_asks_comes_to_its_end_before_the_turn_wait
         agent = asking_agent((one,), WIRES, said=said)
         port = FakeTurnPort()
         with pytest.raises(TurnParked):
-            await run_turn(a_turn(port), port, agent)
+            await run_turn(a_turn(port), port.ports, agent)
         *beside, parked = port.events[-3:]
         assert {CallOutcome.DONE if takes_s < 60 else CallOutcome.UNKNOWN} == {each.outcome for each in beside}
         assert ([1, 3] if takes_s < 60 else []) == ended
         assert isinstance(parked, Parked) and AgentConfig().deadline_s - min(takes_s, 60.0) == parked.left_s
         port.consents[f"{a_turn(port).id}/0/1"] = Consent.ALLOWED
-        assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+        assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
         assert 3 == sum(isinstance(event, ToolReturned) for event in port.events)
 
     run_virtually(scene)
@@ -132,11 +132,11 @@ async def test_of_calls_that_ask_side_by_side_the_first_is_asked_for_first():
     port, agent = FakeTurnPort(), asking_agent((one,), WIRES, said=((Verdict.ASK, "wire"),))
     for index in range(3):
         with pytest.raises(TurnParked):
-            await run_turn(a_turn(port), port, agent)
+            await run_turn(a_turn(port), port.ports, agent)
         key = f"{a_turn(port).id}/0/{index}"
         assert key == [event.about for event in port.events if isinstance(event, Parked)][-1]
         port.consents[key] = Consent.ALLOWED
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
 
 
 async def test_words_that_come_while_a_call_ends_go_before_the_question():
@@ -148,7 +148,7 @@ async def test_words_that_come_while_a_call_ends_go_before_the_question():
 
     tools = a_tool("read", read, concurrency_safe=True), a_tool("peek", read, concurrency_safe=True)
     agent = asking_agent(tools, [("read", "{}"), ("peek", "{}")], said=((Verdict.ASK, "peek"),))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
     assert not any(isinstance(event, Parked) for event in port.events)
 
 
@@ -166,10 +166,10 @@ async def test_what_a_tool_puts_in_by_the_clock_is_put_in_once():
     agent = asking_agent((by_clock,), [("remind", "{}")], said=())
     for _ in range(2):
         with pytest.raises(TurnParked):
-            await run_turn(a_turn(port), port, agent)
+            await run_turn(a_turn(port), port.ports, agent)
     assert {'{"n": 0}'} == {ask.arguments for ask in port.asked}
     port.consents[f"{a_turn(port).id}/0/0"] = Consent.ALLOWED
-    await run_turn(a_turn(port), port, agent)
+    await run_turn(a_turn(port), port.ports, agent)
     assert [0] == ran
 
 
@@ -178,9 +178,9 @@ async def test_f53_a_tool_that_is_gone_when_its_person_allows_it_is_told_to_the_
     port = FakeTurnPort()
     pay = a_tool("pay", passes, effect=Effect.UNSAFE)
     with pytest.raises(TurnParked):
-        await run_turn(a_turn(port), port, asking_agent((pay,), [("pay", "{}")], said=()))
+        await run_turn(a_turn(port), port.ports, asking_agent((pay,), [("pay", "{}")], said=()))
     port.consents[f"{a_turn(port).id}/0/0"] = Consent.ALLOWED
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, asking_agent((), [], said=()))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, asking_agent((), [], said=()))
     (result,) = [event for event in port.events if isinstance(event, ToolReturned)]
     assert "no tool named" in result.content and CallOutcome.FAILED is result.outcome
 
@@ -189,8 +189,8 @@ async def test_f53_a_result_whose_tool_is_gone_before_its_hooks_were_heard_stays
     """Nobody can tell them what it ran with; the model reads that it ran, and no more."""
     port, hooks, seen = FakeTurnPort(dies_at=1, dies_after=True), Masks(), []
     with pytest.raises((Died, BaseExceptionGroup)):
-        await run_turn(a_turn(port), port, masked_agent(Effect.NONE, hooks, seen))
+        await run_turn(a_turn(port), port.ports, masked_agent(Effect.NONE, hooks, seen))
     port.dies_at = None
     agent = replace(masked_agent(Effect.NONE, hooks, seen), tools=())
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
     assert ["withheld" in content and "secret" not in content for content in seen] == [True]

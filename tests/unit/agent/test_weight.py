@@ -59,10 +59,10 @@ async def test_a_light_turn_stays_with_the_light_model_in_all_its_steps():
     main = ScriptedModel(["long answer"], name="main:m")
     agent = an_agent(Chain([main], light=light), a_tool("double", double))
     port = FakeTurnPort()
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
     assert (2, 0) == (len(light.requests), len(main.requests))
     heavy = FakeTurnPort()
-    await run_turn(a_turn(heavy, "word " * 200), heavy, agent)
+    await run_turn(a_turn(heavy, "word " * 200), heavy.ports, agent)
     assert (2, 1) == (len(light.requests), len(main.requests))
 
 

@@ -77,7 +77,7 @@ def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
     """One plan turn from wherever the port's journal stands."""
     turn = a_turn(port, text, history)
-    return await run_plan_turn(turn, port, agent_of(model, practice), practice, run_turn)
+    return await run_plan_turn(turn, port.ports, agent_of(model, practice), practice, run_turn)
 
 
 class TestPrefetch:
@@ -151,7 +151,7 @@ class TestPlanTurn:
         principal = replace(ANA, locale="es")
         turn = a_turn(port, "/plan", principal=principal)
         agent = agent_of(OfflineModel(OfflineReader()), practice)
-        assert EndReason.COMPLETED == await run_plan_turn(turn, port, agent, practice, run_turn)
+        assert EndReason.COMPLETED == await run_plan_turn(turn, port.ports, agent, practice, run_turn)
         assert "## Resumen" in port.answer
 
 
@@ -287,5 +287,5 @@ class TestWeeks:
         with connected_practice(principal) as practice:
             port = FakeTurnPort(apply_command=practice.as_result)
             turn = a_turn(port, "/plan", principal=principal)
-            await run_plan_turn(turn, port, agent_of(Script(PLAN), practice), practice, run_turn)
+            await run_plan_turn(turn, port.ports, agent_of(Script(PLAN), practice), practice, run_turn)
             assert await practice.plan(principal, first) is not None

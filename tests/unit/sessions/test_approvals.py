@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from agent.consent import AskedCall, Consent
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason
 from channels.console.adapter import ConsoleChannel
 from channels.messages import Button
@@ -32,26 +32,26 @@ class Payer:
     amount: str = "12"
     may_remember: bool = True
 
-    async def run(self, turn: Turn, port: TurnPort) -> EndReason:
+    async def run(self, turn: Turn, ports: TurnPorts) -> EndReason:
         """AskedCall, or do what they said."""
-        if (reason := port.stopping()) is not None:
-            await port.finish(reason, "Stopped.", None)
+        if (reason := ports.watchers.stopping()) is not None:
+            await ports.journal.finish(reason, "Stopped.", None)
             return reason
-        await port.steer(0, ())
+        await ports.journal.steer(0, ())
         ask = AskedCall(
             call_key=f"{turn.id}/0/0", step=0, tool="pay", arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
             may_remember=self.may_remember,
         )  # fmt: skip
-        if said := [item.text for event in port.events if event.kind == "steered" for item in event.items]:
+        if said := [item.text for event in ports.journal.events if event.kind == "steered" for item in event.items]:
             text = f"You say {said[-1]}."
         else:
-            consent = await port.consent(ask)
+            consent = await ports.consents.consent(ask)
             if consent is None:
-                await port.park(ask, 100.0)
+                await ports.consents.park(ask, 100.0)
             if consent in (Consent.ALLOWED, Consent.REMEMBERED):
                 self.paid.append(self.amount)
             text = f"It is {consent}."
-        await port.finish(EndReason.COMPLETED, text, None)
+        await ports.journal.finish(EndReason.COMPLETED, text, None)
         return EndReason.COMPLETED
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from agent.context.compaction import INSTRUCTIONS
-from agent.ports import ModelFacts, ModelRequest, Turn, TurnPort
+from agent.ports import ModelFacts, ModelRequest, Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, Usage
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine, quick_store
@@ -20,10 +20,10 @@ async def counted(store: QuickStore) -> list[tuple[int, int]]:
 async def test_what_a_turn_asks_beside_its_steps_is_counted_each_time(tmp_path: Path) -> None:
     """As usage of the turn's person, with no place in its journal."""
 
-    async def run(_turn: Turn, port: TurnPort) -> EndReason:
+    async def run(_turn: Turn, ports: TurnPorts) -> EndReason:
         for tokens in (10, 20):
-            await port.note_cost(ModelResponded(0, "fine", usage=Usage(tokens, 5), model="wire:small"))
-        await port.finish(EndReason.COMPLETED, "Done.", None)
+            await ports.journal.note_cost(ModelResponded(0, "fine", usage=Usage(tokens, 5), model="wire:small"))
+        await ports.journal.finish(EndReason.COMPLETED, "Done.", None)
         return EndReason.COMPLETED
 
     store = await quick_store(tmp_path / "tenk.db")
@@ -40,11 +40,11 @@ async def test_a_cost_whose_commit_held_unheard_is_counted_once(tmp_path: Path) 
     """The connection broke behind COMMIT: the same job runs again, and what it counts stands there already."""
     engine = FickleEngine(tmp_path / "tenk.db")
 
-    async def run(_turn: Turn, port: TurnPort) -> EndReason:
+    async def run(_turn: Turn, ports: TurnPorts) -> EndReason:
         for tokens in (10, 20):
             engine.unheard = 1
-            await port.note_cost(ModelResponded(0, "fine", usage=Usage(tokens, 5), model="wire:small"))
-        await port.finish(EndReason.COMPLETED, "Done.", None)
+            await ports.journal.note_cost(ModelResponded(0, "fine", usage=Usage(tokens, 5), model="wire:small"))
+        await ports.journal.finish(EndReason.COMPLETED, "Done.", None)
         return EndReason.COMPLETED
 
     store = await QuickStore(engine).start()

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent.errors import FailureKind
-from agent.ports import ModelFailure, Turn, TurnPort
+from agent.ports import ModelFailure, Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, UserItem
 from channels.base import Channel
 from channels.messages import Address, InboundEvent, InboundMessage
@@ -40,7 +40,7 @@ async def test_a_crash_goes_on_from_the_journal(spine: Spine) -> None:
 async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) -> None:
     """D5: counted at each attempt, then failed, and the person is told."""
 
-    async def broken(_turn: Turn, _port: TurnPort) -> EndReason:
+    async def broken(_turn: Turn, _ports: TurnPorts) -> EndReason:
         raise KeyError("a bug")
 
     await spine.kill()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, ToolCall, UserItem
 from channels.base import Channel, Sign
 from channels.messages import InboundEvent, InboundMessage
@@ -98,10 +98,10 @@ async def test_a_stop_in_the_tick_of_the_claim_stops_the_turn(spine: Spine) -> N
 
 async def test_a_stopped_turn_stays_stopped_after_a_crash(spine: Spine) -> None:
     """`/stop` was committed and told, the turn's own end was not: the next start does not answer after all."""
-    stuck: list[TurnPort] = []
+    stuck: list[TurnPorts] = []
 
-    async def stubborn(_turn: Turn, port: TurnPort) -> EndReason:
-        stuck.append(port)
+    async def stubborn(_turn: Turn, ports: TurnPorts) -> EndReason:
+        stuck.append(ports)
         await asyncio.Event().wait()
         return EndReason.COMPLETED
 

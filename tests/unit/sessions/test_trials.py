@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.ports import Turn, TurnPort
+from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, TurnStarted, UserItem
 from channels.base import Channel
 from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, Sender
@@ -39,7 +39,7 @@ class Fate:
         self.died.set()
         await asyncio.Event().wait()
 
-    async def agent(self, turn: Turn, port: TurnPort) -> EndReason:
+    async def agent(self, turn: Turn, ports: TurnPorts) -> EndReason:
         """Do what the message says."""
         started = turn.events[0]
         assert isinstance(started, TurnStarted)
@@ -47,12 +47,12 @@ class Fate:
         self.runs.append(words)
         if words.startswith("progress"):
             self.steps[words] = self.steps.get(words, 0) + 1
-            await port.record(ModelResponded(self.steps[words], "a step"))
+            await ports.journal.record(ModelResponded(self.steps[words], "a step"))
         if "poison" in words or (words.startswith("progress") and self.steps[words] < 8):
             await self.strike()
         if words.startswith("long"):
             await passes(float(words.split()[1]))
-        await port.finish(EndReason.COMPLETED, f"done: {words}", None)
+        await ports.journal.finish(EndReason.COMPLETED, f"done: {words}", None)
         return EndReason.COMPLETED
 
 
@@ -271,10 +271,10 @@ def test_a_suspect_that_asks_its_person_asks_once_and_hears_what_they_say(tmp_pa
     payer, deaths = Payer(), iter(range(SUSPECT_AFTER))
 
     async def play(spine: Spine, fate: Fate) -> None:
-        async def run(turn: Turn, port: TurnPort) -> EndReason:
+        async def run(turn: Turn, ports: TurnPorts) -> EndReason:
             if next(deaths, None) is not None:
                 await fate.strike()
-            return await payer.run(turn, port)
+            return await payer.run(turn, ports)
 
         spine.agent = run
         await spine.say("pay")

@@ -13,7 +13,6 @@ from agent.errors import FailureKind
 from agent.foreign_code import MOST_THREADS
 from agent.hooks.chain import HookChain, program_hook, python_hook
 from agent.hooks.points import Hook, HookPoint, HookSaid
-from agent.journal import Journal
 from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel
 from agent.permissions.chain import PermissionChain
@@ -24,7 +23,7 @@ from agent.tools.pipeline import PendingCall, Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, Nudged, NudgeReason, ToolCall, ToolResultRewritten, ToolReturned, TurnEnded
 from tests.fakes.agents import a_tool, an_agent
-from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
+from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 PRE, POST = HookPoint.PRE_TOOL, HookPoint.POST_TOOL
 
@@ -51,10 +50,11 @@ async def put(*hooks, effect=Effect.UNSAFE, written='{"amount": 5}'):
 
     port = FakeTurnPort()
     pipeline = Pipeline(
-        tools=ToolBox([a_tool("pay", pay, Sum, effect)]), permissions=ChainPermissions(chain=PermissionChain()),
-        hooks=HookChain(hooks), principal=ANA, port=port, journal=Journal("t", [], port), clock=lambda: NOW,
-        tool_timeout_s=60.0, remaining_s=lambda: 60.0,
-    )  # fmt: skip
+        scope=port.scope(),
+        tools=ToolBox([a_tool("pay", pay, Sum, effect)]),
+        permissions=ChainPermissions(chain=PermissionChain()),
+        hooks=HookChain(hooks),
+    )
     pending = PendingCall(ToolCall("c0", "pay", written), 0, "t/0/0")
     pending.response_stands.set()
     result = await pipeline.run(pending)
@@ -250,7 +250,7 @@ class TestStop:
     async def run(self, model, *hooks):
         """A turn to its end."""
         port = FakeTurnPort()
-        reason = await run_turn(a_turn(port), port, replace(an_agent(model), hooks=HookChain(hooks)))
+        reason = await run_turn(a_turn(port), port.ports, replace(an_agent(model), hooks=HookChain(hooks)))
         return reason, port
 
     async def test_the_turn_goes_on_with_the_reason(self):

@@ -136,7 +136,7 @@ async def test_over_a_cap_the_person_reads_when_it_starts_again(locale, scope, h
     budget = FakeBudget(calls=0, scope=scope, resets_at=resets_at)
     inner, port = ScriptedModel(["never"]), FakeTurnPort()
     agent = an_agent(BudgetedModel(inner, LinkConfig(), budget))
-    assert EndReason.MAX_COST is await run_turn(a_turn(port, principal=person), port, agent)
+    assert EndReason.MAX_COST is await run_turn(a_turn(port, principal=person), port.ports, agent)
     assert words in port.answer
     assert [] == inner.requests
     assert (None if hours is None else hours * 3600.0) == port.events[-1].busy_s
@@ -175,7 +175,7 @@ async def test_what_was_found_before_the_cap_is_told():
     budget = FakeBudget(calls=1, reason=EndReason.MAX_TOKENS)
     model = BudgetedModel(ScriptedModel([calls(("double", '{"n": 21}')), "never"]), LinkConfig(), budget)
     port = FakeTurnPort()
-    reason = await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    reason = await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert EndReason.MAX_TOKENS is reason
     assert "42" in port.answer and "all that one answer may cost" in port.answer
 

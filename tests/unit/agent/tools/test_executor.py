@@ -81,7 +81,7 @@ def play(model, make_tools, *, port=None, **limits):
                 return await super().respond(request, on_event)
 
         model.__class__ = Timed
-        found["reason"] = await run_turn(a_turn(port), port, an_agent(model, *make_tools(watch), **limits))
+        found["reason"] = await run_turn(a_turn(port), port.ports, an_agent(model, *make_tools(watch), **limits))
         watch.ended_s = ends[0] if ends else loop.time()
         assert 1 == len(asyncio.all_tasks()), "nothing runs on"
 

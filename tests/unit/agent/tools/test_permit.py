@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from agent.consent import Consent, Parked, TurnParked
 from agent.errors import FailureKind
-from agent.journal import Journal, open_calls
+from agent.journal import open_calls
 from agent.permissions.chain import AutoConfig, Confirm, Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source, Verdict, parse_rule
@@ -18,7 +18,7 @@ from agent.tools.guards import ChainPermissions
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned, Usage
-from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
+from tests.fakes.turn_port import ANA, FakeTurnPort
 
 
 class Sum(BaseModel):
@@ -64,13 +64,10 @@ async def run(bank, port, *wanted, **permissions):
     """The results of these calls, which go on from what the port has journaled."""
     chain = permissions.pop("chain", PermissionChain())
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, given) for i, (name, given) in enumerate(wanted)))
-    journal = Journal("t", [response, *port.events], port)
-    pipeline = Pipeline(
-        tools=ToolBox(tools_of(bank)), permissions=ChainPermissions(chain=chain, **permissions), principal=ANA,
-        port=port, journal=journal, clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: 42.0,
-    )  # fmt: skip
-    executor = Executor(pipeline, journal, port, max_calls=10, max_parallel=5)
-    return [result.returned for result in await executor.run(open_calls(journal.events))]
+    scope = port.scope([response, *port.events], 42.0)
+    permits = ChainPermissions(chain=chain, **permissions)
+    executor = Executor(Pipeline(scope=scope, tools=ToolBox(tools_of(bank)), permissions=permits))
+    return [result.returned for result in await executor.run(open_calls(scope.journal.events))]
 
 
 def said(returned):

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from agent.errors import Fenced
-from agent.journal import Journal, open_calls
+from agent.journal import open_calls
 from agent.permissions.chain import PermissionChain
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
@@ -16,7 +16,7 @@ from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten
 from agent.turn_progress import ToolEnded, ToolStarted
-from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
+from tests.fakes.turn_port import FakeTurnPort
 
 
 class Number(BaseModel):
@@ -63,13 +63,9 @@ def a_tool(name, run, effect=Effect.NONE, **flags):
 async def run(port, tools, *wanted, allow=(), deny=(), max_calls=50, max_parallel=10, remaining_s=60.0):
     """The results of these calls by their order, from one response."""
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, args) for i, (name, args) in enumerate(wanted)))
-    journal = Journal("t", [response], port)
+    scope = port.scope([response], remaining_s, max_calls=max_calls, max_parallel_calls=max_parallel)
     permissions = ChainPermissions(chain=PermissionChain(rules=name_rules(allow, deny)))
-    pipeline = Pipeline(
-        tools=ToolBox(tools), permissions=permissions, principal=ANA, port=port, journal=journal,
-        clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: remaining_s,
-    )  # fmt: skip
-    executor = Executor(pipeline, journal, port, max_calls=max_calls, max_parallel=max_parallel)
+    journal, executor = scope.journal, Executor(Pipeline(scope=scope, tools=ToolBox(tools), permissions=permissions))
     ended = await executor.run(open_calls(journal.events))
     assert () == open_calls(journal.events), "every call has its result"
     assert port.events == journal.events[1:], "what is journaled is what is known"

@@ -56,7 +56,7 @@ async def test_a_long_result_is_read_on_to_its_last_character():
     port, reads = FakeTurnPort(), ReadsOn()
     agent = an_agent(ScriptedModel(reads), a_tool("long", long), max_steps=200, max_results_chars=10_000_000)
     agent.model.facts = ModelFacts(10_000_000)
-    await run_turn(a_turn(port), port, agent)
+    await run_turn(a_turn(port), port.ports, agent)
     assert "Read." == port.answer
     assert WHOLE == reads.text
     assert ["long"] == reads.told_of[0]
@@ -76,7 +76,7 @@ async def test_a_conversation_takes_in_only_so_much():
     model = ScriptedModel([*[calls(("long", f'{{"n": {n}}}')) for n in range(6)], "Done."])
     agent = an_agent(model, a_tool("long", long), max_results_chars=70_000)
     history = [UserItem("before"), ToolItem("c", "long", "y" * 5_000)]
-    await run_turn(a_turn(port, history=history), port, agent)
+    await run_turn(a_turn(port, history=history), port.ports, agent)
     sizes = [len(content) for content in seen(port)]
     assert [30_039, 30_039] == sizes[:2]
     assert all(0 < size <= LEAST_CHARS for size in sizes[3:])
@@ -127,5 +127,5 @@ async def test_a_tool_of_the_agents_own_goes_before_ours():
     """Who has a `read_result` keeps it, and is always told of it."""
     model = ScriptedModel(["Hello."])
     port = FakeTurnPort()
-    await run_turn(a_turn(port), port, an_agent(model, a_tool("read_result", double)))
+    await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("read_result", double)))
     assert ["read_result"] == [spec.name for spec in model.requests[0].tools]

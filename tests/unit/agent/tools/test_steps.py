@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import pytest
 from pydantic import BaseModel
 
-from agent.journal import Journal
 from agent.permissions.chain import PermissionChain
 from agent.tools.arguments import SecurityRisk
 from agent.tools.base import Allow, Deny, Effect, ToolContext, ToolError, tool, tools_of
@@ -86,10 +85,7 @@ class Shelf:
 async def put(guards, tools, name, written="{}", *, intended=None, port=None):
     """One call through the pipeline; its result and what was journaled."""
     port = port or FakeTurnPort()
-    pipeline = Pipeline(
-        tools=ToolBox(tools), permissions=guards, hooks=guards, principal=ANA, port=port,
-        journal=Journal("t", [], port), clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: 60.0,
-    )  # fmt: skip
+    pipeline = Pipeline(scope=port.scope(), tools=ToolBox(tools), permissions=guards, hooks=guards)
     pending = PendingCall(ToolCall("c0", name, written), 0, "t/0/0", intended)
     pending.response_stands.set()
     result = await pipeline.run(pending)

@@ -71,13 +71,13 @@ async def test_what_was_looked_for_is_told_of_from_then_on():
     port = FakeTurnPort()
     model = ScriptedModel([calls(("tool_search", '{"query": "weather"}')), calls(("weather", '{"n": 2}')), "Sunny."])
     agent = an_agent(model, *tools())
-    await run_turn(a_turn(port), port, agent)
+    await run_turn(a_turn(port), port.ports, agent)
     told = [names(request.tools) for request in model.requests]
     base = ["always", "tool_search"]
     assert [base, [*base, "weather"], [*base, "weather"]] == told
     assert '"data":4' in returned(port)[-1].content
     again, later = ScriptedModel(["Hello again."]), FakeTurnPort()
-    await run_turn(a_turn(later, history=fold(port.events)), later, an_agent(again, *tools()))
+    await run_turn(a_turn(later, history=fold(port.events)), later.ports, an_agent(again, *tools()))
     assert [*base, "weather"] == names(again.requests[0].tools)
 
 
@@ -85,7 +85,7 @@ async def test_a_deferred_tool_that_is_called_unseen_runs_and_is_told_of():
     """The model guessed the schema right; refusing it would cost a step more."""
     port = FakeTurnPort()
     model = ScriptedModel([calls(("inbox", '{"n": 1}')), "Done."])
-    await run_turn(a_turn(port), port, an_agent(model, *tools()))
+    await run_turn(a_turn(port), port.ports, an_agent(model, *tools()))
     assert '"data":2' in returned(port)[0].content
     assert ["always", "tool_search", "read_mail"] == names(model.requests[1].tools)
 

@@ -1,0 +1,50 @@
+"""What an agent is made of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from agent.answers import TellResult
+from agent.calendar import utc_now
+from agent.catalogue import Catalogue
+from agent.config import AgentConfig
+from agent.context.sections import PromptBuilder
+from agent.context.sizes import Calibration
+from agent.permissions.chain import PermissionChain
+from agent.ports import ChatModel
+from agent.tools.base import Tool
+from agent.tools.guards import ChainPermissions, NoHooks, Permissions, TurnHooks, name_rules
+from agent.tools.toolbox import ToolBox
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """A model, tools, a prompt, texts, and what bounds a turn. One for many turns at once."""
+
+    model: ChatModel
+    prompt: PromptBuilder
+    texts: Catalogue
+    tools: Sequence[Tool] = ()
+    limits: AgentConfig = field(default_factory=AgentConfig)
+    clock: Callable[[], datetime] = utc_now
+    tell: TellResult | None = None
+    """Formats tool results for people if the model fails; None: a plain list."""
+    hooks: TurnHooks = field(default_factory=NoHooks)
+    permissions: Permissions | None = None  # None: the name patterns of the limits
+    calibration: Calibration = field(default_factory=Calibration)
+    """How the model's provider counts tokens, beside our estimates."""
+
+    @cached_property
+    def toolbox(self) -> ToolBox:
+        """The tools by name, their schemas built once."""
+        return ToolBox(self.tools)
+
+    @cached_property
+    def permits(self) -> Permissions:
+        """Decides which tool calls may run."""
+        if self.permissions is not None:
+            return self.permissions
+        return ChainPermissions(
+            chain=PermissionChain(rules=name_rules(self.limits.allow_tools, self.limits.deny_tools))
+        )
