@@ -56,7 +56,7 @@ from gateway.ops.status import GatewayStatus
 from gateway.product import in_force, load_product, load_tools
 from gateway.safety.vault import Vault
 from gateway.sessions.budgets import Budgets
-from gateway.store.api_keys import load_keys
+from gateway.store.api_keys import KEYS
 from gateway.store.engine import Store
 from gateway.wiring import Runtime, RuntimeDeps, command_table
 
@@ -197,7 +197,7 @@ class Tenants:
 
     async def warn_of_unused(self, settings: Settings) -> None:
         """Say whom nobody can reach."""
-        keys = await self._deps.store.read(partial(load_keys, tenant=None), lasting=True)
+        keys = await self._deps.store.read(KEYS.find, lasting=True)
         for name in settings.unused_tenants({key.tenant for key in keys if key.revoked_at is None}):
             mend = f'give an account tenant = "{name}", or make a key: tenk --tenant {name} keys create NAME'
             log.warning("tenant_unused", tenant=name, mend=mend)

@@ -21,9 +21,8 @@ from channels.api.adapter import key_id_at
 from channels.messages import DEFAULT_TENANT, Address
 from gateway.access.listing import key_shown
 from gateway.access.operations import OperationRefused
-from gateway.store import api_keys as rows
 from gateway.store import people
-from gateway.store.api_keys import ApiKey
+from gateway.store.api_keys import KEYS, ApiKey
 from gateway.store.engine import Store
 from gateway.store.people import AuditRow, Connection, Person, shown_name
 
@@ -83,7 +82,7 @@ async def scopes_at(store: Store, address: Address) -> frozenset[str] | None:
     if named is None:
         return None
     id_ = named.partition(".")[0]  # behind the dot stands the tenant that a system's key acts for
-    key = await store.of(None).read(partial(rows.find, id_=id_))
+    key = await store.of(None).read(partial(KEYS.get, id=id_))
     return frozenset() if key is None or key.revoked_at is not None else key.scopes
 
 
@@ -126,12 +125,12 @@ class KeyOperations:
             OperationRefused: there is none of this id, or it is revoked.
         """
         now = self._clock()
-        key = await self._store.read(partial(rows.find, id_=id_.strip().lower()))
+        key = await self._store.read(partial(KEYS.get, id=id_.strip().lower()))
         if key is None:
             raise OperationRefused(f"{id_!r} is no key; `tenk keys list` shows their ids")
 
         def job(connection: Connection) -> bool:
-            revoked = rows.revoke(connection, key.id, now)
+            revoked = KEYS.patch(connection, {"revoked_at": now}, id=key.id, revoked_at=None) == 1
             if revoked:
                 people.record(connection, key.tenant, AuditRow(now, by, "api_key_revoked", key.id, key.name))
             return revoked
@@ -163,10 +162,9 @@ def _scopes_of(text: str) -> frozenset[str]:
 
 def _add(connection: Connection, key: ApiKey, now: datetime) -> Person | bool | None:
     """The person it speaks for as they are now, True where it speaks for nobody, None where there are too many."""
-    if len(rows.load_keys(connection, key.tenant)) >= MAX_KEYS:
+    if KEYS.count(connection, tenant=key.tenant) >= MAX_KEYS:
         return None
-    if rows.find(connection, key.id) is None:  # a job may run twice
-        rows.add(connection, key)
+    if KEYS.add(connection, key):  # a job may run twice
         people.record(
             connection,
             key.tenant,

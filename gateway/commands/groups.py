@@ -87,15 +87,15 @@ class _GroupReplies:
             wanted = {"context": min(int(number.strip()[:4]), MOST_CONTEXT)}
         if word and wanted is None:
             return Reply(HARNESS.text(locale, "groups.how", most=MOST_CONTEXT))
-        tenant, now = asked.principal.tenant, self._deps().clock()
-        return await self._set(lambda c: groups.find(c, tenant, where, now), wanted or {}, asked.principal)
+        tenant = asked.principal.tenant
+        return await self._set(lambda c: groups.find(c, tenant, where), wanted or {}, asked.principal)
 
     async def allow(self, subject: str, principal: Principal) -> Reply:
         """As `/group on`, of the group that the button is about."""
         group_id = long_id(subject)
         if not group_id:
             return Reply(HARNESS.text(principal.locale, VOID))
-        reply = await self._set(lambda c: groups.get(c, group_id), WORDS["on"], principal)
+        reply = await self._set(lambda c: groups.GROUPS.get(c, id=group_id), WORDS["on"], principal)
         if principal.role in (Role.OPERATOR, Role.OWNER):
             await self._follow(group_id, principal.user_id)
         return reply
@@ -108,20 +108,18 @@ class _GroupReplies:
             if group is None or not ranks.may_decide(connection, principal.user_id):
                 return None
             changed = replace(group, **wanted)  # type: ignore[arg-type]  # fields of Group, by WORDS and /group
-            if groups.save(connection, changed, deps.clock()):
+            if changed != group:
+                groups.GROUPS.save(connection, changed)
                 said = ", ".join(f"{name} {value}" for name, value in wanted.items())
                 where = f"{group.channel}:{group.account}:{group.chat}"
                 row = AuditRow(deps.clock(), principal.user_id, "group_changed", where, said)
                 people.record(connection, principal.tenant, row)
             return changed
 
-        def after(group: Group | None) -> None:
-            if group is not None:
-                deps.changed(group)
-
-        group = await deps.store.write(job, after)
+        group = await deps.store.commit(job)
         if group is None:
             return Reply(HARNESS.text(principal.locale, VOID))
+        deps.changed(group)
         log.info("group_set", channel=group.channel, chat=group.chat, by=principal.user_id, **wanted)
         return Reply(self._standing(group, principal.locale))
 

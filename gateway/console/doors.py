@@ -16,7 +16,8 @@ from gateway.access import ranks
 from gateway.access.api_keys import Scope, digest_of, id_of, opens
 from gateway.access.codes import console_code_of, make_console_ref
 from gateway.access.ranks import BY_CLI, BY_KEY, Rank
-from gateway.store import api_keys, people
+from gateway.store import people
+from gateway.store.api_keys import KEYS
 from gateway.store.engine import Connection, Store
 
 LINK_VALID = timedelta(minutes=10)
@@ -95,7 +96,7 @@ class ConsoleDoors:
         if held is not None:
             return self._open(held.by) if self._clock() < held.until else None
         id_ = id_of(secret.strip())
-        key = await self._store.read(partial(api_keys.find, id_=id_)) if id_ else None
+        key = await self._store.read(partial(KEYS.get, id=id_)) if id_ else None
         if not opens(key, secret.strip()) or key is None or not key.scopes & {Scope.READ, Scope.OPERATE}:
             return None
         return self._open(f"{BY_KEY}{key.id}")
@@ -123,7 +124,7 @@ def _as_they_are(connection: Connection, by: str) -> tuple[str, str | None, bool
     if by == BY_CLI:
         return "", None, True, None
     if by.startswith(BY_KEY):
-        key = api_keys.find(connection, by.removeprefix(BY_KEY))
+        key = KEYS.get(connection, id=by.removeprefix(BY_KEY))
         if key is None or key.revoked_at is not None:
             return None
         return key.name, None, Scope.OPERATE in key.scopes, None if Scope.SYSTEM in key.scopes else key.tenant

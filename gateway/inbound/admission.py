@@ -169,7 +169,7 @@ class Admission:
         """Ask the operator who wants the bot here whether it may be; the button is theirs, and what they said is
         answered once it was pressed.
         """
-        group = groups.find(self._connection, event.tenant, event.address, self._now)
+        group = groups.find(self._connection, event.tenant, event.address)
         account, locale = f"{event.address.channel}:{event.address.account}", person.locale
         seal = SealedButtons(self._doorway.keys.buttons).seal
         data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + groups.KEPT_FOR)

@@ -106,7 +106,7 @@ class OwnerCards:
 
     def show_allowed(self, group_id: str, by: str) -> Sequence[Address]:
         """Put who allowed a group in the place of every message there that asked whether it may be."""
-        group, decider = groups.get(self.connection, group_id), people.person_of(self.connection, by)
+        group, decider = groups.GROUPS.get(self.connection, id=group_id), people.person_of(self.connection, by)
         if group is None or not group.allowed or decider is None:
             return []
         since, shown = self.now - groups.KEPT_FOR, []

@@ -24,9 +24,10 @@ from gateway.delivery.owner_words import OwnerWords, owner_chats
 from gateway.errors import StoreUnavailable
 from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
-from gateway.store.alerts import Alert, keep_alerts, known_alerts
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.rows import Rows
+from gateway.store.tables.turns import alerts
 from gateway.texts import HARNESS
 
 LOOK_S = 5.0
@@ -37,6 +38,26 @@ QUIET = timedelta(hours=1)
 """Between two tellings of one trouble."""
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One trouble as owners know it; a restart repeats nothing."""
+
+    key: str  # what is in trouble: "channel telegram:main"
+    began_at: datetime
+    told_at: datetime | None = None  # when owners were told last, perhaps of an earlier time; None: never
+    over_at: datetime | None = None  # None: it lasts
+    level: int = 0  # how much of it was told; more of it may be told again
+    tenant: str = DEFAULT_TENANT
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether owners know of it as it is now."""
+        return self.told_at is not None and self.told_at >= self.began_at
+
+
+ALERTS = Rows(alerts, Alert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +101,7 @@ def review(looked: Mapping[str, Trouble | None], known: Mapping[str, Alert], now
 
 def _as_it_lasts(trouble: Trouble, before: Alert | None, now: datetime) -> Alert:
     if before is None:
-        alert = Alert(trouble.key, now, tenant_id=tenant_of(trouble.key))
+        alert = Alert(trouble.key, now, tenant=tenant_of(trouble.key))
     elif before.over_at is not None:  # it is back
         alert = replace(before, began_at=now, over_at=None)
     else:
@@ -114,8 +135,8 @@ class OwnerAlerts:
 
     async def look(self) -> None:
         """Tell of what is new, and of what is over; in one commit with what is kept of it."""
-        found, known = await self._look(), await self._store.read(known_alerts, lasting=True)
-        result = review(found, known, now := self._clock())
+        found, known = await self._look(), await self._store.read(ALERTS.find, lasting=True)
+        result = review(found, {alert.key: alert for alert in known}, now := self._clock())
         told_to = {
             each: await self._audience(each) for each in {tenant_of(telling.alert.key) for telling in result.tellings}
         }
@@ -126,8 +147,7 @@ class OwnerAlerts:
             if audience := told_to[tenant_of(telling.alert.key)]:
                 said.setdefault(audience, []).extend(await self._parts(telling, audience, now))
         if kept or result.gone:
-            keep = partial(_keep, kept=kept, gone=result.gone, said=said, now=now)
-            await self._store.write(keep, then=self._delivery.publish)
+            self._delivery.publish(await self._store.commit(_keep, kept, result.gone, said, now))
 
     async def _audience(self, tenant: str) -> str:
         """Whose owners hear of this tenant's troubles: its own, else the installation's; "" where there is nobody."""
@@ -157,5 +177,7 @@ def _keep(
     connection: Connection, kept: Sequence[Alert], gone: Sequence[str], said: Mapping[str, Sequence[OutboxPart]],
     now: datetime,
 ) -> list[OutboxRow]:  # fmt: skip
-    keep_alerts(connection, kept, gone)
+    for alert in kept:
+        ALERTS.put(connection, alert)
+    ALERTS.delete(connection, key=gone)
     return [row for tenant, parts in said.items() for row in outbox.put(connection, tenant, parts, now)]

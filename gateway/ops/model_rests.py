@@ -1,21 +1,26 @@
 """The board of resting models is kept in the store as it changes: a restart does not ask anew what was refused."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from pydantic import JsonValue
 
 from agent.definition import Agent
+from agent.errors import FailureKind
 from agent.models.health import Gate, HealthBoard, Rest
 from agent.ports import Turn, TurnPorts
 from agent.retry import run_retry
 from agent.transcript import EndReason
 from gateway.access.roles import Role
 from gateway.ops.control_client import Handler
-from gateway.store import model_rests
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
+from gateway.store.rows import Rows
+from gateway.store.tables.turns import model_rests
+
+MAX_MODEL_CHARS = 255
+RESTS = Rows(model_rests, Rest)
 
 
 async def retry(end_cooldowns: Callable[[], object], turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
@@ -36,7 +41,7 @@ class ModelRests:
 
     async def load(self) -> None:
         """Read what an earlier process left."""
-        self.board.load(await self._store.read(model_rests.load))
+        self.board.load(await self._store.read(load_rests))
 
     def calls(self) -> dict[str, Handler]:
         """Handlers of the control socket: `tenk doctor` ends the cooldown of a model that has answered it."""
@@ -52,8 +57,21 @@ class ModelRests:
             await self._changed.wait()
             self._changed.clear()
             changes, self._waiting = self._waiting, {}
-            await self._store.write(partial(model_rests.keep_all, changes=changes))
+            await self._store.commit(_keep, changes)
 
     def _note(self, model: str, gate: Gate, rest: Rest | None) -> None:
         self._waiting[model, gate] = rest
         self._changed.set()
+
+
+def load_rests(connection: Connection) -> list[Rest]:
+    """Return the stored rests, without those of a kind that this version does not know."""
+    return RESTS.find(connection, gate=list(Gate), why=list(FailureKind))
+
+
+def _keep(connection: Connection, changes: Mapping[tuple[str, Gate], Rest | None]) -> None:
+    for (model, gate), rest in changes.items():
+        if rest is None:
+            RESTS.delete(connection, model=model[:MAX_MODEL_CHARS], gate=gate)
+        else:
+            RESTS.put(connection, replace(rest, model=model[:MAX_MODEL_CHARS]))

@@ -158,7 +158,7 @@ async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> Non
     snapshot.begin(key, await store.read(erasure.lately))
     for channel, old_chat, new_chat in await store.read(chats.load_moves):
         snapshot.chat_moved(channel, old_chat, new_chat)
-    for group in await store.read(groups.everywhere):
+    for group in await store.read(groups.GROUPS.find):
         snapshot.put_group(group)
 
 

@@ -29,7 +29,6 @@ from gateway.store.looking import code_of, engine_to_look_at, unavailable
 from gateway.store.postgres import make_engine
 from gateway.store.revisions import HEAD
 from gateway.store.sqlite import writing_engine
-from gateway.store.tables.base import Instant
 from gateway.store.tables.turns import final_dump, shards
 
 T = TypeVar("T")
@@ -229,7 +228,7 @@ def refuse_company(connection: sa.Connection) -> None:
 def plain(table: sa.Table) -> sa.TableClause:
     """The table without what Python makes of its values, such as defaults and instants."""
     columns = (
-        sa.column(column.name, sa.BigInteger() if isinstance(column.type, Instant) else column.type)
+        sa.column(column.name, column.type.impl_instance if isinstance(column.type, sa.TypeDecorator) else column.type)
         for column in table.columns
     )
     return sa.table(table.name, *columns)

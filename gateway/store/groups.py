@@ -6,7 +6,7 @@ be read.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from channels.messages import INBOUND_EVENT, Address, ChatKind, InboundEvent, InboundMessage
 from gateway.store import retention
-from gateway.store.dialect import insert_new
 from gateway.store.inbox import Outcome
+from gateway.store.rows import Rows
 from gateway.store.tables.base import new_id
 from gateway.store.tables.traffic import groups, inbox
 from gateway.store.tables.turns import sessions, turns
@@ -136,7 +136,7 @@ _NOTHING = {"kept": None, "kept_of": None, "kept_at": None}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group of an account's. Where nobody set anything, what `Group` says by itself holds."""
+    """One group of an account: the defaults hold until an operator sets something."""
 
     id: str
     tenant: str
@@ -148,28 +148,25 @@ class Group:
     context: int = MOST_CONTEXT  # messages said before that it reads when it is meant; 0: none, and none is kept
 
 
-def find(connection: sa.Connection, tenant: str, where: Address, now: datetime) -> Group:
-    """The group of a chat; made, and not allowed, where there is none."""
-    group = Group(new_id(), tenant, where.channel, where.account, where.chat)
-    connection.execute(insert_new(connection, groups), _to_values(group) | {"changed_at": now})
-    here = (groups.c.channel == where.channel, groups.c.account == where.account, groups.c.chat == where.chat)
-    return _read(connection.execute(sa.select(groups).where(groups.c.tenant_id == tenant, *here)).one())
+GROUPS = Rows(groups, Group)
 
 
-def get(connection: sa.Connection, group_id: str) -> Group | None:
-    """The group of this id."""
-    row = connection.execute(sa.select(groups).where(groups.c.id == group_id)).first()
-    return None if row is None else _read(row)
+def find(connection: sa.Connection, tenant: str, where: Address) -> Group:
+    """Return the group of a chat; insert it, not allowed, if there is none."""
+    GROUPS.add(connection, Group(new_id(), tenant, where.channel, where.account, where.chat))
+    found = GROUPS.get(connection, tenant=tenant, channel=where.channel, account=where.account, chat=where.chat)
+    assert found is not None, "added above"
+    return found
 
 
 def keep(connection: sa.Connection, group_id: str, said: str | None, user_id: str, now: datetime) -> None:
-    """Keep what somebody said there last, in place of what was kept; None: nothing of it."""
+    """Keep the last message of a group that is not allowed yet, an event as JSON; None: keep nothing."""
     values = {"kept": said, "kept_of": user_id, "kept_at": now} if said else _NOTHING
-    connection.execute(sa.update(groups).where(groups.c.id == group_id).values(values))
+    GROUPS.patch(connection, values, id=group_id)
 
 
 def kept_in(connection: sa.Connection, tenant: str, where: Address) -> tuple[str, str, str] | None:
-    """Of a chat: the group's id, what is kept there, and of whom; None where nothing is."""
+    """Return the group's id, the message kept there and its user, or None if none is kept."""
     here = (groups.c.channel == where.channel, groups.c.account == where.account, groups.c.chat == where.chat)
     said = sa.select(groups.c.id, groups.c.kept, groups.c.kept_of)
     found = connection.execute(said.where(groups.c.tenant_id == tenant, *here, groups.c.kept.is_not(None))).first()
@@ -177,21 +174,20 @@ def kept_in(connection: sa.Connection, tenant: str, where: Address) -> tuple[str
 
 
 def take(connection: sa.Connection, group_id: str, since: datetime) -> str | None:
-    """What was kept since then, which is kept no more."""
+    """Return the message kept since then, and keep it no longer."""
     of_group = groups.c.id == group_id
     said = connection.execute(sa.select(groups.c.kept).where(of_group, groups.c.kept_at >= since)).scalar()
-    connection.execute(sa.update(groups).where(of_group).values(_NOTHING))
+    GROUPS.patch(connection, _NOTHING, id=group_id)
     return said
 
 
 def forget_kept(connection: sa.Connection, *, before: datetime | None = None, user_id: str | None = None) -> None:
-    """Keep nothing any more of what was said before then, or by this user."""
-    which = groups.c.kept_of == user_id if before is None else groups.c.kept_at < before
-    connection.execute(sa.update(groups).where(which).values(_NOTHING))
+    """Delete the messages kept before then, or of this user."""
+    GROUPS.patch(connection, _NOTHING, groups.c.kept_of == user_id if before is None else groups.c.kept_at < before)
 
 
 def refused_in(connection: sa.Connection, group: Group, why: str, since: datetime) -> list[int]:
-    """The rows of messages of people we know that were refused there for this since then."""
+    """Return the inbox rows of known people that were refused there for this reason since then."""
     here = (inbox.c.channel == group.channel, inbox.c.account == group.account, inbox.c.chat == group.chat)
     refused = (
         inbox.c.outcome == Outcome.REFUSED,
@@ -201,28 +197,3 @@ def refused_in(connection: sa.Connection, group: Group, why: str, since: datetim
     )
     query = sa.select(inbox.c.id).where(inbox.c.tenant_id == group.tenant, *here, *refused)
     return list(connection.execute(query.where(inbox.c.admitted_at >= since)).scalars())
-
-
-def everywhere(connection: sa.Connection) -> list[Group]:
-    """Every group of every tenant. A system query."""
-    return [_read(row) for row in connection.execute(sa.select(groups)).all()]
-
-
-def save(connection: sa.Connection, group: Group, now: datetime) -> bool:
-    """Keep what it is now; False where it was that already."""
-    values = _to_values(group)
-    set_by_people = ("allowed", "every_message", "context")
-    other = sa.or_(*(groups.c[name] != values[name] for name in set_by_people))
-    changed = sa.update(groups).where(groups.c.id == group.id, other)
-    wanted = {name: values[name] for name in set_by_people}
-    return connection.execute(changed.values(**wanted, changed_at=now)).rowcount == 1
-
-
-def _to_values(group: Group) -> dict[str, object]:
-    values = asdict(group) | {"tenant_id": group.tenant}
-    del values["tenant"]
-    return values
-
-
-def _read(row: "sa.Row[tuple[object, ...]]") -> Group:
-    return Group(row.id, row.tenant_id, row.channel, row.account, row.chat, row.allowed, row.every_message, row.context)

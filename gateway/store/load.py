@@ -29,7 +29,6 @@ from gateway.store.dump import (
 from gateway.store.inspection import refuse_unfit
 from gateway.store.revisions import HEAD, refusal
 from gateway.store.sqlite import make_file
-from gateway.store.tables.base import Instant
 from gateway.store.tables.turns import shards
 
 MADE_AT_ONCE = (shards.name, agent_tables.versions.name)
@@ -189,7 +188,7 @@ class _Table:
         if len(values) != len(self._table.columns):
             raise lines.error(f"has {len(values)} values, {self._table.name} has {len(self._table.columns)} columns")
         row, mended = dict[str, Any](), False
-        for column, value in zip(self._table.columns, values, strict=True):
+        for column, value in zip(self._plain.columns, values, strict=True):
             try:
                 fit = None if value is None else _fit(column.type, value, is_server=self._is_server)
             except (ValueError, TypeError) as error:
@@ -241,7 +240,7 @@ def _fit(kind: sa.types.TypeEngine[Any], value: Any, *, is_server: bool) -> Any:
 def _most(kind: sa.types.TypeEngine[Any]) -> int:
     if isinstance(kind, sa.SmallInteger):
         return 2**15 - 1
-    return 2**63 - 1 if isinstance(kind, sa.BigInteger | Instant) else 2**31 - 1
+    return 2**63 - 1 if isinstance(kind, sa.BigInteger) else 2**31 - 1
 
 
 def _go_on_counting(connection: sa.Connection, table: sa.Table) -> None:

@@ -26,8 +26,7 @@ from gateway.http.api.problems import ApiRefusal, from_server
 from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
 from gateway.http.api.sse import ClientGone
 from gateway.http.connections import ConnectionLimiter
-from gateway.store import api_keys
-from gateway.store.api_keys import ApiKey
+from gateway.store.api_keys import KEYS, ApiKey
 from gateway.store.engine import Store
 from gateway.telemetry import FAULTS, series
 
@@ -164,7 +163,7 @@ class ApiServer:
         if kind.lower() != "bearer" or not text:
             raise ApiRefusal(401, "key_missing", "this needs a key", mend)
         id_ = id_of(text)
-        key = await self._keys.read(partial(api_keys.find, id_=id_)) if id_ else None
+        key = await self._keys.read(partial(KEYS.get, id=id_)) if id_ else None
         if not opens(key, text) or key is None:
             raise ApiRefusal(401, "key_refused", "this is no key, or it was revoked", mend)
         return key

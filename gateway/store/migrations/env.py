@@ -7,13 +7,12 @@ from alembic import context
 from alembic.autogenerate.api import AutogenContext
 
 from gateway.store.schema import whole
-from gateway.store.tables.base import Instant
 
 
 def render_item(kind: str, item: object, _autogen: AutogenContext) -> str | Literal[False]:
     """Write a type of ours as what it is in the database, and a boolean default as both databases take it."""
-    if kind == "type" and isinstance(item, Instant):
-        return "sa.BigInteger()"
+    if kind == "type" and isinstance(item, sa.TypeDecorator):
+        return f"sa.{type(item.impl_instance).__name__}()"
     if kind == "server_default" and isinstance(item, sa.DefaultClause):
         if isinstance(item.arg, sa.False_):
             return "sa.false()"

@@ -48,6 +48,21 @@ class Instant(sa.types.TypeDecorator[datetime]):
             return datetime(9999, 12, 31, tzinfo=UTC) if value > 0 else datetime(1, 1, 1, tzinfo=UTC)
 
 
+class Words(sa.types.TypeDecorator[frozenset[str]]):
+    """A set of words without blanks, kept as one text."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[str] | None, dialect: Dialect) -> str | None:
+        """Join the words, sorted."""
+        return None if value is None else " ".join(sorted(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[str] | None:
+        """Split the words."""
+        return None if value is None else frozenset(value.split())
+
+
 def partial_index(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:
     """An index of the rows for which `where` holds, in both databases.
 

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
+from gateway.store.tables.base import Id, Instant, Sequence64, Words, metadata, partial_index, tenant_column
 
 users = sa.Table(
     "users",
@@ -134,7 +134,7 @@ api_keys = sa.Table(
     tenant_column(),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("digest", sa.String(64), nullable=False),  # SHA-256 of the whole key; the key is nowhere
-    sa.Column("scopes", sa.String(64), nullable=False),  # chat read operate, with blanks between
+    sa.Column("scopes", Words, nullable=False),  # chat read operate, with blanks between
     sa.Column("user_id", Id),  # whom it speaks for; None: for people of its own
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("created_by", sa.String(128), nullable=False),  # user id or "cli"

@@ -10,7 +10,8 @@ from gateway.access.api_keys import KeyOperations, digest_of, id_of, make_key, o
 from gateway.access.listing import AccessLists
 from gateway.access.operations import OperationRefused
 from gateway.safety.redaction import REDACTED, Redactor
-from gateway.store import api_keys, people, reports
+from gateway.store import people, reports
+from gateway.store.api_keys import KEYS
 from gateway.store.people import Newcomer
 from tests.fakes.spine import quick_store
 
@@ -63,7 +64,7 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
         with pytest.raises(OperationRefused, match="already"):
             await operations.revoke(str(made["id"]), "cli")
         (revoked,) = await AccessLists(store, lambda: NOW).list_keys()
-        found = await store.read(lambda connection: api_keys.find(connection, str(made["id"])))
+        found = await store.read(lambda connection: KEYS.get(connection, id=str(made["id"])))
         audit = [row.action for row in await store.read(reports.audit_log)]
     finally:
         await store.aclose()

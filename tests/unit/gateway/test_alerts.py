@@ -15,11 +15,10 @@ from channels.base import ChannelState
 from channels.messages import Address, Rendered
 from gateway.delivery.owner_words import owner_chats
 from gateway.errors import StoreUnavailable
-from gateway.ops.alerts import OwnerAlerts, Review, review
+from gateway.ops.alerts import ALERTS, Alert, OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelStanding, Trouble, tenant_of
-from gateway.store import alerts, outbox, people, reports
-from gateway.store.alerts import Alert
+from gateway.store import outbox, people, reports
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
 from gateway.store.tables.traffic import chats as chats_table
@@ -111,9 +110,9 @@ def test_what_was_told_is_kept() -> None:
     """As it was, by its key."""
     alert = Alert("channel telegram:main", NOON, NOON + timedelta(minutes=1), None, 4)
     with database() as connection:
-        alerts.keep_alerts(connection, [alert, Alert("model m", NOON)], [])
-        alerts.keep_alerts(connection, [replace(alert, over_at=NOON)], ["model m"])
-        assert {alert.key: replace(alert, over_at=NOON)} == alerts.known_alerts(connection)
+        for kept in (alert, Alert("model m", NOON), replace(alert, over_at=NOON)):
+            ALERTS.put(connection, kept)
+        assert [replace(alert, over_at=NOON), Alert("model m", NOON)] == ALERTS.find(connection)
 
 
 def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
@@ -246,7 +245,7 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
     await store.write(partial(an_owner, tenant="bell", chat="43"))
     found = {bells.key: None, "letters @bell": Trouble("letters", "", "gone", at_once=True, level=1, tenant="bell")}
     assert ({"43"}, {"42"}) == await told()
-    assert 2 == len(await store.read(alerts.known_alerts))
+    assert 2 == len(await store.read(ALERTS.find))
     await store.aclose()
 
 
@@ -283,7 +282,7 @@ async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -
     channel = FakeChannel()
     owners = OwnerAlerts(store, look, FakeChannels(channel), Published(), lambda: NOON)  # type: ignore[arg-type]  # what it asks
     await owners.look()
-    assert {} == await store.read(alerts.known_alerts)
+    assert [] == await store.read(ALERTS.find)
     await store.write(an_owner)
     await owners.look()
     said = await store.read(lambda connection: reports.outbox_lines(connection, "default", 9))

@@ -9,8 +9,7 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.health import Gate
 from agent.ports import ModelFailure
-from gateway.ops.model_rests import ModelRests
-from gateway.store import model_rests
+from gateway.ops.model_rests import ModelRests, load_rests
 from gateway.store.engine import Store
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -18,7 +17,7 @@ LONG = "openai:" + "x" * 500
 
 
 async def kept(store):
-    return await store.read(model_rests.load)
+    return await store.read(load_rests)
 
 
 async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path):
