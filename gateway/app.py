@@ -38,10 +38,11 @@ from gateway.inbound.reception import Doorway
 from gateway.inbound.web_records import StoredRecords
 from gateway.makers import accounts_of, make_web
 from gateway.model_prices import price_words
-from gateway.ops.alerts import OwnerAlerts
+from gateway.ops import housekeeper, operators, personal_data, scheduler
+from gateway.ops.alerts import LOOK_S, OwnerAlerts
+from gateway.ops.chores import Chore, repeat
 from gateway.ops.control import ControlServer
 from gateway.ops.control_client import Handler
-from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
@@ -49,24 +50,23 @@ from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import (
     InviteLinks,
     calls_by_tenant,
-    keep_house,
     load_people,
     show_founding_link,
 )
 from gateway.ops.personal_data import Eraser
-from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.presence import Presence, PresenceDeps, open_presence, wait_until_idle
 from gateway.product import in_force
 from gateway.reloading import LiveParts, Reloader
+from gateway.sessions import budgets, parking
 from gateway.sessions.budgets import BudgetWatch
 from gateway.sessions.router import Router
 from gateway.spans import record_spans
 from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Erasure, Progress, erase
-from gateway.supervision import Faults, Run, Supervised
+from gateway.supervision import Faults, Supervised
 from gateway.tenants import Desks, Entrance, Tenant, TenantDeps, Tenants
 from gateway.wiring import Runtime, RuntimeDeps, build, describe_slack_app
 
@@ -222,17 +222,16 @@ class Gateway:
         self.http = http = self._make_http(key, standing, manager, desks)
         calls = calls_by_tenant(partial(desks.control_calls, InviteLinks(manager, http)))
         tasks.keep("http", http.run)
-        house = self._keep_house(tasks, presence)
         schedules = partial(self._keep_schedules, tasks, runtime, manager, presence)
-        live = LiveParts(intake, runtime, house, self._own.budgets, standing, schedules)
+        live = LiveParts(intake, runtime, self._own.budgets, standing, schedules)
         reloader = self._keep_reloader(tasks, key, manager, live)
         self._keep_control(tasks, {**calls, **self._rests.calls(), "reload": reloader.reload}, manager)
         if settings.channels.web.enabled:
             page = self._tenants.get(settings.channels.web.tenant)
             tasks.keep("founding link", partial(show_founding_link, http, page.store, page.settings.access, doorway))
         schedules()
-        self._keep_chores(tasks, runtime, manager, presence)
-        tasks.keep("alerts", OwnerAlerts(store, standing.troubles, manager, delivery, steady_now).run)
+        owner_alerts = OwnerAlerts(store, standing.troubles, manager, delivery, steady_now)
+        self._keep_chores(tasks, runtime, manager, presence, owner_alerts)
         routing = tasks.keep_task("routing", partial(self._route, manager, router))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
         await self._stop.wait()
@@ -256,11 +255,6 @@ class Gateway:
     def _keep_control(self, tasks: Supervised, calls: Mapping[str, Handler], manager: ChannelManager) -> None:
         server = ControlServer(self._own.settings.control_path, calls, Mounts(manager, private=True))
         tasks.keep("control", server.run)
-
-    def _keep_house(self, tasks: Supervised, presence: Presence) -> Housekeeper:
-        house = Housekeeper(self._store, self._own.settings.retention, steady_now)
-        tasks.keep("retention", presence.alone(house.run, tasks))
-        return house
 
     def _keep_reloader(self, tasks: Supervised, key: bytes, manager: ChannelManager, parts: LiveParts) -> Reloader:
         reloader = Reloader(
@@ -324,33 +318,45 @@ class Gateway:
         self._tenants.know_links(InviteLinks(manager, http).ways, lambda by: console.link(http.public_url, by))
         return http
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:
-        def keep_alone(name: str, run: Run) -> None:
-            tasks.keep(name, presence.alone(run, tasks))
-
-        keep_alone("budgets", BudgetWatch(self._own.budgets, self._store, manager, runtime.delivery).run)
-        tasks.keep("model", self._look_at_model)
-        tasks.keep("model servers", self._servers.run)
-        tasks.keep("model rests", self._rests.run)
-        keep_alone("requests", partial(keep_house, self._store))
-        tasks.keep("parked turns", runtime.parking.run)
-
+    def _keep_chores(
+        self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence, alerts: OwnerAlerts
+    ) -> None:
         def does(connection: Connection, wanted: Erasure, now: datetime) -> Progress:
             tables = [table for made in self._tables().values() for table in made.metadata.sorted_tables]
             return erase(connection, wanted, now, own_tables=tables, is_configured=manager.is_configured)
 
-        keep_alone("erasures", Eraser(self._store, does, runtime.router.forget, steady_now).run)
+        store, caps = self._store, self._own.budgets
+        for chore in (
+            Chore("budgets", budgets.LOOK_S, BudgetWatch(caps, store, manager, runtime.delivery).look),
+            Chore("requests", operators.EXPIRE_S, partial(store.commit, operators.expire_requests)),
+            Chore("erasures", personal_data.LOOK_S, Eraser(store, does, runtime.router.forget, steady_now).look),
+            Chore("retention", housekeeper.EVERY_S, self._sweep, first_s=housekeeper.FIRST_S),
+            Chore("parked turns", parking.LOOK_EVERY_S, runtime.parking.expire, everywhere=True),
+            Chore("alerts", LOOK_S, alerts.look, first_s=LOOK_S, everywhere=True),
+        ):
+            self._keep_chore(chore, tasks, presence)
+        tasks.keep("model", self._look_at_model)
+        tasks.keep("model servers", self._servers.run)
+        tasks.keep("model rests", self._rests.run)
         tasks.keep("watchdog", LoopWatchdog().run)
+
+    def _keep_chore(self, chore: Chore, tasks: Supervised, presence: Presence) -> None:
+        run = partial(repeat, chore)
+        tasks.keep(chore.name, run if chore.everywhere else presence.alone(run, tasks))
+
+    async def _sweep(self) -> None:
+        await housekeeper.sweep(self._store, self._own.settings.retention, steady_now())
 
     def _keep_schedules(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager, presence: Presence) -> None:
         """Look at those of each agent, once; a reload may bring one."""
         for product in [tenant.product for tenant in self._tenants]:
             if product.schedule is not None and product.name not in self._scheduled:
                 self._scheduled.add(product.name)
-                looks = Scheduler(
-                    self._store, product.schedule, runtime.bus, steady_now, wall_now, manager.is_configured
-                )
-                tasks.keep("schedule", presence.alone(looks.run, tasks))
+                due = partial(
+                    scheduler.take_due, self._store, product.schedule, runtime.bus, steady_now, wall_now,
+                    manager.is_configured,
+                )  # fmt: skip
+                self._keep_chore(Chore("schedule", scheduler.LOOK_S, due), tasks, presence)
 
     async def _look_at_model(self) -> None:
         """Look at its facts, which reads a large table, and connect to its server, before somebody waits for it."""

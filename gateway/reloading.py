@@ -20,7 +20,6 @@ from gateway.config.sources import KeyPath
 from gateway.delivery.owner_words import OwnerWords
 from gateway.errors import GatewayError
 from gateway.inbound.intake import Intake
-from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.status import GatewayStatus
 from gateway.sessions.budgets import Budgets
 from gateway.telemetry import learn_secrets
@@ -76,7 +75,6 @@ class LiveParts:
 
     intake: Intake
     runtime: Runtime
-    house: Housekeeper
     budgets: Budgets
     standing: GatewayStatus
     begin_schedules: Callable[[], None]
@@ -88,11 +86,10 @@ class LiveParts:
             chain.retry_hung()
 
     def reconfigure(self, tenant: str, settings: Settings, model: ChatModel | None) -> None:
-        """Rules, limits, how long things are kept, which secrets are taken out of log and answers; the model."""
+        """Rules, limits, which secrets are taken out of log and answers; the model."""
         learn_secrets(settings.secret_values())
         self.runtime.reconfigure[tenant](settings, model)
         self.intake.of_tenants.get(tenant, self.intake).reconfigure(settings.access)
-        self.house.reconfigure(settings.retention)
 
 
 class Reloader:

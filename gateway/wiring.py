@@ -255,7 +255,7 @@ def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, T
         return beside.turns.parking, beside.trials, beside.signs
     sleep, settings = deps.sleep or asyncio.sleep, deps.settings
     return (
-        Parking(deps.store, deps.clock, sleep),
+        Parking(deps.store, deps.clock),
         Trials(deps.store, settings.sessions.max_turns, deps.tasks, sleep),
         StatusReactions(deps.channels, wanted=settings.delivery.signs != "off"),
     )

@@ -5,10 +5,8 @@ Each trouble is told once, and once that it is over; one that comes and goes is 
 is kept, so that a restart repeats nothing. What is wrong is looked up by `status`; budgets have a watch of their own.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,7 +19,6 @@ from channels.messages import DEFAULT_TENANT
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_words import OwnerWords, owner_chats
-from gateway.errors import StoreUnavailable
 from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
 from gateway.store.engine import Connection, Store
@@ -125,13 +122,6 @@ class OwnerAlerts:
         self._words = OwnerWords(store, channels, delivery, clock)
         self._delivery = delivery
         self._clock = clock
-
-    async def run(self) -> None:
-        """Look every few seconds until cancelled; not while the store does not answer, which health says."""
-        while True:
-            await asyncio.sleep(LOOK_S)
-            with suppress(StoreUnavailable):
-                await self.look()
 
     async def look(self) -> None:
         """Tell of what is new, and of what is over; in one commit with what is kept of it."""

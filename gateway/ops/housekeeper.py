@@ -1,4 +1,4 @@
-"""The housekeeper takes away in small batches what was settled longer ago than it is kept.
+"""Retention: delete in small batches what was settled longer ago than it is kept.
 
 `gateway.store.retention` decides what goes and how; pairing requests end by `gateway.access.pairing`.
 """
@@ -29,14 +29,14 @@ UNCLAIMED_DAYS = 1 / 24
 BUDGET_DAYS = 7
 """Caps are of days and of turns: what was used of older ones says nothing that `usage` does not."""
 
-Take = Callable[[Connection, datetime], int]
-"""Takes one batch of what was settled before then; how many rows."""
+Take = Callable[..., int]
+"""Deletes one batch of what was settled `before` an instant; returns how many rows."""
 
 
 def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
     days = dict.fromkeys(Outcome, config.inbox_days) | {Outcome.REFUSED: config.refused_days}
     return (
-        *((outcome.value, days[outcome], partial(_take_ended, outcome)) for outcome in Outcome),
+        *((outcome.value, days[outcome], partial(retention.take_inbox, outcome=outcome)) for outcome in Outcome),
         ("outbox", config.outbox_days, retention.take_outbox),
         ("journal", config.journal_days, retention.take_turns),
         ("usage", config.usage_days, retention.take_usage),
@@ -49,57 +49,24 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
     )
 
 
-def _take_ended(outcome: Outcome, connection: Connection, before: datetime) -> int:
-    return retention.take_inbox(connection, outcome, before)
+async def sweep(
+    store: Store, config: RetentionConfig, now: datetime, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> None:
+    """Total the days that are over, delete what is too old, batch by batch, and give the room back."""
 
-
-def _take(take: Take, before: datetime, connection: Connection) -> int:
-    return take(connection, before)
-
-
-class Housekeeper:
-    """Keeps the store as small as the operator wants it."""
-
-    def __init__(
-        self,
-        store: Store,
-        config: RetentionConfig,
-        clock: Callable[[], datetime],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._store = store
-        self._config = config
-        self._clock = clock
-        self._sleep = sleep
-
-    def reconfigure(self, config: RetentionConfig) -> None:
-        """Keep things for so long from the next sweep on."""
-        self._config = config
-
-    async def run(self) -> None:
-        """Sweep every ten minutes until cancelled; first a minute after the start, which has better things to do."""
-        await self._sleep(FIRST_S)
-        while True:
-            await self.sweep()
-            await self._sleep(EVERY_S)
-
-    async def sweep(self) -> None:
-        """Total days that are over, take away what is too old now, batch by batch, and give the room back."""
-        now = self._clock()
-        await self._store.write(partial(total_days, now=now))
-        gone = {
-            name: await self._repeat(partial(_take, take, now - timedelta(days=days)))
-            for name, days, take in _kinds(self._config)
-            if days > 0
-        }
-        gone["pages"] = await self._repeat(retention.give_back)
-        if any(gone.values()):
-            log.info("rows_expired", **{name: count for name, count in gone.items() if count})
-
-    async def _repeat(self, batch: Callable[[Connection], int]) -> int:
-        """Until nothing of it is left; how much it was."""
+    async def take_all(batch: Callable[[Connection], int]) -> int:
         taken = 0
-        while rows := await self._store.write(batch):
+        while rows := await store.commit(batch):
             taken += rows
-            await self._sleep(PAUSE_S)
+            await pause(PAUSE_S)
         return taken
+
+    await store.commit(total_days, now=now)
+    gone = {
+        name: await take_all(partial(take, before=now - timedelta(days=days)))
+        for name, days, take in _kinds(config)
+        if days > 0
+    }
+    gone["pages"] = await take_all(retention.give_back)
+    if any(gone.values()):
+        log.info("rows_expired", **{name: count for name, count in gone.items() if count})

@@ -51,7 +51,7 @@ from gateway.store.people import Person
 
 log = structlog.get_logger()
 
-HOUSEKEEPING_S = 60.0
+EXPIRE_S = 60.0
 LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
 
 
@@ -137,19 +137,14 @@ def link_deps(
     return LinkDeps(store, key, seals, steady_now, tell, announce)
 
 
-async def keep_house(store: Store) -> None:
-    """Once a minute requests and invitations run out; until cancelled."""
-
-    def job(connection: Connection) -> None:
-        pairing.expire(connection, steady_now())
-        pairing.forget(connection, steady_now())
-        invites.expire(connection, steady_now())
-        linking.expire(connection, steady_now())
-        groups.forget_kept(connection, before=steady_now() - groups.KEPT_FOR)
-
-    while True:
-        await store.write(job)
-        await asyncio.sleep(HOUSEKEEPING_S)
+def expire_requests(connection: Connection) -> None:
+    """End the requests, invitations and links that ran out; forget what ended long ago."""
+    now = steady_now()
+    pairing.expire(connection, now)
+    pairing.forget(connection, now)
+    invites.expire(connection, now)
+    linking.expire(connection, now)
+    groups.forget_kept(connection, before=now - groups.KEPT_FOR)
 
 
 async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> None:

@@ -135,12 +135,6 @@ class Eraser:
         self._sleep = sleep
         self._broken: dict[str, tuple[int, int]] = {}  # by erasure: looks to let pass, and how often it broke
 
-    async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            await self.look()
-            await self._sleep(LOOK_S)
-
     async def look(self) -> None:
         """Do what can be done now of all that was asked for; one that breaks is told, and holds up no other."""
         for wanted in await self._store.read(erasure.pending):

@@ -4,11 +4,9 @@ What is due, and when next, is an agent product's matter; how the event is answe
 the wall clock, which may jump: so the scheduler looks again every few seconds and never sleeps until an hour.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 import structlog
 
@@ -48,57 +46,35 @@ class Schedule:
     """What is due now; each is moved on in the same commit."""
 
 
-class Scheduler:
-    """Looks every few seconds, by the wall clock."""
+async def take_due(
+    store: Store,
+    schedule: Schedule,
+    bus: Bus,
+    clock: Callable[[], datetime],
+    dates: Callable[[], datetime],
+    is_configured: Callable[[Address], bool] = lambda _address: True,
+) -> None:
+    """Admit what is due by `dates`, the wall clock; nothing of accounts that are not configured."""
+    now = dates()
+    due_at = await store.read(lambda connection: schedule.next_at(connection, now))
+    if due_at is None or due_at > now:
+        return
 
-    def __init__(
-        self,
-        store: Store,
-        schedule: Schedule,
-        bus: Bus,
-        clock: Callable[[], datetime],
-        dates: Callable[[], datetime],
-        is_configured: Callable[[Address], bool] = lambda _address: True,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        """`clock` is the gateway's own, `dates` the wall's; nothing is said where no account is configured."""
-        self._is_configured = is_configured
-        self._store = store
-        self._schedule = schedule
-        self._bus = bus
-        self._clock = clock
-        self._dates = dates
-        self._sleep = sleep
-
-    async def run(self) -> None:
-        """Look until cancelled; at once first: something may have become due while nobody looked."""
-        while True:
-            await self.look()
-            await self._sleep(LOOK_S)
-
-    async def look(self) -> None:
-        """Take what is due now."""
-        now = self._dates()
-        due_at = await self._store.read(lambda connection: self._schedule.next_at(connection, now))
-        if due_at is not None and due_at <= now:
-            await self._store.write(partial(self._take, now=now), then=self._announce)
-
-    def _take(self, connection: Connection, now: datetime) -> list[InboxRow]:
+    def take(connection: Connection) -> list[InboxRow]:
         rows = []
-        for due in self._schedule.take(connection, now):
-            if not self._is_configured(due.address):
+        for due in schedule.take(connection, now):
+            if not is_configured(due.address):
                 continue
             event = SystemEvent(
                 event_id=due.event_id, address=due.address, sender=SYSTEM, received_at=now, tenant=due.tenant,
                 name=due.name, arguments=due.arguments,
             )  # fmt: skip
-            admitted_at, user_id = self._clock(), now_of(connection, due.user_id)
+            admitted_at, user_id = clock(), now_of(connection, due.user_id)
             id_ = inbox.admit(connection, NewRow(event, user_id, due.session_key), admitted_at)
             if id_ is not None:
                 rows.append(InboxRow(id_, due.tenant, due.session_key, user_id, event, admitted_at))
         return rows
 
-    def _announce(self, rows: Sequence[InboxRow]) -> None:
-        for row in rows:
-            log.info("event_due", event_id=row.event.event_id, inbox_id=row.id)
-            self._bus.publish(row)
+    for row in await store.commit(take):
+        log.info("event_due", event_id=row.event.event_id, inbox_id=row.id)
+        bus.publish(row)

@@ -114,6 +114,7 @@ class Budgets:
         self.now = dates
         self.wait_s = WAIT_S
         self.news = news or asyncio.Event()
+        self.news.set()
         """Calls were settled since somebody looked."""
         self._lost_prices = lost_prices
         self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
@@ -244,25 +245,19 @@ class BudgetWatch:
         self._words = OwnerWords(store, channels, delivery, caps.now)
         self._delivery = delivery
 
-    async def run(self) -> None:
-        """Look when calls were settled, every few seconds at most, until cancelled; once at the start."""
-        while True:
-            await self.look()
-            await self._caps.news.wait()
-            await self.look()
-            await asyncio.sleep(LOOK_S)
-
     async def look(self) -> None:
-        """Tell of each cap that is nearly used and that nobody was told of."""
+        """Tell owners of each cap that is nearly used, once; do nothing unless a call was settled since."""
+        if not self._caps.news.is_set():
+            return
         self._caps.news.clear()
         look = partial(budgets.nearly_used, now=self._caps.now(), percent=NEARLY_PERCENT)
         uses = map(self._caps.without_calls, await self._store.read(look, lasting=True))
         for use in (use for use in uses if use.percent >= NEARLY_PERCENT):
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
             parts = await self._parts(use)
-            await self._store.write(partial(self._tell, use, parts), then=self._delivery.publish)
+            self._delivery.publish(await self._store.commit(self._tell, use, parts))
 
-    def _tell(self, use: CapUse, parts: Sequence[OutboxPart], connection: Connection) -> list[OutboxRow]:
+    def _tell(self, connection: Connection, use: CapUse, parts: Sequence[OutboxPart]) -> list[OutboxRow]:
         is_news = budgets.mark_told(connection, use.cap)
         return outbox.put(connection, use.cap.tenant or DEFAULT_TENANT, parts, self._caps.now()) if is_news else []
 

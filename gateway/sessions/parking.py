@@ -4,7 +4,6 @@ What is known here is in the store too: a restart finds it again. A question tha
 itself, and its turn goes on with that.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +12,6 @@ from functools import partial
 import structlog
 
 from agent.consent import Consent
-from channels.clocks import Sleep
 from gateway.sessions.inbox_rules import joins
 from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
@@ -37,11 +35,9 @@ class ParkedTurn:
 class Parking:
     """The waiting turns of a gateway."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], sleep: Sleep = asyncio.sleep) -> None:
-        """`sleep` is what it waits with between two looks at the clock."""
+    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._clock = clock
-        self._sleep = sleep
         self._waiting: dict[str, ParkedTurn] = {}  # by turn
         self._take_up: Callable[[OpenTurn], None] = _forget
 
@@ -102,12 +98,6 @@ class Parking:
         """As `release`, for a caller that goes on with it; None where it waits no more."""
         parked = self._waiting.pop(turn_id, None)
         return None if parked is None else parked.open_turn
-
-    async def run(self) -> None:
-        """End what nobody answers, until cancelled."""
-        while True:
-            await self.expire()
-            await self._sleep(LOOK_EVERY_S)
 
     async def expire(self) -> None:
         """End the questions whose time is over."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from agent.pictures import Picture
 from agent.transcript import EndReason, Steered, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
-from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.housekeeper import sweep
 from gateway.ops.retention_config import RetentionConfig
 from gateway.store import inbox, journal, outbox, people, reply_routes, retention, sends
 from gateway.store.engine import Connection, Store
@@ -48,7 +48,7 @@ class Kept:
         async def at_once(_: float) -> None:
             pass
 
-        await Housekeeper(self.store, config or RetentionConfig(), lambda: self.now, at_once).sweep()
+        await sweep(self.store, config or RetentionConfig(), self.now, at_once)
 
     async def admit(self, event: InboundMessage, outcome: Outcome | None = None, at: datetime = NOON) -> int | None:
         """Take an event in, of a known person unless it is refused."""
@@ -287,15 +287,15 @@ class Died(Exception):
     """The process was killed between two batches."""
 
 
-def housekeeper(store: Store, batches: int = 10_000) -> Housekeeper:
-    """One that dies behind so many."""
+async def sweep_some(store: Store, batches: int = 10_000) -> None:
+    """Sweep, and die behind so many batches."""
     lives = iter(range(batches))
 
     async def pause(_: float) -> None:
         if next(lives, None) is None:
             raise Died
 
-    return Housekeeper(store, RetentionConfig(), lambda: LATE, pause)
+    await sweep(store, RetentionConfig(), LATE, pause)
 
 
 @pytest.mark.parametrize("batches", [0, 3])
@@ -303,9 +303,9 @@ async def test_a_sweep_that_died_is_gone_on_with(kept: Kept, batches: int) -> No
     """Whatever it had taken by then: the next one takes the rest, and nothing of what stays."""
     await fill(kept)
     with pytest.raises(Died):
-        await housekeeper(kept.store, batches).sweep()
+        await sweep_some(kept.store, batches)
     assert RECENT != await left(kept)
-    await housekeeper(kept.store).sweep()
+    await sweep_some(kept.store)
     assert RECENT == await left(kept)
 
 
@@ -315,7 +315,7 @@ async def test_two_sweeps_at_once_take_what_one_would(kept: Kept, case: StoreCas
     other = await case.open()
     async with asyncio.timeout(50), asyncio.TaskGroup() as sweeps, held_up(case.url, 2):
         for store in (kept.store, other):
-            sweeps.create_task(housekeeper(store).sweep())
+            sweeps.create_task(sweep_some(store))
     await other.aclose()
     assert RECENT == await left(kept)
 

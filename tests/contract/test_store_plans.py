@@ -18,7 +18,7 @@ from gateway.app import Gateway
 from gateway.cli.stored_status import gateway_status
 from gateway.config.settings import Settings, load
 from gateway.ops.control_client import call
-from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.housekeeper import sweep
 from gateway.ops.retention_config import RetentionConfig
 from gateway.store import journal
 from gateway.store.engine import Store
@@ -114,7 +114,7 @@ async def asked_by_a_message(url: str) -> list[Asked]:
         await store.write(lambda connection: answered(connection, NEW))
         await store.write(sent)
         await store.read(lambda connection: journal.next_seq(connection, LONG_TALK))
-        await Housekeeper(store, kept, lambda: NOON, at_once).sweep()
+        await sweep(store, kept, NOON, at_once)
     await store.aclose()
     return asked
 

@@ -6,7 +6,7 @@ where they go back again. Nothing here shares code with the coach: days, weeks, 
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -22,7 +22,7 @@ from agent.models.offline import OfflineModel
 from channels.base import Limits
 from gateway.coach.product import COACH
 from gateway.coach.tables import practice_sessions
-from gateway.ops.scheduler import Scheduler
+from gateway.ops.scheduler import take_due
 from gateway.store.tables.people import users
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import Spine, quick_store
@@ -61,7 +61,7 @@ class Month:
     """The days of one of them, and what they did in them."""
 
     spine: Spine
-    scheduler: Scheduler
+    look: Callable[[], Awaitable[None]]
     voice: Voice
     zone: ZoneInfo
     done: Counter[date] = field(default_factory=Counter)
@@ -73,7 +73,7 @@ class Month:
         while self.spine.now.astimezone(self.zone) < datetime(day.year, day.month, day.day, hour, 5, tzinfo=self.zone):
             self.spine.later(hours=1)
             before = len(self.spine.channel.calls)
-            await self.scheduler.look()
+            await self.look()
             local = self.spine.now.astimezone(self.zone)
             if local.hour == int(REMINDED[:2]) and local.date() not in self.reminded_on:
                 await self.spine.until(partial(self._has_said_more, before))
@@ -137,9 +137,9 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
     await store.write(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
     assert COACH.schedule is not None
-    scheduler = Scheduler(store, COACH.schedule, spine.bus, lambda: spine.now, lambda: spine.now)
+    look = partial(take_due, store, COACH.schedule, spine.bus, lambda: spine.now, lambda: spine.now)
     try:
-        yield Month(spine, scheduler, voice, zone)
+        yield Month(spine, look, voice, zone)
     finally:
         await spine.kill()
         await store.aclose()

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.coach.product import COACH
-from gateway.ops.scheduler import Scheduler
+from gateway.ops.scheduler import take_due
 from gateway.store.engine import Store
 from gateway.store.people import set_timezone
 from tests.fakes.practice_reader import add_people
@@ -37,7 +37,7 @@ async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> li
     before = len(here.channel.shown())
     assert COACH.schedule is not None
     for _ in range(times):
-        await Scheduler(here.store, COACH.schedule, here.bus, lambda: here.now, lambda: here.now).look()
+        await take_due(here.store, COACH.schedule, here.bus, lambda: here.now, lambda: here.now)
         await here.quiet()
     return here.channel.shown()[before:]
 
@@ -116,7 +116,7 @@ async def test_a_restart_says_it_once(here: Spine) -> None:
     assert COACH.schedule is not None
     schedule = COACH.schedule
     await here.kill()
-    await Scheduler(here.store, schedule, here.bus, lambda: here.now, lambda: here.now).look()
+    await take_due(here.store, schedule, here.bus, lambda: here.now, lambda: here.now)
     assert 1 == await count(here.store, "inbox WHERE kind = 'system' AND outcome IS NULL")
     await here.begin()
     await here.quiet()
@@ -136,9 +136,7 @@ async def test_a_commit_that_fails_moves_nothing_on(here: Spine) -> None:
         raise ValueError("in the middle of the commit")
 
     with pytest.raises(ValueError, match="in the middle"):
-        await Scheduler(
-            here.store, replace(COACH.schedule, take=broken), here.bus, lambda: here.now, lambda: here.now
-        ).look()
+        await take_due(here.store, replace(COACH.schedule, take=broken), here.bus, lambda: here.now, lambda: here.now)
     assert 0 == await count(here.store, "inbox WHERE kind = 'system'")
     assert 1 == len(await look(here, SEVEN))
 
