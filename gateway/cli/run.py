@@ -17,6 +17,7 @@ from gateway.config.environment import NO_ROLES
 from gateway.config.settings import Settings, read_files, read_sources, settings_of, sources_of
 from gateway.config.sources import ConfigFile
 from gateway.errors import SettingsError
+from gateway.event_loop import make_loop
 from gateway.ops.model_servers import look_ahead
 from gateway.product import check_names
 from gateway.telemetry import LossyStream
@@ -43,22 +44,13 @@ def command(config_path: Path | None) -> None:
     check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
         _say(hint)
-    with asyncio.Runner(loop_factory=_make_loop) as runner:
+    with asyncio.Runner(loop_factory=make_loop) as runner:
         runner.run(_serve(settings, config_path))
 
 
 def _say(sentence: str) -> None:
     """Print it for the operator, if somebody can read it."""
     LossyStream(sys.stdout).write(f"{sentence}\n")
-
-
-def _make_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's, where it is there for this system and this Python; else asyncio's own."""
-    try:
-        from uvloop import new_event_loop  # noqa: PLC0415  2 MiB, for a gateway alone
-    except ImportError:
-        return asyncio.new_event_loop()
-    return new_event_loop()
 
 
 class Rereading:

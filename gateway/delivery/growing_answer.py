@@ -217,7 +217,7 @@ class GrowingAnswer:
         self._shown.append(new)
 
         def put(connection: Connection) -> list[OutboxRow]:
-            journal.hold(connection, self._fence)  # or who goes on with the turn had not known of these parts
+            journal.check_fence(connection, self._fence)  # or who goes on with the turn had not known of these parts
             return outbox.put(connection, self._tenant, parts, self._deps.delivery.now())
 
         rows = await self._deps.store.write(put, self._deps.delivery.publish)

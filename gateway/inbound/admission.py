@@ -7,7 +7,6 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 
 from agent.calendar import is_zone
 from channels.base import Channel
@@ -100,18 +99,18 @@ class Admission:
         self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
-        """Take one event in, at the latest before the commit; one that was taken in before changes nothing."""
+        """Take one event in; one that was taken in before changes nothing."""
         code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
         if typed_answers.may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
             plan = replace(plan, event=self._as_press(plan.event, plan.decision.person))
         row = self._row(plan)
-        go_on = partial(self._go_on, plan, code, row)
-        if row.outcome is None:
-            inbox.admit_later(self._connection, row, self._now, go_on)
+        id_ = inbox.admit(self._connection, row, self._now)
+        if id_ is None:
+            self.done.duplicates += 1
         else:
-            go_on(inbox.admit(self._connection, row, self._now))
+            self._go_on(plan, code, row, id_)
 
     def _as_press(self, event: InboundEvent, person: Person) -> InboundEvent:
         """Return the press that a typed answer to the newest offer stands for, or the event as it is."""
@@ -123,11 +122,8 @@ class Admission:
             else typed_answers.to_press(self._connection, event, key, person.user_id, seals, self._now)
         )
 
-    def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int | None) -> None:
-        """Do what goes with the row of this id; None: it was there before."""
-        if id_ is None:
-            self.done.duplicates += 1
-            return
+    def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int) -> None:
+        """Do what goes with a new row."""
         self._note_refused(row, id_)
         self._note_reachable(plan.event)
         self._change_kept(plan.event)

@@ -6,7 +6,6 @@ from channels.messages import ButtonPressed, InboundEvent, InboundMessage
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.commands.decisions import SAY
 from gateway.store import offers
-from gateway.store.dialect import do_put_off
 from gateway.store.engine import Connection
 
 YES = frozenset({"yes", "sí", "si"})
@@ -37,7 +36,6 @@ def to_press(
     answer = _answer(event.text) if isinstance(event, InboundMessage) else None
     if answer is None or not isinstance(event, InboundMessage):
         return event
-    do_put_off(connection)  # what came in with the same commit was said before
     offer = offers.newest(connection, event.tenant, session_key, user_id)
     message = None if offer is None else offers.message_of(connection, offer.turn_id)
     if offer is None or message is None:

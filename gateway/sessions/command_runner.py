@@ -297,7 +297,7 @@ class CommandRunner:
         stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
-            journal.hold(connection, session.fence)
+            journal.check_fence(connection, session.fence)
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
                 return _Done([], before=True, unparked=unparked_before(connection, wanted))

@@ -59,32 +59,23 @@ def claim(
     A conversation that begins with it gets this title, unless it has one.
     """
     turn = place.turn
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     still_open = inbox.open_of(connection, ids, turn.id) if len(ids) > 1 else ids
     if len(still_open) < len(ids):
         return still_open
-    claimed = list(ids)
-
-    def begin(got: int) -> None:
-        if not got:
-            claimed.clear()
-            return
-        journal.begin_turn(connection, turn)
-        journal.append(connection, turn, place.seq, (started,), turn.started_at)
-        if title:
-            conversations.entitle(connection, turn.session_id, title, anew=False)
-
-    if len(ids) > 1:
-        begin(inbox.claim(connection, ids, turn.id))
-    else:
-        inbox.claim_later(connection, ids[0], turn.id, begin)
-    return claimed
+    if inbox.claim(connection, ids, turn.id) == 0:
+        return []
+    journal.begin_turn(connection, turn)
+    journal.append(connection, turn, place.seq, (started,), turn.started_at)
+    if title:
+        conversations.entitle(connection, turn.session_id, title, anew=False)
+    return ids
 
 
 def record(connection: Connection, place: JournalPlace, events: Sequence[JournalEvent], clock: Clock) -> None:
     """Append events, with what each response cost."""
     now = clock()
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     journal.append(connection, place.turn, place.seq, events, now)
     _note_usage(connection, place.turn, events, now)
 
@@ -120,7 +111,7 @@ def keep_summary(
 ) -> list[OutboxRow]:
     """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
     now = clock()
-    journal.hold(connection, fence)
+    journal.check_fence(connection, fence)
     if journal.person_of(connection, turn.id) is None:
         return []  # it was forgotten while its notes were made
     before = conversations.keep_summary(connection, turn, summary, now)
@@ -131,7 +122,7 @@ def keep_summary(
 
 def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
     """Count what calls cost that are no steps of the turn."""
-    journal.hold(connection, fence)
+    journal.check_fence(connection, fence)
     if journal.person_of(connection, turn.id) is not None:
         costs.note(connection, turn, clock())
 
@@ -140,7 +131,7 @@ def apply(
     connection: Connection, place: JournalPlace, returned: ToolReturned, effect: LocalEffect, clock: Clock
 ) -> ToolReturned:
     """Apply a local effect and journal its result; one that was applied before gives its first result."""
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     earlier = journal.result_of(connection, returned.call_key)
     if earlier is not None:
         return earlier
@@ -159,7 +150,7 @@ def steer(
     clock: Clock,
 ) -> list[tuple[InboxRow, UserItem]]:
     """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written."""
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]
     if claimed:
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
@@ -171,7 +162,7 @@ def park(
     connection: Connection, place: JournalPlace, parked: Parked, approval: Approval, parts: Sequence[OutboxPart]
 ) -> list[OutboxRow]:
     """Let a turn wait for its person's word: the wait, the question as it is kept, and as it is said."""
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     journal.append(connection, place.turn, place.seq, (parked,), approval.asked_at)
     approvals.ask(connection, approval)
     return outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
@@ -194,14 +185,14 @@ def end(
     """
     now = clock()
     turn = place.turn
-    journal.hold(connection, place.fence)
+    journal.check_fence(connection, place.fence)
     journal.append(connection, turn, place.seq, events, now)
     _note_usage(connection, turn, events, now)
     journal.end_turn(connection, turn.id, reason, now)
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
     claimed = first_by is not None and leases.holds(connection, first_by)
-    return outbox.put_last(connection, turn.tenant, parts, now, first_claimed=claimed)
+    return outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 
 
 def refuse(
@@ -215,7 +206,7 @@ def refuse(
 ) -> list[OutboxRow]:
     """Settle rows that become no turn, and say so."""
     now = clock()
-    journal.hold(connection, fence)
+    journal.check_fence(connection, fence)
     for row in rows:
         inbox.settle(connection, row.id, outcome, now, detail)
     return outbox.put(connection, rows[0].tenant, parts, now)

@@ -227,7 +227,7 @@ class Session:
             self.mailbox.put_back([row])
 
         def commit(connection: Connection) -> None:
-            journal.hold(connection, self.fence)
+            journal.check_fence(connection, self.fence)
             approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
             if typed is not None:
                 inbox.settle(connection, row.id, Outcome.ANSWERED, now, f"{approvals.WORD_FOR}{approval.turn_id}")

@@ -51,7 +51,7 @@ def move_cursor(
     """Commit how far a channel account has read, by one of its connections; None: there is no such one any more."""
     name = _connection_name(account, number)
     moved = {"tenant_id": tenant, "channel": channel, "account": name, "cursor": cursor, "last_heard_at": now}
-    _move_cursor.later(connection, moved)
+    _move_cursor.count(connection, moved)
 
 
 def lay_out_cursors(

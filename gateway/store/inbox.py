@@ -4,7 +4,7 @@ Plain functions over a connection, the same on every engine; the writer decides 
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, InboundEvent, Rejected, Route
 from gateway.store import reply_routes, retention
-from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.journal import shard_of
 from gateway.store.people import ids_of
 from gateway.store.tables.traffic import REDACTED, inbox
@@ -57,31 +57,13 @@ class NewRow:
     kept: bool = True  # False: of what it says nothing is stored
 
 
-_EVENT = (inbox.c.channel, inbox.c.account, inbox.c.event_id)
-_admit = HotStatement(
-    lambda dialect: insert_new_in(dialect, inbox).returning(*_EVENT, inbox.c.id), key=[column.name for column in _EVENT]
-)
+_admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
 
 
 def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
-    """Insert the row; its id, or None where this event was admitted before."""
-    ids: list[int | None] = []
-    admit_later(connection, row, now, ids.append)
-    do_put_off(connection)
-    return ids[0]
-
-
-def admit_later(connection: sa.Connection, row: NewRow, now: datetime, then: Callable[[int | None], None]) -> None:
-    """The same, at the latest before the transaction ends: `then` is given what `admit` would return."""
+    """Insert the row. Return its id, or None if this event was admitted before."""
     event = row.event
-
-    def note(found: Rows) -> None:
-        id_ = int(found[0][-1]) if found else None
-        if id_ is not None:
-            _note_admitted(connection, row, id_)
-        then(id_)
-
-    _admit.later(
+    added = _admit.rows(
         connection,
         {
             "tenant_id": event.tenant,
@@ -103,18 +85,17 @@ def admit_later(connection: sa.Connection, row: NewRow, now: datetime, then: Cal
             "detail": row.detail,
             "done_at": now if row.outcome else None,
         },
-        note,
     )
-
-
-def _note_admitted(connection: sa.Connection, row: NewRow, id_: int) -> None:
-    """What goes with a new row."""
+    if not added:
+        return None
+    id_ = int(added[0][0])
     if row.outcome is not None:
         note_outcome(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
         retention.forget_older(connection, id_)
     if (route := route_of(row.event)) is not None and route.token:
         reply_routes.add_route(connection, row.event.tenant, id_, route)
+    return id_
 
 
 def _payload(row: NewRow) -> str:
@@ -234,23 +215,12 @@ _claim = HotStatement(
         sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id == sa.bindparam("b_turn")),
     )
     .values(turn_id=sa.bindparam("b_turn"), attempts=inbox.c.attempts + 1)
-    .returning(inbox.c.id, inbox.c.turn_id),
-    key=("b_id", "b_turn"),
 )
 
 
 def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
     """Give open rows to a turn, each claim counted; how many it got. A row cleared meanwhile is left out."""
-    claimed: list[int] = []
-    for id_ in ids:
-        claim_later(connection, id_, turn_id, claimed.append)
-    do_put_off(connection)
-    return sum(claimed)
-
-
-def claim_later(connection: sa.Connection, id_: int, turn_id: str, then: Callable[[int], None]) -> None:
-    """The same with one row, at the latest before the transaction ends: `then` is given what `claim` would return."""
-    _claim.later(connection, {"b_id": id_, "b_turn": turn_id}, lambda found: then(len(found)))
+    return sum(_claim.count(connection, {"b_id": id_, "b_turn": turn_id}) for id_ in ids)
 
 
 def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list[int]:
@@ -265,8 +235,8 @@ _settling = (
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
-_settle = HotStatement(_settling, after_all=True)
-_refuse = HotStatement(_settling.values(payload=retention.NOTHING), after_all=True)
+_settle = HotStatement(_settling)
+_refuse = HotStatement(_settling.values(payload=retention.NOTHING))
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
@@ -288,8 +258,7 @@ _settle_turn = HotStatement(
         detail=sa.bindparam("b_detail"),
         done_at=sa.bindparam("b_now"),
     )
-    .returning(inbox.c.turn_id, inbox.c.outcome),
-    key=("b_turn",),
+    .returning(inbox.c.outcome)
 )
 
 
@@ -297,13 +266,9 @@ def settle_turn(
     connection: sa.Connection, turn_id: str, first_id: int, outcome: Outcome, now: datetime, detail: str | None = None
 ) -> None:
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
-
-    def note(rows: Rows) -> None:
-        for _, ended in rows:
-            note_outcome(connection, ended, 1)
-
     values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
-    _settle_turn.later(connection, values, note)
+    for (ended,) in _settle_turn.rows(connection, values):
+        note_outcome(connection, ended, 1)
 
 
 def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:

@@ -26,7 +26,7 @@ from agent.transcript import (
 )
 from channels.messages import Address
 from gateway.store import crashes
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in, put_off
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
 from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns
@@ -65,31 +65,20 @@ def let_go(connection: sa.Connection, epoch: int) -> None:
     connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
 
 
-def _standing(dialect: str) -> sa.Select[int, int]:
-    of_these = sa.select(shards.c.shard, shards.c.epoch)
-    if dialect == "sqlite":
-        wanted = sa.func.json_each(sa.bindparam("b_shards", type_=sa.JSON)).table_valued("value")
-        return of_these.where(shards.c.shard.in_(sa.select(wanted.c.value)))
-    wanted_in = sa.any_(sa.bindparam("b_shards", type_=sa.ARRAY(sa.SmallInteger)))
-    # nobody takes one of them before this commit is over
-    return of_these.where(shards.c.shard == wanted_in).with_for_update(read=True, key_share=True)
+_epoch = HotStatement(
+    # while this transaction runs no other process takes the shard
+    sa.select(shards.c.epoch)
+    .where(shards.c.shard == sa.bindparam("b_shard"))
+    .with_for_update(read=True, key_share=True),
+    walled=False,
+)
 
 
-_hold_all = HotStatement(_standing, walled=False)
-
-
-def hold(connection: sa.Connection, fence: Fence) -> None:
-    """Raise Fenced unless this fence still stands: for all of a group at once, before it commits."""
-    if not put_off(connection, _check_all, fence):
-        _check_all(connection, [fence])
-
-
-def _check_all(connection: sa.Connection, fences: list[Fence]) -> None:
-    found = _hold_all.rows(connection, {"b_shards": sorted({fence.shard for fence in fences})})
-    epochs = {shard: epoch for shard, epoch in found}  # noqa: C416  `dict` would want its rows as tuples
-    for fence in fences:
-        if epochs.get(fence.shard) != fence.epoch:
-            raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
+def check_fence(connection: sa.Connection, fence: Fence) -> None:
+    """Raise Fenced if another process owns the shard by now."""
+    found = _epoch.rows(connection, {"b_shard": fence.shard})
+    if not found or found[0][0] != fence.epoch:
+        raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +225,7 @@ _append = HotStatement(lambda dialect: insert_new_in(dialect, events))
 
 def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     """Record that a turn runs."""
-    _begin_turn.later(
+    _begin_turn.count(
         connection,
         {
             "id": turn.id,
@@ -253,8 +242,8 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
 
 
 def count_attempt(connection: sa.Connection, turn_id: str, fence: Fence) -> int:
-    """Count one more attempt at a turn that broke by itself; how many there are now. Raises Fenced, as `hold` does."""
-    hold(connection, fence)
+    """Count one more attempt at a turn that broke by itself. Return how many there are; raise Fenced."""
+    check_fence(connection, fence)
     return int(
         connection.execute(
             sa.update(turns)
@@ -274,7 +263,7 @@ _end_turn = HotStatement(
 
 def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> None:
     """Record that a turn is over; one that was before stays as it ended."""
-    _end_turn.later(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
+    _end_turn.count(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
 
 
 def person_of(connection: sa.Connection, turn_id: str) -> str | None:

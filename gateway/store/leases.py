@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from agent.errors import Fenced
 from gateway.store import crashes
-from gateway.store.dialect import HELD, HotStatement, insert_new
+from gateway.store.dialect import LOCKED, HotStatement, insert_new
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.base import Instant
@@ -88,7 +88,7 @@ def holds(connection: sa.Connection, lease: Lease) -> bool:
     """Whether a lease still stands; until this commit is over nobody takes it, so that a group asks once."""
     if lease.epoch == SOLE:
         return True
-    held: set[Lease] = connection.info.get(HELD, set())
+    held: set[Lease] = connection.info.setdefault(LOCKED, set())
     if lease not in held and _hold.rows(connection, {"b_name": lease.name, "b_epoch": lease.epoch}):
         held.add(lease)
     return lease in held

@@ -9,14 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from channels.viewers.viewer_frames import MOST_NUMBERS
-from gateway.store.dialect import HotStatement, Rows, do_put_off, insert_new, insert_new_in
+from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.traffic import parked_lanes as parked
@@ -116,38 +115,24 @@ def idem_key(part: OutboxPart) -> str:
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
-_PLACE = (outbox.c.cause, outbox.c.part, outbox.c.op)
-_put = HotStatement(
-    lambda dialect: insert_new_in(dialect, outbox).returning(*_PLACE, outbox.c.id),
-    key=[column.name for column in _PLACE],
-)
+_put = HotStatement(lambda dialect: insert_new_in(dialect, outbox).returning(outbox.c.id))
 
 
-def put(connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime) -> list[OutboxRow]:
-    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered."""
-    added = put_last(connection, tenant, parts, now)
-    do_put_off(connection)
-    return added
-
-
-def put_last(
+def put(
     connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
-    """The same, at the latest before the transaction ends: only then is the list what `put` would return.
+    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered.
 
     With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit.
     """
-    added: list[OutboxRow] = []
-
-    def add(row: OutboxRow, found: Rows) -> None:
-        added.extend([replace(row, id=int(found[0][-1]))] if found else _find_open(connection, row.part))
-
+    rows: list[OutboxRow] = []
     for index, part in enumerate(parts):
         claimed = first_claimed and index == 0
         state = PartState.SENDING if claimed else PartState.READY
         row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
-        _put.later(connection, _to_values(row), partial(add, row))
-    return added
+        added = _put.rows(connection, _to_values(row))
+        rows += [replace(row, id=int(added[0][0]))] if added else _find_open(connection, part)
+    return rows
 
 
 def _find_open(connection: sa.Connection, part: OutboxPart) -> list[OutboxRow]:

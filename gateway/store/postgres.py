@@ -15,6 +15,7 @@ import structlog
 from sqlalchemy import Connection, event
 
 from gateway.errors import ServerAway, StoreUnavailable
+from gateway.event_loop import make_loop
 from gateway.store import schema
 from gateway.store.addresses import public_url, server_of
 from gateway.store.dialect import let_see
@@ -145,7 +146,7 @@ class PostgresEngine:
 
     async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
-            self._loop = asyncio.new_event_loop()
+            self._loop = make_loop()
             self._thread = Thread(target=self._loop.run_forever, name="store-postgres", daemon=True)
             self._thread.start()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
@@ -375,7 +376,7 @@ def make_engine(
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
-    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))  # behind the other
+    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))
     return engine
 
 

@@ -22,24 +22,20 @@ _mark = HotStatement(
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"), IS_OPEN)
     .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
-    .returning(outbox.c.id),
-    key=["b_id"],
 )
 
 
-def mark_sending(connection: sa.Connection, id_: int, action: Action) -> list[int]:
+def mark_sending(connection: sa.Connection, id_: int, action: Action) -> bool:
     """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not.
 
-    The result holds the row's id by the end of the transaction; nothing where it has its end already.
+    Return False if the row is done already.
     """
-    marked: list[int] = []
-    _mark.later(connection, {"b_id": id_, "b_action": action}, lambda rows: marked.extend(row[0] for row in rows))
-    return marked
+    return _mark.count(connection, {"b_id": id_, "b_action": action}) > 0
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
     """Record the receipt."""
-    _sent.later(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+    _sent.count(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
 
 
 _put_back = HotStatement(
@@ -54,8 +50,7 @@ _put_back = HotStatement(
         rendered=sa.bindparam("b_rendered"),
         markup=sa.bindparam("b_markup"),
         done_at=sa.bindparam("b_done_at"),
-    ),
-    after_all=True,
+    )
 )
 
 

@@ -7,14 +7,13 @@ Plain functions over a connection. What may be used is `gateway.store.budgets`'.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
 from agent.rungs import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
-from gateway.store.dialect import HotStatement, Rows, insert_in, insert_into, insert_new, insert_new_in, put_off
+from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in
 from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.people import ids_of
 from gateway.store.tables.base import EPOCH
@@ -54,10 +53,7 @@ def _added_to_day(insert: Any) -> Any:
     return insert.on_conflict_do_update(index_elements=list(usage_days.primary_key.columns), set_=sums)
 
 
-_CALL = (usage.c.turn_id, usage.c.step, usage.c.discarded)
-_note_call = HotStatement(
-    lambda dialect: insert_new_in(dialect, usage).returning(*_CALL), key=[column.name for column in _CALL]
-)
+_note_call = HotStatement(lambda dialect: insert_new_in(dialect, usage))
 _note_day = HotStatement(lambda dialect: _added_to_day(insert_in(dialect, usage_days)))
 
 
@@ -74,19 +70,8 @@ def note_call(
     counted = {name: getattr(used, name) for name in _MAY_BE_UNKNOWN}
     place = {"session_id": turn.session_id, "turn_id": turn.id, "step": response.step, "discarded": number}
     flags = {"discarded": int(number > 0), "estimated": int(estimated), "unpriced": int(used.cost_microusd is None)}
-    sums = {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)}
-
-    def add_to_day(new: Rows) -> None:
-        if new and not put_off(connection, _note_days, sums):
-            _note_day.count(connection, sums)
-
-    values = {**whose, **counted, **place, "estimated": estimated, "at": now}
-    _note_call.later(connection, values, add_to_day)
-
-
-def _note_days(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
-    """In one order everywhere, so that no two commits wait for each other."""
-    _note_day.write_all(connection, sorted(rows, key=itemgetter("tenant_id", "day", "user_id", "model")))
+    if _note_call.count(connection, {**whose, **counted, **place, "estimated": estimated, "at": now}):
+        _note_day.count(connection, {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)})
 
 
 def _number_of(at: datetime) -> int:

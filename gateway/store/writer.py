@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from agent.foreign_code import contain_exits
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
-from gateway.store.dialect import DRIVER, HELD, PUT_OFF, SPOILED, do_put_off, driver_of
+from gateway.store.dialect import DRIVER, LOCKED, SPOILED
 from gateway.store.looking import unavailable
 from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
@@ -72,17 +72,8 @@ def commit_group(
 
 
 def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-    noted = connection.info  # not to be had from a connection that broke meanwhile
-    noted[HELD] = set()
-    if driver_of(connection) is not None:
-        noted[PUT_OFF] = {}
-    try:
-        with contain_exits():  # an agent's changes are jobs, too
-            outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
-        do_put_off(connection)
-    finally:
-        noted.pop(PUT_OFF, None)
-        noted.pop(HELD, None)
+    with contain_exits():  # an agent's changes are jobs, too
+        outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
     if connection.info[SPOILED]:
         raise SwallowedError("a job caught a database error and went on")
     return outcomes
@@ -91,8 +82,7 @@ def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]
 def mark_errors(engine: Engine) -> None:
     """Note on a connection that a statement failed, so that `commit_group` sees it though a job swallowed it.
 
-    PostgreSQL would answer the COMMIT with a rollback and call that success. What was put off is done before a
-    statement of SQLAlchemy's: that may ask for it.
+    PostgreSQL would answer the COMMIT with a rollback and call that success.
     """
 
     def spoil(context: ExceptionContext) -> None:
@@ -101,11 +91,11 @@ def mark_errors(engine: Engine) -> None:
 
     def begin(connection: Connection) -> None:
         connection.info[SPOILED] = False
+        connection.info[LOCKED] = set()
         connection.info.pop(DRIVER, None)
         _forget_outcomes(connection)
         forget_setting(connection)
 
-    event.listen(engine, "before_execute", lambda connection, *_: do_put_off(connection))
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)
 

@@ -142,13 +142,13 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
     shard = min(both)
     for fence in (Fence(shard, before[shard]), Fence(shard, before[shard] + 100)):
         with pytest.raises(Fenced):
-            await cluster.store.write(partial(journal.hold, fence=fence))
-    await cluster.store.write(partial(journal.hold, fence=Fence(shard, taken.shards[shard])))
+            await cluster.store.write(partial(journal.check_fence, fence=fence))
+    await cluster.store.write(partial(journal.check_fence, fence=Fence(shard, taken.shards[shard])))
     with pytest.raises(Fenced):
         await cluster.store.write(partial(leases.hold, lease=Lease(OUT, taken.names[OUT] - 1)))
     await cluster.store.write(partial(leases.leave, me=B))
     with pytest.raises(Fenced):
-        await cluster.store.write(partial(journal.hold, fence=Fence(shard, taken.shards[shard])))
+        await cluster.store.write(partial(journal.check_fence, fence=Fence(shard, taken.shards[shard])))
     assert not both & set((await cluster.look(A)).died)
 
 
@@ -188,7 +188,7 @@ async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> N
         await cluster.store.write(partial(leases.begin_leaving, me=A))  # so that the other's share is all
 
         def hold_and_let_take(connection: Connection) -> Round:
-            journal.hold(connection, Fence(shard, epoch))
+            journal.check_fence(connection, Fence(shard, epoch))
             connection.execute(sa.select(1))  # whatever was put off is done now
             looking = asyncio.run_coroutine_threadsafe(_look(other), loop)
             return looking.result(30)

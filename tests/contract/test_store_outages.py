@@ -43,7 +43,7 @@ class TestOutages:
     async def test_a_hot_statement_is_the_first_behind_an_outage(self, case: StoreCase, store: Store) -> None:
         """What goes straight to the driver finds the connection closed: that is the outage, and not the job's error."""
         epoch = await store.write(partial(journal.take_all_shards, owner="me"))
-        hold = partial(journal.hold, fence=Fence(3, epoch))
+        hold = partial(journal.check_fence, fence=Fence(3, epoch))
         await store.write(hold)
         with case.outage():
             pass

@@ -57,7 +57,7 @@ class TestWrites:
 
         def fenced(connection: sa.Connection, epoch: int, subject: str) -> None:
             note(subject)(connection)
-            journal.hold(connection, journal.Fence(epoch % 3, epoch))
+            journal.check_fence(connection, journal.Fence(epoch % 3, epoch))
 
         good = [store.write(partial(fenced, epoch=0, subject=str(n)), lasting=False) for n in range(3)]
         bad = store.write(partial(fenced, epoch=7, subject="fenced"), lasting=False)

@@ -14,7 +14,7 @@ from gateway.access.pairing import GUESSES_OVERALL, approve_code, locked_until
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
-from gateway.store.dialect import HotStatement, put_off
+from gateway.store.dialect import HotStatement
 from gateway.store.engine import Store
 from gateway.store.personal_data import of_person
 from gateway.store.tables.people import audit, users
@@ -215,35 +215,3 @@ def test_a_statement_without_it_would_be_seen() -> None:
     """What is written as text by hand is not compiled from tables."""
     assert ["audit"] == unfiltered(sa.text("SELECT 1 FROM audit"), sqlite.dialect())
     assert [] == unfiltered(sa.select(audit), sqlite.dialect())
-
-
-def _do_nothing(connection: sa.Connection, values: Sequence[object]) -> None:
-    connection.execute(sa.select(sa.literal(len(values))))
-
-
-def _put_off(connection: sa.Connection) -> None:
-    put_off(connection, _do_nothing, 1)
-
-
-def _seen(connection: sa.Connection) -> tuple[list[str], str]:
-    """What is read of the log without a filter, and how it was asked."""
-    asked: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        asked.append(statement)
-
-    sa.event.listen(connection, "before_cursor_execute", note)
-    seen = list(connection.execute(sa.select(audit.c.subject).order_by(audit.c.subject)).scalars())
-    sa.event.remove(connection, "before_cursor_execute", note)
-    return seen, asked[-1]
-
-
-@pytest.mark.parametrize("shared", ["postgresql"], indirect=True)
-async def test_what_was_put_off_changes_nobodys_filter(shared: Store) -> None:
-    """One job's is done at the start of the next, of another tenant: each is compiled for whom it is done for."""
-    acme = shared.of("acme")
-    begun = [acme.write(_put_off), shared.write(_seen)]
-    assert ["acme", "bell"] == [await job for job in begun][1][0]
-    begun = [shared.write(_put_off), acme.write(_seen)]
-    for seen, asked in ([await job for job in begun][1], await acme.read(_seen)):
-        assert (["acme"], True) == (seen, "tenant_id" in asked)

@@ -1,5 +1,6 @@
 """Inbox, outbox and journal mean the same on every engine."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -99,26 +100,24 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     assert earlier.Original(second.id, "t1", "merged", NOON) == merged
 
 
-async def test_each_of_a_group_has_what_is_its_own(store: Store) -> None:
-    """What is sent together comes back to who wrote it, in order; the first of two alike has it."""
-    admits = [store.write(lambda c, n=n: inbox.admit(c, NewRow(said(n), "u1", KEY), NOON)) for n in (1, 2)]
+async def test_each_job_of_a_group_sees_what_the_jobs_before_it_wrote(store: Store) -> None:
+    """Ids follow the order of the calls; an event, a claim and a part are taken once."""
 
-    def three(connection: sa.Connection) -> list[int | None]:
-        found: list[int | None] = []
-        for number in (3, 1, 3):
-            inbox.admit_later(connection, NewRow(said(number), "u1", KEY), NOON, found.append)
-        return found
+    def admit(connection: sa.Connection, number: int) -> int | None:
+        return inbox.admit(connection, NewRow(said(number), "u1", KEY), NOON)
 
-    first, second, (third, *known) = await admits[0], await admits[1], await store.write(three)
+    async with asyncio.TaskGroup() as tasks:
+        admits = [tasks.create_task(store.commit(admit, number)) for number in (1, 2, 3, 1, 3)]
+    first, second, third, *known = [task.result() for task in admits]
     assert first is not None and second is not None and third is not None and first < second < third
     assert [None, None] == known
-    claims: list[tuple[str, int]] = []
-    for turn, id_ in (("t1", first), ("t2", second), ("t2", first)):
-        store.write(partial(inbox.claim_later, id_=id_, turn_id=turn, then=lambda n, t=turn: claims.append((t, n))))
-    given = (outbox.put_last, [part(0), part(1)]), (outbox.put_last, [part(1), part(2)]), (outbox.put, [part(3)])
-    puts = [store.write(partial(put, tenant="default", parts=parts, now=NOON)) for put, parts in given]
-    rows = [await written for written in puts]
-    assert [("t1", 1), ("t2", 1), ("t2", 0)] == sorted(claims, key=lambda claim: (claim[0], -claim[1]))
+    wanted = ("t1", first), ("t2", second), ("t2", first)
+    given = [part(0), part(1)], [part(1), part(2)], [part(3)]
+    async with asyncio.TaskGroup() as tasks:
+        claims = [tasks.create_task(store.commit(inbox.claim, [id_], turn)) for turn, id_ in wanted]
+        puts = [tasks.create_task(store.commit(outbox.put, "default", parts, NOON)) for parts in given]
+    assert [1, 1, 0] == [task.result() for task in claims]
+    rows = [task.result() for task in puts]
     assert [[0, 1], [1, 2], [3]] == [[row.part.number for row in each] for each in rows]
     assert [0, 1, 2, 3] == [row.part.number for row in await open_rows(store)]
     assert sorted({row.id for each in rows for row in each}) == [row.id for row in await open_rows(store)]
@@ -174,7 +173,7 @@ def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t
 
 async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
-    return await store.write(lambda c: outbox.put_last(c, "default", parts, NOON, first_claimed=claimed))
+    return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
 
 
 async def open_rows(store: Store) -> list[OutboxRow]:
@@ -195,7 +194,7 @@ async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
 async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
     """Marks, waits, what goes instead; a sent one has the platform's id."""
     (row,) = await put(store, part(0, 1, Action.EDIT))
-    assert [row.id] == await store.write(lambda c: sends.mark_sending(c, row.id, Action.SEND))
+    assert await store.commit(sends.mark_sending, row.id, Action.SEND)
     (sending,) = await open_rows(store)
     assert (PartState.SENDING, Action.SEND, 1) == (sending.state, sending.part.action, sending.attempts)
     after = replace(
@@ -205,7 +204,8 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     await store.write(lambda c: sends.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
     await store.write(lambda c: sends.record_sent(c, row.id, "m1", NOON))
-    assert [] == await store.write(lambda c: sends.mark_sending(c, row.id, Action.SEND)) == await open_rows(store)
+    assert not await store.commit(sends.mark_sending, row.id, Action.SEND)
+    assert [] == await open_rows(store)
     assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
     assert {} == await store.read(outbox.depths)
 
@@ -369,8 +369,8 @@ async def test_an_earlier_owner_is_fenced(store: Store) -> None:
     """F62: whoever took the shards last writes; the one before does not."""
     shard = journal.shard_of(KEY)
     old = await store.write(partial(journal.take_all_shards, owner="a"))
-    await store.write(lambda c: journal.hold(c, Fence(shard, old)))
+    await store.write(lambda c: journal.check_fence(c, Fence(shard, old)))
     new = await store.write(partial(journal.take_all_shards, owner="b"))
     with pytest.raises(Fenced):
-        await store.write(lambda c: journal.hold(c, Fence(shard, old)))
-    await store.write(lambda c: journal.hold(c, Fence(shard, new)))
+        await store.write(lambda c: journal.check_fence(c, Fence(shard, old)))
+    await store.write(lambda c: journal.check_fence(c, Fence(shard, new)))

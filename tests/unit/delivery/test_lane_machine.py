@@ -89,9 +89,7 @@ class Lanes(AsyncMachine):
             self.add(fates)
             first = claimed and self.spine.delivery.reserve(address.lane)
             await self.store.write(
-                lambda connection: outbox.put_last(
-                    connection, "default", composed, self.spine.now, first_claimed=first
-                ),
+                lambda connection: outbox.put(connection, "default", composed, self.spine.now, first_claimed=first),
                 self.spine.delivery.publish,
             )
             await self.go_on(settled)

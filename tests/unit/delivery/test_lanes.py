@@ -40,7 +40,7 @@ async def tell(
     """Commit a reply as a turn does."""
     parts = to_parts(spine.channel, OutboundMessage(address, cause, text))
     return await spine.store.write(
-        lambda connection: outbox.put_last(connection, "default", parts, spine.now, first_claimed=claimed),
+        lambda connection: outbox.put(connection, "default", parts, spine.now, first_claimed=claimed),
         None if silently else spine.delivery.publish,
     )
 

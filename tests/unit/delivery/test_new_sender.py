@@ -63,7 +63,7 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
         parts = to_parts(spine.channel, OutboundMessage(CHAT, "t1", WORDS))
-        put = partial(outbox.put_last, tenant="default", parts=parts, now=spine.now)
+        put = partial(outbox.put, tenant="default", parts=parts, now=spine.now)
         rows = await spine.store.write(put, delivery.publish)
         async with asyncio.timeout(30):
             while len(spine.channel.parts) < 2:
@@ -107,7 +107,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
     async def say(text: str) -> None:
         parts, now = to_parts(spine.channel, OutboundMessage(CHAT, text, text)), spine.now
         claimed = delivery.reserve(CHAT.lane)
-        put = partial(outbox.put_last, tenant="default", parts=parts, now=now, first_claimed=claimed)
+        put = partial(outbox.put, tenant="default", parts=parts, now=now, first_claimed=claimed)
         await spine.store.write(put, delivery.publish)
 
     said = iter(["first"])
@@ -141,7 +141,7 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) 
         async def say(text: str) -> None:
             parts = to_parts(spine.channel, OutboundMessage(CHAT, text, text))
             claimed = delivery.reserve(CHAT.lane)
-            put = partial(outbox.put_last, tenant="default", parts=parts, now=spine.now, first_claimed=claimed)
+            put = partial(outbox.put, tenant="default", parts=parts, now=spine.now, first_claimed=claimed)
             await spine.store.write(put, delivery.publish)
 
         failpoints.arm("commit_unknown:1:raise")

@@ -1,7 +1,7 @@
 """A hot statement means the same by the driver's way and by SQLAlchemy's; what fails in it fails its transaction."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 import sqlalchemy as sa
@@ -111,59 +111,3 @@ def test_outside_a_transaction_it_begins_one(connection):
     INSERT.count(connection, note("a"))
     connection.rollback()
     assert [] == connection.execute(sa.select(NOTES)).all()
-
-
-NAMED = HotStatement(lambda dialect: insert_new_in(dialect, NOTES).returning(NOTES.c.text, NOTES.c.id), key=["text"])
-RENAME = HotStatement(
-    sa.update(NOTES)
-    .where(NOTES.c.id == sa.bindparam("b_id"), NOTES.c.told.is_(False))
-    .values(text=sa.bindparam("b_text"), attempts=NOTES.c.attempts + 1)
-    .returning(NOTES.c.id),
-    key=("b_id",),
-)
-
-
-def test_rows_of_a_group_go_together_and_each_hears_of_its_own(connection):
-    """As if each had gone alone: ids in order, one that is there already has none, types and texts are kept."""
-    heard: dict[str, list[int]] = {}
-    texts = [f"{number}\x00?é" for number in range(39)]
-
-    def add(text: str) -> Callable[[sa.Connection], None]:
-        return lambda c: NAMED.later(c, note(text), lambda rows: heard.update({text: [row[-1] for row in rows]}))
-
-    outcomes = commit_group(connection, [*map(add, texts), add(texts[0])], is_outage)
-    assert [None] * 40 == [error for _, error in outcomes]
-    assert {text: [at] for at, text in enumerate(texts, 1)} | {texts[0]: []} == heard
-    rows = connection.execute(sa.select(NOTES).order_by(NOTES.c.id)).all()
-    assert [(at, text, NOON, False, 0) for at, text in enumerate(texts, 1)] == [tuple(row) for row in rows]
-
-
-def test_rows_changed_together_are_those_that_one_by_one_would_be(connection):
-    """Who asks hears what came of its own row; one that fails hurts nobody else's."""
-    connection.execute(sa.insert(NOTES), [{"id": 1} | note("a"), {"id": 2} | note("b"), {"id": 3} | note("c")])
-    connection.execute(sa.update(NOTES).where(NOTES.c.id == 3).values(told=True))
-    connection.commit()
-    heard: dict[int, int] = {}
-
-    def rename(id_: int, text: str) -> Callable[[sa.Connection], None]:
-        values = {"b_id": id_, "b_text": text}
-        return lambda c: RENAME.later(c, values, lambda rows: heard.update({id_: len(rows)}))
-
-    outcomes = commit_group(connection, [rename(1, "d"), rename(2, "e"), rename(3, "f"), rename(9, "g")], is_outage)
-    assert [None] * 4 == [error for _, error in outcomes]
-    assert {1: 1, 2: 1, 3: 0, 9: 0} == heard
-    outcomes = commit_group(connection, [rename(1, "h"), rename(2, "c")], is_outage)
-    assert [None, sa.exc.IntegrityError] == [outcomes[0][1], type(outcomes[1][1])]
-    rows = connection.execute(sa.select(NOTES.c.text, NOTES.c.attempts).order_by(NOTES.c.id)).all()
-    assert [("h", 2), ("e", 1), ("c", 0)] == [tuple(row) for row in rows]
-
-
-def test_what_waits_is_there_for_whoever_asks_in_the_same_transaction(connection):
-    """A statement of SQLAlchemy's sees what was put off before it."""
-    ask = sa.select(sa.func.count()).select_from(NOTES)
-
-    def look(c: sa.Connection) -> int:
-        NAMED.later(c, note("a"))
-        return int(c.execute(ask).scalar_one())
-
-    assert [(1, None)] == commit_group(connection, [look], is_outage)

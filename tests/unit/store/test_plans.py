@@ -1,7 +1,6 @@
 """What is asked with every lane is answered from an index, however much was said before."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +9,6 @@ import sqlalchemy as sa
 from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import chats, inbox, journal, outbox, sends
-from gateway.store.looking import is_outage
-from gateway.store.writer import commit_group, mark_errors
 from tests.fakes.people import NOON, database
 
 CHAT = Address("sim", "main", "1")
@@ -41,38 +38,19 @@ def test_open_parts_are_found_by_their_index(ask: Callable[[sa.Connection], obje
     assert [] == [plan for plan in plans if "ix_outbox_open" not in plan and "B-TREE" not in plan]
 
 
-@contextmanager
-def fresh(made: sa.Connection) -> Iterator[sa.Connection]:
-    """A connection to a copy of this database, as the writer has one."""
-    engine = sa.create_engine("sqlite://", poolclass=sa.NullPool)
-    mark_errors(engine)
-    with engine.connect() as connection:
-        content = made.connection.dbapi_connection.serialize()  # type: ignore[union-attr]  it is open, and sqlite3's
-        connection.connection.dbapi_connection.deserialize(content)  # type: ignore[union-attr]  as above
-        yield connection
-
-
-def test_rows_that_a_group_changes_together_are_found_by_their_index() -> None:
-    """Which of them are wanted comes with the statement; the table is not gone through for it."""
+def test_rows_that_a_turn_changes_are_found_by_their_index() -> None:
+    """No update goes through the whole table."""
     asked: list[str] = []
-
-    def change(number: int) -> Callable[[sa.Connection], None]:
-        def job(connection: sa.Connection) -> None:
-            inbox.claim_later(connection, number, f"t{number}", lambda _: None)
-            inbox.settle_turn(connection, f"t{number}", number, inbox.Outcome.ANSWERED, NOON)
-            journal.end_turn(connection, f"t{number}", EndReason.COMPLETED, NOON)
-            sends.mark_sending(connection, number, outbox.Action.SEND)
-            sends.record_sent(connection, number, f"p{number}", NOON)
-
-        return job
-
-    with database() as made, fresh(made) as connection:
-        driver: Any = connection.connection.driver_connection
+    with database() as made:
+        driver: Any = made.connection.driver_connection
         driver.set_trace_callback(asked.append)
-        assert [None] * 5 == [error for _, error in commit_group(connection, [*map(change, range(5))], is_outage)]
+        inbox.claim(made, [1], "t1")
+        inbox.settle_turn(made, "t1", 1, inbox.Outcome.ANSWERED, NOON)
+        journal.end_turn(made, "t1", EndReason.COMPLETED, NOON)
+        sends.mark_sending(made, 1, outbox.Action.SEND)
+        sends.record_sent(made, 1, "p1", NOON)
         driver.set_trace_callback(None)
-        together = [statement for statement in asked if "AS given" in statement]
-        plans = [row[3] for statement in together for row in driver.execute(f"EXPLAIN QUERY PLAN {statement}")]
-    assert 5 == len(together)
-    assert 5 == len([plan for plan in plans if plan.startswith("SEARCH")])
-    assert {"SCAN given", "SCAN 4 CONSTANT ROWS"} == {plan for plan in plans if plan.startswith("SCAN")}
+        updates = [statement for statement in asked if statement.startswith("UPDATE")]
+        plans = [row[3] for update in updates for row in driver.execute(f"EXPLAIN QUERY PLAN {update}")]
+    assert 5 == len(updates)
+    assert [] == [plan for plan in plans if not plan.startswith("SEARCH")]
