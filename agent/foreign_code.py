@@ -30,14 +30,23 @@ def contain_exits() -> Iterator[None]:
     """Turn what would end the process into an error of this piece of work.
 
     Raises:
-        ForeignExit: something was raised that is no `Exception`, but for the cancellation of a task or a generator.
+        ForeignExit: something was raised that is no `Exception`, but for the cancellation of its task.
     """
+    task = _task()
     try:
         yield
     except BaseException as ending:
-        if not isinstance(ending, Exception | asyncio.CancelledError | GeneratorExit):
-            raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
-        raise
+        is_closed = isinstance(ending, GeneratorExit) and _task() is not task  # from outside: it waited, and never ends
+        if is_closed or isinstance(ending, Exception | asyncio.CancelledError):
+            raise
+        raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
+
+
+def _task() -> "asyncio.Task[object] | None":
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no event loop runs in this thread
+        return None
 
 
 class ForeignThreads(Generic[P, T]):

@@ -30,7 +30,7 @@ NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "t1", "Ana", locale="en")
 
 
-class Died(GeneratorExit):  # foreign code is held back from ending the process by any other
+class Died(BaseException):
     """The process was killed here; nothing catches it."""
 
 

@@ -18,6 +18,11 @@ def check(given):
         sys.exit(3)
     if given["text"] == "hang":
         time.sleep(3600)
+
+async def check_async(given):
+    Path("calls").open("a").write("x")
+    if given["text"] == "exit":
+        raise GeneratorExit
 """
 CONFIG = """
 [[hooks]]
@@ -28,12 +33,13 @@ timeout_s = 0.5
 UNCHECKED = "that check does not work right now"
 
 
-def test_a_hook_that_ends_the_process_refuses_its_message_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hook", ["check", "check_async"])
+def test_a_hook_that_ends_the_process_refuses_its_message_alone(hook: str, tmp_path: Path) -> None:
     """What was said to it is not begun again by the next start."""
     (tmp_path / "house_rules.py").write_text(HOOKS)
     log = tmp_path / "log"
     for _start in range(2):
-        with tenk_run(tmp_path, log, CONFIG) as running:
+        with tenk_run(tmp_path, log, CONFIG.replace(":check", f":{hook}")) as running:
             assert UNCHECKED in running.says("exit")
             assert UNCHECKED not in running.says("what can you do?")
     assert "xxxx" == (tmp_path / "calls").read_text()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from agent.bounded import run_bounded
-from agent.foreign_code import AllBusy, ForeignExit, ForeignThreads
+from agent.foreign_code import AllBusy, ForeignExit, ForeignThreads, contain_exits
 from tests.fakes.virtual_time import passes
 
 
@@ -29,6 +29,22 @@ async def test_a_function_that_ends_the_process_or_raises_ends_its_call_alone():
     with pytest.raises(RuntimeError):
         await ForeignThreads(next).call(iter([]))
     assert 3 == await ForeignThreads(len).call("abc")
+
+
+def test_a_waiting_coroutine_is_closed_in_silence():
+    """The generator exit that closes it is no error of the code it waits for."""
+
+    async def wait():
+        with contain_exits():
+            await asyncio.Event().wait()
+
+    waiting, loop = wait(), asyncio.new_event_loop()
+    task = loop.create_task(waiting)
+    loop.run_until_complete(asyncio.sleep(0))
+    waiting.close()
+    task.cancel()
+    loop.run_until_complete(asyncio.wait({task}))
+    loop.close()
 
 
 async def test_calls_beyond_the_bound_wait_for_a_thread():

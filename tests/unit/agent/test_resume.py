@@ -29,9 +29,10 @@ class Add:
 class World:
     """What tools do outside; it never dies."""
 
-    def __init__(self, dies_in=None):
+    def __init__(self, port=None, dies_in=None):
         self.ran = []
         self.keys = []
+        self.port = port
         self.dies_in = dies_in
 
     def tool(self, name, effect):
@@ -40,7 +41,7 @@ class World:
             self.keys.append(context.call_key)
             if self.dies_in == name:
                 self.dies_in = None
-                raise Died
+                self.port.dies_at = self.port.commits  # before its result holds
             return Add(1) if effect is Effect.LOCAL else name
 
         return Tool(
@@ -105,8 +106,8 @@ async def test_d4_d5_f51_killed_at_every_commit(dies_at, dies_after):
 
 async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
     """With an intent and no result it is not run again: the model and the person are told."""
-    world = World(dies_in="unsafe")
     port = FakeTurnPort(apply_command=lambda _: "{}")
+    world = World(port, "unsafe")
     assert 1 == await live(port, world)
     unknown = [event for event in port.events if getattr(event, "outcome", None) is CallOutcome.UNKNOWN]
     assert ["unsafe"] == [event.name for event in unknown]
@@ -117,8 +118,8 @@ async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
 
 async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
     """The key is turn, step and index: the same after the crash."""
-    world = World(dies_in="idempotent")
     port = FakeTurnPort(apply_command=lambda _: "{}")
+    world = World(port, "idempotent")
     await live(port, world)
     keys = [key for key, name in zip(world.keys, world.ran, strict=True) if name == "idempotent"]
     assert [f"{a_turn(port).id}/0/3"] * 2 == keys[:2]
@@ -126,10 +127,11 @@ async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
 
 async def test_what_a_dead_process_began_is_not_skipped_by_steering():
     """A call that may have happened is settled as unknown before steering overtakes the rest."""
-    world = World(dies_in="unsafe")
     port = FakeTurnPort(apply_command=lambda _: "{}")
+    world = World(port, "unsafe")
     with pytest.raises(Died):
         await run_turn(a_turn(port), port.ports, an_agent(world))
+    port.dies_at = None
     port.say("never mind")
     await run_turn(a_turn(port), port.ports, an_agent(world))
     first_step = [event for event in port.events if isinstance(event, ToolReturned) and event.step == 0]

@@ -187,14 +187,14 @@ async def test_what_no_exception_is_fails_its_call_and_does_not_hang_the_hook():
     class Panic(BaseException):
         """What extensions written in Rust raise as they panic."""
 
-    ways = iter([Panic(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(3)])])
+    ways = iter([Panic(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(3)]), GeneratorExit()])
 
     async def fail(_given):
         raise next(ways)
 
     chain = HookChain([hook(fail)])
-    heard = [await chain.ask(PRE, {}, "pay") for _ in range(3)]
-    assert [("deny", True)] * 3 == [(each.decision, each.has_failed) for each in heard]
+    heard = [await chain.ask(PRE, {}, "pay") for _ in range(4)]
+    assert [("deny", True)] * 4 == [(each.decision, each.has_failed) for each in heard]
     assert [""] == list(chain.standing().values())
 
 
