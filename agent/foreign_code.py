@@ -37,9 +37,9 @@ def contain_exits() -> Iterator[None]:
         yield
     except BaseException as ending:
         is_closed = isinstance(ending, GeneratorExit) and _task() is not task  # from outside: it waited, and never ends
-        if is_closed or isinstance(ending, Exception | asyncio.CancelledError):
-            raise
-        raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
+        if not is_closed and not isinstance(ending, Exception | asyncio.CancelledError):
+            raise ForeignExit(f"{type(ending).__name__} {ending}".strip()) from ending
+        raise
 
 
 def _task() -> "asyncio.Task[object] | None":

@@ -80,7 +80,6 @@ def completions(given: str) -> None:
     for answer in (text, json.dumps({text: [text]})):
         with suppress(ApiRefusal):  # it is no JSON, or other JSON
             answer_format.in_form(schema, answer)
-    openai_format.more_of(text[:7], text)
     api_keys.id_of(text)
 
 

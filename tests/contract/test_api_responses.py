@@ -50,6 +50,20 @@ async def test_a_streamed_response_is_the_same_in_pieces(tmp_path: Path) -> None
     assert (text.strip(), "So.") == (last.response.output_text, final.output_text)
 
 
+async def test_an_answer_that_begins_anew_stands_once_under_the_first(tmp_path: Path) -> None:
+    """The connection to the model broke: a stream takes nothing back, and says nothing twice."""
+    text = "Another answer, of many words. " * 8
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        cut = Reply("This one is cut. " * 10, chunk_chars=9, chunk_delay_s=0.05, cut_after_chunks=12)
+        here.model.script(cut, Reply(text, chunk_chars=9, chunk_delay_s=0.05))
+        stream = await client.responses.create(model="coach", input="tell me more", stream=True)
+        events = [event async for event in stream]
+    said = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    first, _, second = said.partition("\n\n")
+    assert first.startswith("This one is cut.")
+    assert text.strip() == second.strip()
+
+
 async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> None:
     """A busy model is a rate limit, also where it streams; tools and unknown responses are refused in words."""
     busy = Fault(status=429, headers={"Retry-After": "400"}, body={"error": {"message": "slow down"}})

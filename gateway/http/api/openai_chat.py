@@ -4,17 +4,17 @@ A client sends the whole conversation each time, and the agent has it already: w
 the session that begins with the same words or that `X-Tenk-Session` names. Decision 0038.
 """
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from aiohttp import web
 
 from gateway.access.api_keys import Scope
 from gateway.http.api.answer_format import in_form, wish_of
-from gateway.http.api.chat import raise_problem, user_of
-from gateway.http.api.conversations import Asked, Conversations, Tell
+from gateway.http.api.chat import user_of
+from gateway.http.api.conversations import Conversations
 from gateway.http.api.openai_conversation import say, session_named
 from gateway.http.api.openai_format import (
     AnsweredMessage,
@@ -26,21 +26,17 @@ from gateway.http.api.openai_format import (
     CompletionRequest,
     ModelCard,
     ModelsAnswer,
-    ResponseFormat,
     finish_of,
     first_words,
-    more_of,
     to_usage,
     user_named,
     words_to_say,
 )
-from gateway.http.api.problems import ApiProblemAnswer, ApiRefusal
+from gateway.http.api.openai_stream import stream_answer, wait_settled
+from gateway.http.api.problems import ApiProblem, ApiProblemAnswer, ApiRefusal
 from gateway.http.api.routes import ApiRequest, ApiRoute
-from gateway.http.api.sse import EventStream
 from gateway.http.api.turns import TurnAnswer
 
-LONGEST_S = 600.0
-"""A client of OpenAI's waits so long where nobody told it otherwise (openai 3.51, `DEFAULT_TIMEOUT`)."""
 NO_USAGE = {"usage"}
 """Of every chunk but the one that has it."""
 
@@ -75,8 +71,8 @@ class OpenAiRoutes:
         name = body.model or self.agent
         if body.stream:
             usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-            chunks = _Chunks(asked.handle, name, int(self.now_s()), wanted)
-            return await chunks.stream(call, self.conversations, asked, usage=usage)
+            chunks = _Chunks(asked.handle, name, int(self.now_s()), usage=usage)
+            return await stream_answer(call, self.conversations, asked, wanted, chunks)
         answer = await wait_settled(self.conversations, asked)
         message = AnsweredMessage(content=in_form(wanted, answer.answer))
         choice = CompletionChoice(message=message, finish_reason=finish_of(answer.reason))
@@ -90,68 +86,36 @@ class OpenAiRoutes:
 
 
 class _Chunks:
-    """One completion as a stream."""
+    """One completion as a stream of chunks; a `StreamForm`."""
 
-    def __init__(self, handle: str, model: str, created: int, wanted: ResponseFormat | None) -> None:
+    def __init__(self, handle: str, model: str, created: int, *, usage: bool) -> None:
+        """With `usage` a chunk says what was counted."""
         self._id = f"chatcmpl-{handle}"
         self._model = model
         self._created = created
-        self._wanted = wanted
-        self._told = ""
-        self._speaks = False
+        self._usage = usage
 
-    async def stream(
-        self, call: ApiRequest, conversations: Conversations, asked: Asked, *, usage: bool
-    ) -> web.StreamResponse:
-        """The answer piece by piece, as it is written.
+    def begin(self) -> bytes:
+        """Return the chunk that says who speaks."""
+        return self._line(ChunkDelta(role="assistant", content=""))
 
-        Raises:
-            ApiRefusal: there is none, and nothing of it was written: the client gets the status that says so.
-        """
-        stream = EventStream(call.stream, asyncio.get_running_loop().time)
+    def more(self, text: str) -> bytes:
+        """Return a chunk of the answer."""
+        return self._line(ChunkDelta(content=text))
 
-        async def tell(text: str) -> None:
-            # It is checked before it is told, holds nothing new, or is asked again and on its way to where it was.
-            if wish_of(self._wanted) or self._told.startswith(text):
-                await stream.stay_alive()
-            else:
-                await self._tell(stream, text)
+    def end(self, answer: TurnAnswer, _told: str) -> bytes:
+        """Return the reason of its end, what was counted, and the mark that ends a stream."""
+        last = self._line(ChunkDelta(), finish_of(answer.reason))
+        counted = self._chunk(()).model_copy(update={"usage": to_usage(answer.usage)})
+        return last + (_line(counted.model_dump_json()) if self._usage else b"") + _line("[DONE]")
 
-        try:
-            answer = await wait_settled(conversations, asked, tell)
-            text = in_form(self._wanted, answer.answer)
-        except ApiRefusal as refusal:
-            if not stream.has_begun:
-                raise
-            await stream.write(_line(ApiProblemAnswer(error=refusal.problem).model_dump_json(exclude_none=True)))
-            return await stream.begin()
-        if not self._told.startswith(text):
-            await self._tell(stream, text)
-        await self._begin(stream)
-        await self._end(stream, answer, usage=usage)
-        return await stream.begin()
+    def fail(self, problem: ApiProblem) -> bytes:
+        """Return the problem."""
+        return _line(ApiProblemAnswer(error=problem).model_dump_json(exclude_none=True))
 
-    async def _tell(self, stream: EventStream, text: str) -> None:
-        await self._begin(stream)
-        await self._write(stream, ChunkDelta(content=more_of(self._told, text)))
-        self._told = text
-
-    async def _begin(self, stream: EventStream) -> None:
-        """Who speaks, once, before the first word."""
-        if not self._speaks:
-            self._speaks = True
-            await self._write(stream, ChunkDelta(role="assistant", content=""))
-
-    async def _end(self, stream: EventStream, answer: TurnAnswer, *, usage: bool) -> None:
-        last = ChunkChoice(delta=ChunkDelta(), finish_reason=finish_of(answer.reason))
-        await stream.write(_line(self._chunk((last,)).model_dump_json(exclude=NO_USAGE)))
-        if usage:
-            counted = self._chunk(()).model_copy(update={"usage": to_usage(answer.usage)})
-            await stream.write(_line(counted.model_dump_json()))
-        await stream.write(_line("[DONE]"))
-
-    async def _write(self, stream: EventStream, delta: ChunkDelta) -> None:
-        await stream.write(_line(self._chunk((ChunkChoice(delta=delta),)).model_dump_json(exclude=NO_USAGE)))
+    def _line(self, delta: ChunkDelta, reason: Literal["stop", "length"] | None = None) -> bytes:
+        choice = ChunkChoice(delta=delta, finish_reason=reason)
+        return _line(self._chunk((choice,)).model_dump_json(exclude=NO_USAGE))
 
     def _chunk(self, choices: tuple[ChunkChoice, ...]) -> CompletionChunk:
         return CompletionChunk(id=self._id, created=self._created, model=self._model, choices=choices)
@@ -159,26 +123,6 @@ class _Chunks:
 
 def _line(data: str) -> bytes:
     return b"data: " + data.encode() + b"\n\n"
-
-
-async def wait_settled(conversations: Conversations, asked: Asked, tell: Tell | None = None) -> TurnAnswer:
-    """Return the answer; `tell` hears of it while it grows.
-
-    Raises:
-        ApiRefusal: there is none, or none yet.
-    """
-    answer = await conversations.wait(asked, LONGEST_S, tell)
-    raise_problem(answer)
-    if not answer.is_settled:
-        raise _late(asked)
-    return answer
-
-
-def _late(asked: Asked) -> ApiRefusal:
-    return ApiRefusal(
-        504, "turn_not_done", "the agent still works on it", "Fetch it from /v1/sessions/{session}/turns/{turn}.",
-        turn=asked.handle,
-    )  # fmt: skip
 
 
 def openai_routes(handlers: OpenAiRoutes) -> tuple[ApiRoute, ...]:

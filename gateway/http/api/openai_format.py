@@ -228,13 +228,6 @@ def finish_of(reason: str | None) -> Literal["stop", "length"]:
     return "length" if reason == "max_tokens" else "stop"
 
 
-def more_of(told: str, text: str) -> str:
-    """What is still to be written: a stream takes nothing back, so an answer that began anew stands under the first."""
-    if text.startswith(told):
-        return text[len(told) :]
-    return f"\n\n{text}"
-
-
 def refuse_unsupported(param: str, message: str, what_to_do: str) -> ApiRefusal:
     """Return the refusal of what the agent does not do."""
     return ApiRefusal(400, "unsupported", message, what_to_do, param=param)

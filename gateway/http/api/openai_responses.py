@@ -3,7 +3,6 @@
 Source: platform.openai.com/docs/api-reference/responses (November 2026), and the models of the package `openai` 3.51.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,8 +16,7 @@ from pydantic import Field, JsonValue
 from gateway.access.api_keys import Scope
 from gateway.http.api.answer_format import in_form, wish_of
 from gateway.http.api.chat import user_of
-from gateway.http.api.conversations import Asked, Conversations
-from gateway.http.api.openai_chat import wait_settled
+from gateway.http.api.conversations import Conversations
 from gateway.http.api.openai_conversation import say, session_named
 from gateway.http.api.openai_format import (
     MAX_MESSAGES,
@@ -29,13 +27,13 @@ from gateway.http.api.openai_format import (
     finish_of,
     first_words,
     last_words,
-    more_of,
     refuse_unsupported,
     user_named,
 )
-from gateway.http.api.problems import ApiRefusal
+from gateway.http.api.openai_stream import stream_answer, wait_settled
+from gateway.http.api.problems import ApiProblem, ApiRefusal
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
-from gateway.http.api.sse import EventStream, to_event
+from gateway.http.api.sse import to_event
 from gateway.http.api.turns import TurnAnswer
 
 _ID = re.compile(r"resp_(c-[0-9a-f]{16}-[0-9a-f]{16})[^.]*\.([A-Za-z0-9._-]{1,48})")
@@ -156,7 +154,7 @@ class ResponseRoutes:
             model=body.model or self.agent, previous_response_id=body.previous_response_id,
         )  # fmt: skip
         if body.stream:
-            return await _Events(begun, wanted).stream(call, self.conversations, asked)
+            return await stream_answer(call, self.conversations, asked, wanted, _Events(begun))
         answer = await wait_settled(self.conversations, asked)
         return _finish(begun, answer, in_form(wanted, answer.answer))
 
@@ -212,72 +210,47 @@ def _message_id(begun: ResponseAnswer) -> str:
 
 
 class _Events:
-    """One response as a stream of events."""
+    """One response as a stream of events; a `StreamForm`."""
 
-    def __init__(self, begun: ResponseAnswer, wanted: ResponseFormat | None) -> None:
+    def __init__(self, begun: ResponseAnswer) -> None:
         self._begun = begun
-        self._wanted = wanted
-        self._told = ""
         self._sequence = 0
         self._at = {"item_id": _message_id(begun), "output_index": 0, "content_index": 0}
 
-    async def stream(self, call: ApiRequest, conversations: Conversations, asked: Asked) -> web.StreamResponse:
-        """Send the answer piece by piece, as it is written.
-
-        Raises:
-            ApiRefusal: there is none, and nothing of it was written: the client gets the status that says so.
-        """
-        stream = EventStream(call.stream, asyncio.get_running_loop().time)
-
-        async def tell(text: str) -> None:
-            if wish_of(self._wanted) or self._told.startswith(text):  # checked before it is told, or nothing new
-                await stream.stay_alive()
-            else:
-                await self._tell(stream, text)
-
-        try:
-            answer = await wait_settled(conversations, asked, tell)
-            text = in_form(self._wanted, answer.answer)
-        except ApiRefusal as refusal:
-            if not stream.has_begun:
-                raise
-            problem = refusal.problem
-            await self._write(stream, "error", {"code": problem.code, "message": problem.message, "param": None})
-            return await stream.begin()
-        await self._tell(stream, text)
-        await self._end(stream, answer)
-        return await stream.begin()
-
-    async def _tell(self, stream: EventStream, text: str) -> None:
-        if not stream.has_begun:
-            await self._begin(stream)
-        if not self._told.startswith(text):
-            delta = more_of(self._told, text)
-            await self._write(stream, "response.output_text.delta", {**self._at, "delta": delta, "logprobs": []})
-            self._told += delta
-
-    async def _begin(self, stream: EventStream) -> None:
-        begun = self._begun.model_dump(mode="json")
-        await self._write(stream, "response.created", {"response": begun})
-        await self._write(stream, "response.in_progress", {"response": begun})
+    def begin(self) -> bytes:
+        """Return the response, its message and its text, as they begin."""
+        begun = {"response": self._begun.model_dump(mode="json")}
         item = OutputMessage(id=_message_id(self._begun), status="in_progress", content=())
-        added = {"output_index": 0, "item": item.model_dump(mode="json")}
-        await self._write(stream, "response.output_item.added", added)
-        await self._write(stream, "response.content_part.added", {**self._at, "part": _part("")})
+        return (
+            self._event("response.created", begun)
+            + self._event("response.in_progress", begun)
+            + self._event("response.output_item.added", {"output_index": 0, "item": item.model_dump(mode="json")})
+            + self._event("response.content_part.added", {**self._at, "part": _part("")})
+        )
 
-    async def _end(self, stream: EventStream, answer: TurnAnswer) -> None:
-        ended = _finish(self._begun, answer, self._told)
-        done = {**self._at, "text": self._told, "logprobs": []}
-        await self._write(stream, "response.output_text.done", done)
-        await self._write(stream, "response.content_part.done", {**self._at, "part": _part(self._told)})
+    def more(self, text: str) -> bytes:
+        """Return more of the text."""
+        return self._event("response.output_text.delta", {**self._at, "delta": text, "logprobs": []})
+
+    def end(self, answer: TurnAnswer, told: str) -> bytes:
+        """Return the text, its message and the response, as they end."""
+        ended = _finish(self._begun, answer, told)
         item = {"output_index": 0, "item": ended.output[0].model_dump(mode="json")}
-        await self._write(stream, "response.output_item.done", item)
-        await self._write(stream, f"response.{ended.status}", {"response": ended.model_dump(mode="json")})
+        return (
+            self._event("response.output_text.done", {**self._at, "text": told, "logprobs": []})
+            + self._event("response.content_part.done", {**self._at, "part": _part(told)})
+            + self._event("response.output_item.done", item)
+            + self._event(f"response.{ended.status}", {"response": ended.model_dump(mode="json")})
+        )
 
-    async def _write(self, stream: EventStream, kind: str, fields: Mapping[str, Any]) -> None:
+    def fail(self, problem: ApiProblem) -> bytes:
+        """Return the problem."""
+        return self._event("error", {"code": problem.code, "message": problem.message, "param": None})
+
+    def _event(self, kind: str, fields: Mapping[str, Any]) -> bytes:
         event = {"type": kind, "sequence_number": self._sequence, **fields}
         self._sequence += 1
-        await stream.write(to_event(kind, orjson.dumps(event)))
+        return to_event(kind, orjson.dumps(event))
 
 
 def _part(text: str) -> dict[str, Any]:
