@@ -17,7 +17,7 @@ from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions, name_rules
-from channels.clocks import Clock, Sleep
+from channels.clocks import Clock
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, InboundMessage, Quoted
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
@@ -64,7 +64,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
 from gateway.sessions.signs import StatusReactions
-from gateway.sessions.trials import Trials
+from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import approvals, earlier, groups, journal, leases, people
 from gateway.store.engine import Connection, Store, engine_for
@@ -108,8 +108,6 @@ class RuntimeDeps:
     """What judges tool calls in mode auto; None: the model that answers."""
     context_of: Callable[[str, Address], int] = lambda _tenant, _where: groups.MOST_SAID
     """How many messages of a group are read before the one that means the bot."""
-    sleep: Sleep | None = None
-    """Waits between the trials of those that are suspected; None: by the loop's clock."""
     access: Callable[[], AccessConfig] | None = None
     """The rules in force; None: those of the settings, which stay."""
     tenant: str = DEFAULT_TENANT
@@ -150,7 +148,7 @@ class Runtime:
         scrubber = self.parts.scrubber
         scrubber.learn(deps.settings.secret_values())
         sessions = _session_deps(deps, self.delivery, kinds, scrubber, self.parts.sessions)
-        sessions.trials.set_bound(deps.tenant, deps.settings.sessions.max_turns)
+        sessions.turn_limit.set_bound(deps.tenant, deps.settings.sessions.max_turns)
         self.parts.urgent[deps.tenant] = kinds.is_urgent
         self.reconfigure[deps.tenant] = partial(_reconfigure, deps, sessions, scrubber)
         self.hooks[deps.tenant] = sessions.turns.user_items.hooks
@@ -212,7 +210,7 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
     }  # fmt: skip
     shared = CommandDeps(
         turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
-        sessions.trials, deps.clock, texts, turns.parking, turns.user_items,
+        sessions.turn_limit, deps.clock, texts, turns.parking, turns.user_items,
         question_of_another(_people_asked(turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     return CommandRunner(shared, deps.tasks)
@@ -249,14 +247,14 @@ def _reconfigure(
     sessions.agent = replace(sessions.agent, model=asked, limits=settings.agent, permissions=permissions)
 
 
-def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, Trials, StatusReactions]:
+def _counting(deps: RuntimeDeps, beside: SessionDeps | None) -> tuple[Parking, TurnLimit, StatusReactions]:
     """What counts turns, and waits, over all tenants."""
     if beside is not None:
-        return beside.turns.parking, beside.trials, beside.signs
-    sleep, settings = deps.sleep or asyncio.sleep, deps.settings
+        return beside.turns.parking, beside.turn_limit, beside.signs
+    settings = deps.settings
     return (
         Parking(deps.store, deps.clock),
-        Trials(deps.store, settings.sessions.max_turns, deps.tasks, sleep),
+        TurnLimit(deps.store, settings.sessions.max_turns),
         StatusReactions(deps.channels, wanted=settings.delivery.signs != "off"),
     )
 
@@ -266,7 +264,7 @@ def _session_deps(
 ) -> SessionDeps:
     """Of one tenant's sessions; those `beside` are of another's, with whom they share what counts turns and waits."""
     settings, store, clock = deps.settings, deps.store.of(deps.tenant), deps.clock
-    parking, trials, signs = _counting(deps, beside)
+    parking, turn_limit, signs = _counting(deps, beside)
     clean = deps.clean or scrubber.last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
@@ -311,7 +309,7 @@ def _session_deps(
         kind_of=kinds.kind_of,
         is_marked=kinds.is_marked,
         signs=signs,
-        trials=trials,
+        turn_limit=turn_limit,
         ownership=deps.ownership,
     )
     return shared

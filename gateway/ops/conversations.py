@@ -105,7 +105,7 @@ async def _person(store: Reader, who: str) -> str:
 def _turn_shown(turn: TurnHead, names: Mapping[str, str]) -> dict[str, JsonValue]:
     return {
         "turn": turn.id, "kind": turn.kind, "person": names.get(turn.user_id, turn.user_id), "user": turn.user_id,
-        "started_at": turn.started_at.isoformat(), "end_reason": turn.end_reason, "attempts": turn.attempts,
+        "started_at": turn.started_at.isoformat(), "end_reason": turn.end_reason,
         "ended_at": turn.ended_at.isoformat() if turn.ended_at else None,
     }  # fmt: skip
 

@@ -192,7 +192,8 @@ def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
     if last and last[-1].name == "parked":
         return f"Not answered yet: its turn waits for the person's word about {last[-1].facts.get('tool', 'a tool')}."
     step = f"; the last that happened is {last[-1].name.replace('_', ' ')}" if last else ""
-    return f"Not answered yet: its turn has been at work for {waited}, begun {row.attempts} times{step}."
+    again = f", attempt {row.attempts} since its last step" if row.attempts > 1 else ""
+    return f"Not answered yet: its turn has been at work for {waited}{again}{step}."
 
 
 def _other_end(ended: Hop | None) -> str:

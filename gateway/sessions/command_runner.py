@@ -65,7 +65,7 @@ from gateway.sessions.presses import (
 )
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
-from gateway.sessions.trials import Admitted, Trials
+from gateway.sessions.turn_limit import TurnLimit
 from gateway.store import approvals, erasure, inbox, journal, offers, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -137,7 +137,7 @@ class CommandDeps:
     people: PeopleDirectory
     apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word that a button carries
-    trials: Trials  # what every command passes
+    turn_limit: TurnLimit
     clock: Callable[[], datetime]
     texts: Catalogue  # what people read
     parking: Parking
@@ -160,7 +160,7 @@ class CommandRunner:
         self._channels = deps.channels
         self._people = deps.people
         self._apply = deps.apply
-        self._trials = deps.trials
+        self._turn_limit = deps.turn_limit
         self._clock = deps.clock
         self._texts = deps.texts
         self._parking = deps.parking
@@ -219,13 +219,13 @@ class CommandRunner:
             del self.queues[where]
 
     async def _try(self, session: Session, row: InboxRow) -> None:
-        """Run it, unless the process died of it again and again."""
+        """Run a command; apologise if the process crashed with it too often."""
         await self._channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
         command = self._parse(row)[0]
-        name, is_urgent = (row.event.type, False) if command is None else (command.name, command.urgent)
+        name = row.event.type if command is None else command.name
         with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
-            async with self._trials.command(row, urgent=is_urgent) as admitted:
-                await (self._apologise if admitted is Admitted.GIVEN_UP else self._execute)(session, row)
+            async with self._turn_limit.begin([row], takes_slot=False) as may_run:
+                await (self._execute if may_run else self._apologise)(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         person = self._people.principal(row.user_id)

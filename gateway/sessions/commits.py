@@ -72,11 +72,17 @@ def claim(
     return ids
 
 
+def count_attempt(connection: Connection, fence: Fence, turn_id: str) -> int:
+    """Count an attempt at a turn that was begun before; return how many there were since its last step."""
+    journal.check_fence(connection, fence)
+    return inbox.count_turn_attempt(connection, turn_id)
+
+
 def record(connection: Connection, place: JournalPlace, events: Sequence[JournalEvent], clock: Clock) -> None:
     """Append events, with what each response cost."""
     now = clock()
     journal.check_fence(connection, place.fence)
-    journal.append(connection, place.turn, place.seq, events, now)
+    journal.append_step(connection, place.turn, place.seq, events, now)
     _note_usage(connection, place.turn, events, now)
 
 
@@ -137,7 +143,7 @@ def apply(
         return earlier
     now = clock()
     event = replace(returned, content=effect(connection, now))
-    journal.append(connection, place.turn, place.seq, [event], now)
+    journal.append_step(connection, place.turn, place.seq, [event], now)
     return event
 
 
@@ -154,7 +160,7 @@ def steer(
     claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]
     if claimed:
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
-        journal.append(connection, place.turn, place.seq, events, clock())
+        journal.append_step(connection, place.turn, place.seq, events, clock())
     return claimed
 
 
@@ -163,7 +169,7 @@ def park(
 ) -> list[OutboxRow]:
     """Let a turn wait for its person's word: the wait, the question as it is kept, and as it is said."""
     journal.check_fence(connection, place.fence)
-    journal.append(connection, place.turn, place.seq, (parked,), approval.asked_at)
+    journal.append_step(connection, place.turn, place.seq, (parked,), approval.asked_at)
     approvals.ask(connection, approval)
     return outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
 

@@ -25,8 +25,8 @@ from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
-from gateway.sessions.trials import Trials
 from gateway.sessions.turn import SessionTurn
+from gateway.sessions.turn_limit import TurnLimit
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Forgotten
 from gateway.store.journal import Fence
@@ -99,7 +99,7 @@ class SessionDeps:
     kind_of: KindOf
     is_marked: Is  # whether a row interrupts in any mode
     signs: StatusReactions
-    trials: Trials  # what every turn passes before it begins
+    turn_limit: TurnLimit
     ownership: Ownership  # which sessions are this process's
 
 

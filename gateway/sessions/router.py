@@ -101,7 +101,7 @@ class Router:
 
     async def adopt(self, shards: Mapping[int, int] | None) -> None:
         """Take up what was left open in these shards, this process's by their epochs; None: it has them all."""
-        await self._deps.trials.look_back()
+        await self._deps.turn_limit.look_back()
         found = await self._store.read(journal.open_turns, lasting=True)
         open_turns = [each for each in found if self._is_ours(each.session_key, shards)]
         await self._deps.turns.parking.recover(waiting for waiting in open_turns if waiting.parked)

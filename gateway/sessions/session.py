@@ -42,7 +42,6 @@ from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import typed_consent
-from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
 from gateway.spans import span, trace_id_of
@@ -127,21 +126,22 @@ class Session:
         try:
             async with self._serial:
                 await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
-                await self._deps.trials.run_again(open_turn.turn, partial(self._run_again, open_turn))
+                async with self._deps.turn_limit.slot(self.tenant, open_turn.attempts):
+                    await self._run_again(open_turn)
         finally:
             self.mailbox.release()
 
-    async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
+    async def _run_again(self, open_turn: OpenTurn) -> None:
         failpoint("recovery_turn")
         if self._closed:
             return
         try:
             self._turn.begin()
-            await self._run(open_turn.turn, None, admitted)
+            await self._run(open_turn.turn, None)
         finally:
             self._turn.end()
 
-    async def _run(self, turn: TurnRow, claimed: ClaimedTurn | None, admitted: Admitted) -> None:
+    async def _run(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
         """A span of its own; whatever is logged within, however deep, names the turn, its session and its person."""
         agent = self._agent
         attributes = {
@@ -152,7 +152,7 @@ class Session:
         with span(f"invoke_agent {agent}", attributes) as current:
             before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
             try:
-                await self._runner.run(turn, claimed, admitted)
+                await self._runner.run(turn, claimed)
             finally:
                 structlog.contextvars.reset_contextvars(**before)
 
@@ -215,7 +215,8 @@ class Session:
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
             self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
-            await self._deps.trials.run(self._turn.rows, self._answer)
+            async with self._deps.turn_limit.begin(self._turn.rows) as may_run:
+                await (self._answer() if may_run else self.give_up(self._turn.rows))
 
     async def _go_on(self, parked: ParkedTurn, row: InboxRow, typed: Consent | None) -> None:
         """What the person of a waiting turn says is the answer they `typed`; where it is none it joins the turn.
@@ -250,13 +251,13 @@ class Session:
             else:
                 break
 
-    async def _answer(self, admitted: Admitted) -> None:
+    async def _answer(self) -> None:
         if self._closed:
             return
         rows = list(self._turn.rows)
         try:
             self._turn.begin()
-            claimed = await self._begin(admitted)
+            claimed = await self._begin()
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
@@ -267,15 +268,13 @@ class Session:
         else:
             if claimed is not None:
                 self._reactions.note_taken([row.id for row in rows[1:]])
-                await self._run(claimed.turn, claimed, admitted)
+                await self._run(claimed.turn, claimed)
         finally:
             self._turn.end()
             self._reactions.end_wait([row.id for row in rows])
 
-    async def _begin(self, admitted: Admitted) -> ClaimedTurn | None:
+    async def _begin(self) -> ClaimedTurn | None:
         """Claim the messages as they stand now; None where they are refused, or were taken back meanwhile."""
-        if admitted is Admitted.GIVEN_UP:
-            raise GivenUp
         state = await self.conversation.load()
         while rows := list(self._turn.rows):
             row, title = rows[0], ""
@@ -328,6 +327,7 @@ class Session:
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
             log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
             await self._refuse(rows, "it could not begin, and nobody could be told", None, Outcome.FAILED)
+        self._reactions.end_wait([row.id for row in rows])
 
     async def _refuse(
         self, rows: Sequence[InboxRow], detail: str, key: str | None = None, outcome: Outcome = Outcome.REFUSED

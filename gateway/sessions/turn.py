@@ -30,6 +30,7 @@ class ClaimedTurn:
     message_id: str | None
     answers: int | None  # the inbox row whose own way to answer it may use
     events: tuple[JournalEvent, ...]
+    attempts: int = 1  # since its last journaled step, this one included
     resumed: bool = False  # whether an earlier attempt may have left traces
     waited: timedelta = timedelta()  # for its person's word: no part of its time
 

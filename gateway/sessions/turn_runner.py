@@ -5,7 +5,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -18,23 +17,18 @@ from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer, tool_words
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
+from gateway.sessions import commits
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.condensing import Condenser
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
-from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import ClaimedTurn
+from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.store import approvals, inbox, journal, sends
 from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
-
-MAX_ATTEMPTS = 3
-"""Times a turn that breaks by itself is begun; after that it is failed and the person is told.
-
-How often the process died around it is counted apart: see `gateway.sessions.trials`.
-"""
 
 
 class TurnRunner:
@@ -46,43 +40,39 @@ class TurnRunner:
         self._session = session
         self._condenser = Condenser(deps, session, tasks)
 
-    async def run(self, turn: TurnRow, claimed: ClaimedTurn | None, admitted: Admitted) -> None:
+    async def run(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
         """Run a turn to its end; an unexpected error begins it again from its journal, a few times.
 
         Without `claimed` it is one of an earlier process, read from its journal.
         """
-        attempts = min(turn.attempts, MAX_ATTEMPTS)  # one that was abandoned is apologised for at the next start
-        broke = False
-        while attempts <= MAX_ATTEMPTS + 1:
+        attempts = 0
+        while attempts <= MAX_ATTEMPTS:
+            attempts += 1
             try:
                 if claimed is None:
-                    claimed = await self._read(turn, broke=broke)
+                    claimed = await self._read(turn)
                     self._session.turn.claim(claimed)
-                attempts = claimed.turn.attempts
+                attempts = max(attempts, claimed.attempts)
                 with contain_exits():
-                    await self._attempt(claimed, admitted)
+                    await self._attempt(claimed, gives_up=attempts > MAX_ATTEMPTS)
             except TurnParked:
                 log.info("turn_parked", turn_id=turn.id)
-                self._deps.trials.clear(turn.id)
             except Fenced as fenced:
                 log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
                 self._deps.ownership.note_fenced()
             except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
                 log.exception("turn_broken", attempts=attempts)
-                attempts += 1
-                claimed, broke = None, True
+                claimed = None
                 self._session.turn.retry()
                 continue
             return
         log.error("turn_abandoned", session=self._session.key)
 
-    async def _read(self, turn: TurnRow, *, broke: bool) -> ClaimedTurn:
-        """Read what the turn had come to; an attempt that broke it is counted."""
+    async def _read(self, turn: TurnRow) -> ClaimedTurn:
+        """Count an attempt at a turn that was begun before, and read what it had come to."""
         store, conversation = self._store, self._session.conversation
-        attempts = turn.attempts
-        if broke:
-            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id, fence=self._session.fence))
+        attempts = await store.commit(commits.count_attempt, self._session.fence, turn.id)
         await conversation.reload()
         next_seq = await store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
         conversation.number_from(turn.session_id, next_seq)
@@ -95,10 +85,9 @@ class TurnRunner:
             self._session.turn.cancel(EndReason.STOPPED, first_id + 1, turn.user_id)
         answers = first_id if inbox.route_of(event) is not None else None
         message_id = getattr(event, "message_id", None)
-        turn = replace(turn, attempts=attempts)
-        return ClaimedTurn(turn, first_id, message_id, answers, events, resumed=True, waited=waited)
+        return ClaimedTurn(turn, first_id, message_id, answers, events, attempts, resumed=True, waited=waited)
 
-    async def _attempt(self, claimed: ClaimedTurn, admitted: Admitted) -> None:
+    async def _attempt(self, claimed: ClaimedTurn, *, gives_up: bool) -> None:
         if not claimed.resumed:
             failpoint("claim_post")
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
@@ -113,13 +102,13 @@ class TurnRunner:
         )
         note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
         live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence, note, say)
-        steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
-        log.debug("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
+        steers = conversation.mode == "steer"
+        log.debug("turn_started", kind=turn.kind, attempt=claimed.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
         try:
             live.start(claimed.message_id, await self._standing(claimed))
             live.go_on_from(answer_text(claimed.events))
-            if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
+            if gives_up:
                 broken = texts.text(locale, "answer.broken")
                 await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
             elif is_missed(behind := claimed.time_since_start(deps.turns.clock()), deps.config):

@@ -37,7 +37,7 @@ from gateway.store.tables.people import (
     users,
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
-from gateway.store.tables.turns import approvals, blobs, budget_use, crashes, events, sessions, summaries, turns, usage
+from gateway.store.tables.turns import approvals, blobs, budget_use, events, sessions, summaries, turns, usage
 from gateway.store.usage import give_to
 
 TURNS_BATCH = 50
@@ -288,7 +288,6 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
     _empty_outbox(connection, sa.or_(*answers))
     for table in (events, approvals):
         connection.execute(sa.delete(table).where(table.c.turn_id.in_(ids)))
-    connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"turn:{id_}" for id_ in ids])))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
     return True
 
@@ -322,7 +321,6 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     _delete_each(connection, blobs.c.id, handed_with(row.event_id for row in found if row.channel == "web"))
     _empty_outbox(connection, outbox.c.cause.in_(causes))
     connection.execute(sa.delete(reply_routes).where(reply_routes.c.inbox_id.in_(ids)))
-    connection.execute(sa.delete(crashes).where(crashes.c.work.in_([f"row:{id_}" for id_ in ids])))
     values: dict[str, object] = {"payload": "", "detail": None, "message_id": None, "sender": GONE, "turn_id": None}
     values |= {"chat": "", "session_key": None, "user_id": None}
     if erasure.extent is Extent.TALK:

@@ -43,6 +43,7 @@ class InboxRow:
     user_id: str
     event: InboundEvent
     admitted_at: datetime
+    attempts: int = 0  # since its last journaled step, as far as it was read from the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,13 @@ def quarantine(
 
 
 _WAITING = sa.select(
-    inbox.c.id, inbox.c.tenant_id, inbox.c.session_key, inbox.c.user_id, inbox.c.payload, inbox.c.admitted_at
+    inbox.c.id,
+    inbox.c.tenant_id,
+    inbox.c.session_key,
+    inbox.c.user_id,
+    inbox.c.payload,
+    inbox.c.admitted_at,
+    inbox.c.attempts,
 ).where(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
 
 
@@ -169,10 +176,10 @@ class UnreadableRow(Exception):
         self.id = id_
 
 
-def _rows(result: "Iterable[sa.Row[int, str, str | None, str | None, str, datetime]]") -> list[InboxRow]:
+def _rows(result: "Iterable[sa.Row[int, str, str | None, str | None, str, datetime, int]]") -> list[InboxRow]:
     return [
-        InboxRow(id_, tenant, key or "", user_id or "", _event(id_, payload), admitted_at)
-        for id_, tenant, key, user_id, payload, admitted_at in result
+        InboxRow(id_, tenant, key or "", user_id or "", _event(id_, payload), admitted_at, attempts)
+        for id_, tenant, key, user_id, payload, admitted_at, attempts in result
     ]
 
 
@@ -214,13 +221,33 @@ _claim = HotStatement(
         inbox.c.outcome.is_(None),
         sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id == sa.bindparam("b_turn")),
     )
-    .values(turn_id=sa.bindparam("b_turn"), attempts=inbox.c.attempts + 1)
+    .values(turn_id=sa.bindparam("b_turn"), attempts=sa.case((inbox.c.attempts == 0, 1), else_=inbox.c.attempts))
 )
 
 
 def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
-    """Give open rows to a turn, each claim counted; how many it got. A row cleared meanwhile is left out."""
+    """Give open rows to a turn, at least one attempt counted; how many it got. A row cleared meanwhile is left out."""
     return sum(_claim.count(connection, {"b_id": id_, "b_turn": turn_id}) for id_ in ids)
+
+
+def count_attempt(connection: sa.Connection, ids: Sequence[int]) -> int:
+    """Count an attempt at rows that a crash may have interrupted; return how many there were since their last step."""
+    return _count_attempt(connection, inbox.c.id.in_(ids))
+
+
+def count_turn_attempt(connection: sa.Connection, turn_id: str) -> int:
+    """Count an attempt at the rows of a turn, as `count_attempt` does."""
+    return _count_attempt(connection, inbox.c.turn_id == turn_id)
+
+
+def _count_attempt(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+    counted = sa.update(inbox).where(which).values(attempts=inbox.c.attempts + 1).returning(inbox.c.attempts)
+    return max(int(row.attempts) for row in connection.execute(counted))
+
+
+def most_attempts(connection: sa.Connection) -> int:
+    """Return the most attempts at any open row since its last step."""
+    return connection.execute(sa.select(sa.func.max(inbox.c.attempts)).where(inbox.c.outcome.is_(None))).scalar() or 0
 
 
 def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list[int]:

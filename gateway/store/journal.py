@@ -25,10 +25,10 @@ from agent.transcript import (
     TurnStarted,
 )
 from channels.messages import Address
-from gateway.store import crashes
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
+from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns
 
 JOURNAL_VERSION = 1
@@ -49,20 +49,22 @@ def shard_of(session_key: str) -> int:
 
 
 def take_all_shards(connection: sa.Connection, owner: str) -> int:
-    """Own every shard from now on; earlier owners are fenced. The epoch that holds for all.
-
-    An owner that had not let go has died: what was at work then is counted.
-    """
-    held = connection.execute(sa.select(shards.c.shard).where(shards.c.owner.is_not(None)).limit(1)).first()
-    crashes.look_back(connection, died=held is not None)
+    """Own every shard and fence earlier owners; return the epoch that holds for all."""
     epoch = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(shards.c.epoch), 0))).scalar_one()) + 1
     connection.execute(sa.update(shards).values(owner=owner, epoch=epoch))
     return epoch
 
 
 def let_go(connection: sa.Connection, epoch: int) -> None:
-    """End as told to: what the process leaves undone from now on died of nothing."""
-    connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
+    """Release every shard at a stop without a crash: no attempt at what is left open counts."""
+    if connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None)).rowcount:
+        forget_attempts(connection)
+
+
+def forget_attempts(connection: sa.Connection, *which: sa.ColumnElement[bool]) -> None:
+    """Count the attempts at these open rows anew: they got on, or the process stops without a crash."""
+    counted = inbox.c.outcome.is_(None), inbox.c.attempts > 0
+    connection.execute(sa.update(inbox).where(*counted, *which).values(attempts=0))
 
 
 _epoch = HotStatement(
@@ -206,7 +208,6 @@ class TurnRow:
     address: Address
     reply_to: str | None
     started_at: datetime
-    attempts: int = 1
 
 
 def _pack(address: Address) -> str:
@@ -236,21 +237,7 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
             "address": _pack(turn.address),
             "reply_to": turn.reply_to,
             "started_at": turn.started_at,
-            "attempts": turn.attempts,
         },
-    )
-
-
-def count_attempt(connection: sa.Connection, turn_id: str, fence: Fence) -> int:
-    """Count one more attempt at a turn that broke by itself. Return how many there are; raise Fenced."""
-    check_fence(connection, fence)
-    return int(
-        connection.execute(
-            sa.update(turns)
-            .where(turns.c.id == turn_id)
-            .values(attempts=turns.c.attempts + 1)
-            .returning(turns.c.attempts)
-        ).scalar_one()
     )
 
 
@@ -299,6 +286,14 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
 
 
+def append_step(
+    connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], at: datetime
+) -> None:
+    """Append the events of a step; the attempts at the turn count anew."""
+    append(connection, turn, seq, added, at)
+    forget_attempts(connection, inbox.c.turn_id == turn.id)
+
+
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
     """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
     of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
@@ -337,10 +332,12 @@ class OpenTurn:
     turn: TurnRow
     session_key: str
     parked: bool = False  # it waits for its person's word
+    attempts: int = 0  # since its last journaled step
 
 
+_attempts = sa.select(sa.func.max(inbox.c.attempts)).where(inbox.c.turn_id == turns.c.id).scalar_subquery()
 _open = (
-    sa.select(turns, sessions.c.key)
+    sa.select(turns, sessions.c.key, _attempts.label("attempts"))
     .join(sessions, sessions.c.id == turns.c.session_id)
     .where(turns.c.end_reason.is_(None))
 )
@@ -354,9 +351,9 @@ def open_turns(connection: sa.Connection) -> list[OpenTurn]:
 def _as_open(row: sa.Row[Any]) -> OpenTurn:
     turn = TurnRow(
         row.id, row.tenant_id, row.session_id, row.user_id, row.kind, unpack_address(row.address), row.reply_to,
-        row.started_at, row.attempts,
+        row.started_at,
     )  # fmt: skip
-    return OpenTurn(turn, row.key, row.parked_at is not None)
+    return OpenTurn(turn, row.key, row.parked_at is not None, row.attempts or 0)
 
 
 def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEvent, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.errors import Fenced
-from gateway.store import crashes
+from gateway.store import journal
 from gateway.store.dialect import LOCKED, HotStatement, insert_new
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
@@ -215,9 +215,7 @@ def _take_shards(connection: sa.Connection, owner: str, most: int, span: Span, o
     taken = sa.update(shards).where(shards.c.shard.in_([row.shard for row in rows]))
     values = taken.values(owner=owner, epoch=shards.c.epoch + 1, until=until)
     own |= {row.shard: row.epoch for row in connection.execute(values.returning(shards.c.shard, shards.c.epoch))}
-    died = [row.shard for row in rows if row.owner is not None]
-    crashes.look_back(connection, died=bool(died), among=frozenset(row.shard for row in rows), in_=frozenset(died))
-    return died
+    return [row.shard for row in rows if row.owner is not None]
 
 
 def _take_names(
@@ -241,7 +239,7 @@ def _take_names(
 
 
 def hand_back(connection: sa.Connection, owner: str, given: Collection[int]) -> None:
-    """Let these shards go: whoever takes them next finds no death, and nothing is written by this owner any more."""
+    """Release idle shards; raise the epoch so that late writes of this owner are fenced."""
     if given:
         where = shards.c.owner == owner, shards.c.shard.in_(given)
         connection.execute(sa.update(shards).where(*where).values(owner=None, until=None, epoch=shards.c.epoch + 1))
@@ -271,7 +269,8 @@ def begin_leaving(connection: sa.Connection, me: Member) -> None:
 
 
 def leave(connection: sa.Connection, me: Member) -> None:
-    """Own nothing any more, and be gone."""
+    """Leave the cluster at a stop without a crash: own nothing, and let no attempt at what is left open count."""
+    journal.forget_attempts(connection, inbox.c.shard.in_(sa.select(shards.c.shard).where(shards.c.owner == me.id)))
     for table in (shards, leases):
         mine = sa.update(table).where(table.c.owner == me.id)
         connection.execute(mine.values(owner=None, until=None, epoch=table.c.epoch + 1))

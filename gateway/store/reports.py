@@ -36,7 +36,7 @@ class InboxLine:
     outcome: str  # see `gateway.store.inbox.Outcome`, or OPEN
     detail: str | None  # why
     turn: str | None  # that took it
-    attempts: int  # times a turn claimed it
+    attempts: int  # since its last journaled step
     done_at: datetime | None
 
 

@@ -60,7 +60,6 @@ class TurnHead:
     started_at: datetime
     ended_at: datetime | None
     end_reason: str | None  # None: it runs, or waits for its person's word
-    attempts: int
 
 
 def turns_of_session(connection: sa.Connection, tenant: str, session_id: str, most: int) -> list[TurnHead]:
@@ -80,7 +79,7 @@ def turns_by_id(connection: sa.Connection, tenant: str, ids: Collection[str]) ->
 
 _heads = sa.select(
     turns.c.id, turns.c.session_id, sessions.c.key, turns.c.user_id, turns.c.kind, turns.c.started_at,
-    turns.c.ended_at, turns.c.end_reason, turns.c.attempts,
+    turns.c.ended_at, turns.c.end_reason,
 ).join(sessions, sessions.c.id == turns.c.session_id)  # fmt: skip
 
 
@@ -123,13 +122,13 @@ def _of_messages(
         yield Hop(row.received_at, "received", row.turn_id, id_, said)
         yield Hop(row.admitted_at, "admitted", row.turn_id, id_, {"account": f"{row.channel}:{row.account}"})
         if row.done_at is not None:
-            ended = {"outcome": row.outcome, "detail": row.detail, "claims": row.attempts}
+            ended = {"outcome": row.outcome, "detail": row.detail}
             yield Hop(row.done_at, "settled", row.turn_id, id_, ended)
 
 
 def _of_turns(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
     for head in turns_by_id(connection, tenant, turn_ids):
-        yield Hop(head.started_at, "claimed", head.id, None, {"kind": head.kind, "attempts": head.attempts})
+        yield Hop(head.started_at, "claimed", head.id, None, {"kind": head.kind})
 
 
 def _of_journal(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:

@@ -223,7 +223,7 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.aside": "builds a message like any other; loops over our own tools and events",
     "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
-    "gateway.sessions.trials": "loops over what is at work, by its ids",
+    "gateway.sessions.turn_limit": "loops over rows that begin, by their ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
     "gateway.inbound.admission": "loops over the events of one batch",
     "gateway.inbound.intake": "loops over the events of one batch",

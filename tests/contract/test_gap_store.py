@@ -1,15 +1,14 @@
-"""Chats that are read back, and what was at work when a process died, mean the same on every engine."""
+"""Chats that are read back, and the attempts at a row mean the same on every engine."""
 
 from datetime import timedelta
 from functools import partial
 
 import sqlalchemy as sa
 
-from agent.transcript import ModelResponded, TurnStarted, UserItem
+from agent.transcript import ModelResponded
 from channels.base import KnownChat
 from channels.messages import Address
-from gateway.store import chats, crashes, inbox, journal, pairing, people
-from gateway.store.crashes import AtWork, Record, row_work, turn_work
+from gateway.store import chats, inbox, journal, pairing, people
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
 from gateway.store.journal import TurnRow
@@ -57,35 +56,27 @@ async def test_chats_are_those_of_people_who_are_let_in_the_latest_first(store: 
     assert [] == await store.read(lambda c: chats.of_account(c, "slack", "other"))
 
 
-async def test_a_death_is_counted_for_what_was_at_work(store: Store) -> None:
-    """A fresh turn and those marked, until something is journaled; what waits, and what ended, is not."""
-    state = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", 1, NOON))
+async def test_attempts_at_a_row_are_counted_until_a_step_or_a_stop_without_a_crash(store: Store) -> None:
+    epoch = await store.commit(journal.take_all_shards, "a")
+    state = await store.commit(journal.open_session, "default", KEY, "steer", 1, NOON)
+    id_ = await store.commit(inbox.admit, NewRow(message(), "u", KEY), NOON)
+    assert id_ is not None
+    turn = TurnRow("t1", "default", state.id, "u", "chat", Address("slack", "main", "D1"), None, NOON)
 
-    async def turn(name: str, seq: int) -> TurnRow:
-        where = Address("slack", "main", "D1")
-        row = TurnRow(name, "default", state.id, "u", "chat", where, None, NOON)
-        await store.write(lambda c: journal.begin_turn(c, row))
-        await store.write(lambda c: journal.append(c, row, seq, [TurnStarted((UserItem("hi"),))], NOON))
-        return row
+    async def attempts() -> int:
+        (found,) = await store.read(journal.open_turns)
+        return found.attempts
 
-    async def died(owner: str) -> dict[str, Record]:
-        await store.write(partial(journal.take_all_shards, owner=owner))
-        return dict(await store.read(crashes.records))
-
-    first, second = await turn("t1", 0), await turn("t2", 1)
-    row_id = await store.write(lambda c: inbox.admit(c, NewRow(message(), "u", KEY), NOON))
-    assert {turn_work("t1"): Record(0, 0), turn_work("t2"): Record(0, 0)} == await died("a")  # nobody had owned it
-    one, two, row = turn_work(first.id), turn_work(second.id), row_work(row_id or 0)
-    await store.write(lambda c: crashes.mark(c, [one], "default", AtWork.ALONE))
-    await store.write(lambda c: crashes.mark(c, [row], "default", AtWork.BESIDE))
-    assert {one: Record(1, 1), two: Record(0, 0), row: Record(1, 0)} == await died("b")
-    await store.write(lambda c: crashes.mark(c, [one, row], "default", AtWork.ALONE))
-    epoch = await store.write(partial(journal.take_all_shards, owner="c"))
-    assert {one: Record(2, 2), two: Record(0, 0), row: Record(2, 1)} == await store.read(crashes.records)
-    await store.write(lambda c: crashes.mark(c, [one, row], "default", AtWork.ALONE))
-    await store.write(partial(journal.let_go, epoch=epoch))
-    assert {one: Record(2, 2), two: Record(0, 0), row: Record(2, 1)} == await died("d")  # it ended as told to
-    await store.write(lambda c: crashes.mark(c, [one], "default", AtWork.ALONE))
-    await store.write(lambda c: journal.append(c, first, 2, [ModelResponded(0, "so far")], NOON))
-    await store.write(partial(inbox.claim, ids=[row_id or 0], turn_id="t2"))
-    assert {one: Record(1, 0), two: Record(0, 0)} == await died("e")
+    assert 1 == await store.commit(inbox.count_attempt, [id_])
+    (waiting,) = await store.read(lambda c: inbox.waiting(c, 0, 10))
+    assert 1 == waiting.attempts
+    await store.commit(inbox.claim, [id_], "t1")
+    await store.commit(journal.begin_turn, turn)
+    assert 1 == await attempts()
+    assert 2 == await store.commit(inbox.count_turn_attempt, "t1")
+    assert 2 == await attempts()
+    await store.commit(journal.append_step, turn, 1, [ModelResponded(0, "so far")], NOON)
+    assert 0 == await attempts()
+    assert 1 == await store.commit(inbox.count_turn_attempt, "t1")
+    await store.commit(journal.let_go, epoch)
+    assert 0 == await attempts()

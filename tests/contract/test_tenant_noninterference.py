@@ -24,7 +24,6 @@ from gateway.store import (
     approvals,
     chats,
     conversations,
-    crashes,
     credentials,
     earlier,
     erasure,
@@ -50,7 +49,7 @@ from tests.contract.statements import TABLES
 from tests.fakes.people import NOON, database
 
 ROOMS = (
-    api_keys, api_turns, approvals, chats, conversations, crashes, credentials, earlier, erasure, groups, inbox,
+    api_keys, api_turns, approvals, chats, conversations, credentials, earlier, erasure, groups, inbox,
     invites, journal, links, outbox, pairing, people, personal_data, practice_rows, reminder_rows, reply_routes,
     reports, retention, sends, timeline, usage,
 )  # fmt: skip

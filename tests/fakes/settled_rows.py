@@ -22,9 +22,9 @@ OUTBOX = (
     "'sent', 1, '7', false, i, i FROM n"
 )
 TURNS = (
-    "INSERT INTO turns (id, tenant_id, session_id, user_id, kind, address, started_at, attempts, "
+    "INSERT INTO turns (id, tenant_id, session_id, user_id, kind, address, started_at, "
     "end_reason, ended_at) {numbers} "
-    "SELECT 't' || i, 'default', 's', 'u1', 'chat', '', i, 1, 'completed', i FROM n"
+    "SELECT 't' || i, 'default', 's', 'u1', 'chat', '', i, 'completed', i FROM n"
 )
 EVENTS = (
     "INSERT INTO events (session_id, seq, tenant_id, turn_id, step, kind, version, payload, at) {numbers} "

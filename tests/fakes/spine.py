@@ -156,7 +156,6 @@ class Spine:
     vault: Vault = field(default_factory=Vault.fresh)
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
     more_commands: tuple[Command, ...] = ()
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep  # of those who are suspected
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
@@ -220,7 +219,7 @@ class Spine:
                 clock=clock, dates=clock, buttons=self.buttons, vault=self.vault,
                 reveal=lambda _ref, text: text,
                 decisions=lambda _delivery, _bus: self.decisions,
-                clean=self.clean, reader=self.reader, sleep=self.pause,
+                clean=self.clean, reader=self.reader,
             )  # fmt: skip
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router

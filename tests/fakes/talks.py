@@ -47,7 +47,6 @@ def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str)
         "kind": "chat",
         "address": f"telegram\x1fmain\x1f{chat}\x1f",
         "started_at": NOON,
-        "attempts": 1,
         "end_reason": "completed",
     }
     connection.execute(turns.insert(), {"id": turn, "tenant_id": "default", "session_id": key, **began})

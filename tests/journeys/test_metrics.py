@@ -45,8 +45,8 @@ OF_LONG_CONVERSATIONS = {"tenk_context_summaries"}
 def break_a_journal(here: House) -> None:
     """A turn whose journal nobody can read, as a damaged disk leaves it: a fault of whatever reads it."""
     turn = (
-        "INSERT INTO turns (id, tenant_id, session_id, user_id, kind, address, started_at, attempts, end_reason, "
-        "ended_at) SELECT 'broken', tenant_id, 'broken', user_id, kind, address, started_at, 1, end_reason, ended_at "
+        "INSERT INTO turns (id, tenant_id, session_id, user_id, kind, address, started_at, end_reason, "
+        "ended_at) SELECT 'broken', tenant_id, 'broken', user_id, kind, address, started_at, end_reason, ended_at "
         "FROM turns WHERE end_reason IS NOT NULL LIMIT 1"
     )
     event = (

@@ -32,7 +32,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)  # any other broken promise, each with its number
     marked: int = 0  # parts under a recovery mark
     marked_commands: int = 0  # answers under it to commands of the platform's own
-    told: int = 0  # given up, and said so: alone at work in three deaths, broken by itself three times, out of time
+    told: int = 0  # failed, and said so: after three attempts without a step, or out of time
     unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
     strays: int = 0  # placeholders left behind
     repeats: int = 0  # idempotent requests made again with their key

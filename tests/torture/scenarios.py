@@ -50,7 +50,7 @@ async def die_of_one(world: World, *, starts: int) -> int:
     """
     world.say(1, "x")
     for number in range(starts):
-        for chat in range(2, 8):
+        for chat in range(2, 42 if number == 0 else 8):
             world.say(chat, ("", "s", "p")[(chat + number) % 3])
         try:
             await world.settle(60)

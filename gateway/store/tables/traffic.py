@@ -68,7 +68,9 @@ inbox = sa.Table(
     sa.Column("received_at", Instant, nullable=False),
     sa.Column("admitted_at", Instant, nullable=False),
     sa.Column("turn_id", Id),  # the turn that claimed it
-    sa.Column("attempts", sa.SmallInteger, nullable=False, default=0),  # times claimed by a turn's start
+    sa.Column(
+        "attempts", sa.SmallInteger, nullable=False, default=0
+    ),  # since its last journaled step; its claim writes the first
     sa.Column("outcome", sa.String(16)),  # None while open; see gateway.store.inbox.Outcome
     sa.Column("detail", sa.Text),  # why refused, what failed
     sa.Column("done_at", Instant),

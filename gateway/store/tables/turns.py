@@ -78,7 +78,6 @@ turns = sa.Table(
     sa.Column("address", sa.Text, nullable=False),  # where the answer goes, JSON
     sa.Column("reply_to", sa.String(128)),
     sa.Column("started_at", Instant, nullable=False),
-    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),  # one more each time it broke by itself
     sa.Column("end_reason", sa.String(32)),  # None while it runs
     sa.Column("ended_at", Instant),
     sa.Column("parked_at", Instant),  # None unless it waits for its person's word: nothing of it runs then
@@ -99,17 +98,6 @@ model_rests = sa.Table(
     sa.Column("mark", sa.String(16), nullable=False),  # of the key and the server it was
 )
 """Models that are not asked for a while; none has an owner, they are the installation's."""
-
-crashes = sa.Table(
-    "crashes",
-    metadata,
-    sa.Column("work", sa.String(64), primary_key=True),  # "turn:ID", or "row:ID" of the inbox
-    tenant_column(),
-    sa.Column("at_work", sa.SmallInteger, nullable=False),  # see gateway.store.crashes.AtWork
-    sa.Column("deaths", sa.SmallInteger, nullable=False),  # of the process while it was at work and got nowhere
-    sa.Column("alone", sa.SmallInteger, nullable=False),  # so many of them while nothing else was
-    sa.Column("events", sa.Integer, nullable=False),  # of a turn: the length of its journal at the last start
-)
 
 events = sa.Table(
     "events",

@@ -221,6 +221,6 @@ async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
             await desk.write(commit, seq=1, **more)
     lost = Fence(journal.shard_of(KEY), -1)
     with pytest.raises(Fenced):
-        await desk.store.write(partial(journal.count_attempt, turn_id="t1", fence=lost))
+        await desk.store.commit(commits.count_attempt, lost, "t1")
     assert (STARTED,) == await desk.events()
     assert [None, None, None] == await desk.outcomes()

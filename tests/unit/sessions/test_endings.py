@@ -14,7 +14,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store.tables.turns import turns
+from gateway.store.tables.traffic import inbox
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import SORRY, Spine, quick_store
 
@@ -57,7 +57,7 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
-    await spine.store.write(lambda connection: connection.execute(sa.update(turns).values(attempts=9)))
+    await spine.store.write(lambda connection: connection.execute(sa.update(inbox).values(attempts=9)))
     await spine.begin()
     await spine.quiet()
     assert [SORRY] == spine.channel.shown()

@@ -54,18 +54,12 @@ def assert_sendable(items: Sequence[Item]) -> None:
     assert not wanted
 
 
-async def at_once(_seconds: float) -> None:
-    """A pause that takes no time: how long a suspect waits is `test_trials`' matter."""
-
-
 class Sessions(AsyncMachine):
     """One group session of two members, a model that answers when a rule says so, and a process that may die."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.spine = Spine(
-            self.store, sessions=SessionsConfig(mailbox_size=3), tools=(a_tool("double", double),), pause=at_once
-        )
+        self.spine = Spine(self.store, sessions=SessionsConfig(mailbox_size=3), tools=(a_tool("double", double),))
         self.said: dict[int, tuple[str, str]] = {}  # row: person, token
         self.messages: list[tuple[int, InboundMessage, str]] = []
         self.edits: dict[int, int] = {}  # row of an edit: row of its original

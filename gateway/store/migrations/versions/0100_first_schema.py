@@ -125,16 +125,6 @@ def upgrade() -> None:
         op.f("ix_chats_channel_account_heard_at"), "chats", ["channel", "account", "heard_at"], unique=False
     )
     op.create_table(
-        "crashes",
-        sa.Column("work", sa.String(length=64), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("at_work", sa.SmallInteger(), nullable=False),
-        sa.Column("deaths", sa.SmallInteger(), nullable=False),
-        sa.Column("alone", sa.SmallInteger(), nullable=False),
-        sa.Column("events", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("work", name=op.f("pk_crashes")),
-    )
-    op.create_table(
         "erasures",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
@@ -690,7 +680,6 @@ def upgrade() -> None:
         sa.Column("address", sa.Text(), nullable=False),
         sa.Column("reply_to", sa.String(length=128), nullable=True),
         sa.Column("started_at", sa.BigInteger(), nullable=False),
-        sa.Column("attempts", sa.SmallInteger(), nullable=False),
         sa.Column("end_reason", sa.String(length=32), nullable=True),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.Column("parked_at", sa.BigInteger(), nullable=True),

@@ -1,26 +1,24 @@
-"""Who is blamed for the deaths of a process: what was alone at work, and nobody who stood beside it."""
+"""A message that crashes the process is failed after its attempts; whatever ran beside it is answered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, TurnStarted, UserItem
 from channels.base import Channel
-from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, Sender
+from channels.messages import InboundEvent, InboundMessage
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, Admitted, Trials, alone_s, pause_s
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.turn_limit import LAST_AFTER_S, LINE_S, MAX_ATTEMPTS, TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store.inbox import InboxRow
 from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 from tests.unit.sessions.test_approvals import Payer
 
 REST_S = 100.0
-AT = datetime(2026, 3, 4, tzinfo=UTC)
 
 
 @dataclass
@@ -97,46 +95,57 @@ def scene(path: Path, play: Callable[[Spine, Fate], Awaitable[None]], **more: ob
     run_virtually(on)
 
 
-def test_pauses_grow_and_are_bounded() -> None:
-    """1, 2, 4 s, up to a minute; the solitude of a suspect grows alike, beyond what a turn may take."""
-    assert [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0] == [pause_s(deaths) for deaths in range(3, 11)]
-    assert 60.0 == pause_s(30_000)
-    assert [*ALONE_S, ALONE_S[-1]] == [alone_s(deaths) for deaths in range(3, 9)]
-
-
-def test_what_kills_the_process_each_time_is_given_up_after_three_deaths_alone(tmp_path: Path) -> None:
-    """Three deaths among others, three alone after 1, 2 and 4 s; then its person is told, all others are answered."""
-
+def test_a_message_that_crashes_each_time_fails_alone_beside_forty_others(tmp_path: Path) -> None:
     async def play(spine: Spine, fate: Fate) -> None:
-        await spine.say("long 50", "p2", "c2")
+        for number in range(20):
+            await spine.say(f"long 2 of {number}", "p2", f"g{number}")
         await spine.say("poison")
+        for number in range(20, 40):
+            await spine.say(f"long 2 of {number}", "p2", f"g{number}")
         await live(spine, fate)
-        assert SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)
-        waited = [round(second) for second in fate.deaths_s[SUSPECT_AFTER:]]
+        assert MAX_ATTEMPTS == len(fate.deaths_s)
         assert [SORRY] == shown(spine, "c1")
-        assert ["done: long 50"] == shown(spine, "c2")
-        assert waited in ([51, 2, 4], [1, 51, 4])  # the other suspect is tried first, or after the first of them
+        answers = [shown(spine, f"g{number}") for number in range(40)]
+        assert [[f"done: long 2 of {number}"] for number in range(40)] == answers
+
+    scene(tmp_path, play, sessions=SessionsConfig(max_turns=50))
+
+
+def test_after_one_crash_everything_resumes_at_once(tmp_path: Path) -> None:
+    async def play(spine: Spine, fate: Fate) -> None:
+        for number in range(10):
+            await spine.say(f"long 2 of {number}", "p2", f"g{number}")
+        await spine.quiet()
+        await again(spine, fate)
+        await passes(6)
+        answers = [shown(spine, f"g{number}") for number in range(10)]
+        assert [[f"done: long 2 of {number}"] for number in range(10)] == answers
 
     scene(tmp_path, play)
 
 
-def test_who_only_stood_beside_is_answered(tmp_path: Path) -> None:
-    """A turn that was cut by every death of another's making is a suspect, runs alone and ends well."""
-
+def test_after_two_crashes_one_begins_after_the_other_but_none_keeps_the_line_for_ever(tmp_path: Path) -> None:
     async def play(spine: Spine, fate: Fate) -> None:
-        for number in range(5):
-            await spine.say(f"long 5 of {number}", "p2", f"g{number}")
-        await spine.say("poison")
-        await live(spine, fate)
-        assert [SORRY] == shown(spine, "c1")
-        answers = [shown(spine, f"g{number}") for number in range(5)]
-        assert [[f"done: long 5 of {number}"] for number in range(5)] == answers
+        await spine.say("long 300", "p1", "c1")
+        await spine.quiet()
+        await spine.say("long 1", "p2", "c2")
+        for _ in range(2):
+            await spine.quiet()
+            await again(spine, fate)
+        await passes(LAST_AFTER_S + LINE_S - 1)
+        assert [] == shown(spine, "c2")
+        await spine.say("new", "p2", "g3")
+        await passes(0.5)
+        assert ["done: new"] == shown(spine, "g3")
+        await passes(2)
+        assert ["done: long 1"] == shown(spine, "c2")
+        await passes(300)
+        assert ["done: long 300"] == shown(spine, "c1")
 
     scene(tmp_path, play)
 
 
 def test_a_turn_that_gets_on_is_never_given_up(tmp_path: Path) -> None:
-    """Seven deaths, each after something was journaled: it is taken up at once every time, and answered."""
 
     async def play(spine: Spine, fate: Fate) -> None:
         await spine.say("progress")
@@ -148,8 +157,7 @@ def test_a_turn_that_gets_on_is_never_given_up(tmp_path: Path) -> None:
     scene(tmp_path, play)
 
 
-def test_a_stop_that_was_asked_for_is_no_death(tmp_path: Path) -> None:
-    """Ten restarts in the middle of a turn make no suspect of it."""
+def test_a_stop_without_a_crash_is_not_counted(tmp_path: Path) -> None:
 
     async def play(spine: Spine, fate: Fate) -> None:
         await spine.say("long 9")
@@ -164,67 +172,24 @@ def test_a_stop_that_was_asked_for_is_no_death(tmp_path: Path) -> None:
     scene(tmp_path, play)
 
 
-def test_deaths_before_it_came_to_its_turn_are_not_counted(tmp_path: Path) -> None:
-    """A suspect that waits for its pause is not at work: the process may die as often as it likes."""
-
+def test_a_crash_before_a_row_began_is_not_counted_for_it(tmp_path: Path) -> None:
     async def play(spine: Spine, fate: Fate) -> None:
-        await spine.say("long 9")
-        for _ in range(SUSPECT_AFTER):
+        await spine.say("long 9", "p1", "c1")
+        await spine.say("long 1", "p2", "c2")
+        for _ in range(2):
             await spine.quiet()
             await again(spine, fate)
-        for _ in range(10):
-            await passes(0.5)
+        for _ in range(10):  # nothing has begun yet
+            await passes(LAST_AFTER_S - 1)
             await again(spine, fate)
-        assert SUSPECT_AFTER == len(fate.runs)
         await passes(20)
-        assert ["done: long 9"] == shown(spine)
-
-    scene(tmp_path, play)
-
-
-def test_others_wait_for_a_suspect_but_not_for_ever(tmp_path: Path) -> None:
-    """What is said while a suspect is tried is begun when it has ended, or after 20 s at the latest."""
-
-    async def play(spine: Spine, fate: Fate) -> None:
-        await spine.say("long 300")
-        for _ in range(SUSPECT_AFTER):
-            await spine.quiet()
-            await again(spine, fate)
-        await passes(pause_s(SUSPECT_AFTER) + 0.5)
-        await spine.say("hello", "p2", "c2")
-        await passes(ALONE_S[0] - 1)
-        assert [] == shown(spine, "c2")
-        await passes(1)
-        assert ["done: hello"] == shown(spine, "c2")
-        await passes(300)
-        assert ["done: long 300"] == shown(spine, "c1")
-
-    scene(tmp_path, play)
-
-
-def test_a_suspect_waits_for_quiet_but_nobody_waits_long_for_that(tmp_path: Path) -> None:
-    """While a long turn is at work others are kept for 5 s, let in for 5 s, and so on; at last it is tried beside."""
-
-    async def play(spine: Spine, fate: Fate) -> None:
-        await spine.say("long 2", "p1", "c1")
-        for _ in range(SUSPECT_AFTER):
-            await spine.quiet()
-            await again(spine, fate)
-        await spine.say("long 10000", "p2", "c2")
-        await passes(pause_s(SUSPECT_AFTER) + 0.5)
-        await spine.say("kept", "p2", "g3")
-        await passes(QUIET_S[0] - 1)
-        assert [] == shown(spine, "g3")
-        await passes(1)
-        assert ["done: kept"] == shown(spine, "g3")
-        await passes(2 * sum(QUIET_S) + 10)
-        assert ["done: long 2"] == shown(spine, "c1")
+        assert ["done: long 9"] == shown(spine, "c1")
+        assert ["done: long 1"] == shown(spine, "c2")
 
     scene(tmp_path, play)
 
 
 def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp_path: Path) -> None:
-    """D5: it is counted when it is taken in hand again; after three deaths alone it is failed, and the person told."""
     fates: list[Fate] = []
 
     class Deadly(UserItemBuilder):
@@ -241,13 +206,12 @@ def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp
         assert [SORRY] == shown(spine, "c1")
         assert ["done: hello"] == shown(spine, "c2")
         assert {row: "failed", other: "answered"} == await spine.outcomes()
-        assert 1 + SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)  # the first process knew nothing of it
+        assert 1 + MAX_ATTEMPTS == len(fate.deaths_s)  # the first attempt at a fresh row is counted by its claim
 
     scene(tmp_path, play, reader=Deadly(InputGuard(GuardConfig()), "coach"))
 
 
-def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
-    """The same rule; commands of others go on, and so does what is said after it."""
+def test_a_command_that_crashes_the_process_is_failed_and_what_is_said_after_it_answered(tmp_path: Path) -> None:
     fates: list[Fate] = []
 
     async def deadly(_asked: Invocation) -> Reply:
@@ -258,6 +222,7 @@ def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
         fates.append(fate)
         row = await spine.say("/deadly")
         await live(spine, fate)
+        assert 1 + MAX_ATTEMPTS == len(fate.deaths_s)
         after = await spine.say("hello")
         await passes(1)
         assert {row: "failed", after: "answered"} == await spine.outcomes()
@@ -266,9 +231,8 @@ def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
     scene(tmp_path, play, more_commands=(Command("deadly", "Kills", deadly),))
 
 
-def test_a_suspect_that_asks_its_person_asks_once_and_hears_what_they_say(tmp_path: Path) -> None:
-    """To ask is to get on: it is no suspect any more, what they say joins it, and nothing goes in circles."""
-    payer, deaths = Payer(), iter(range(SUSPECT_AFTER))
+def test_a_turn_that_asks_after_crashes_asks_once_and_hears_what_its_person_says(tmp_path: Path) -> None:
+    payer, deaths = Payer(), iter(range(MAX_ATTEMPTS - 1))
 
     async def play(spine: Spine, fate: Fate) -> None:
         async def run(turn: Turn, ports: TurnPorts) -> EndReason:
@@ -289,30 +253,23 @@ def test_a_suspect_that_asks_its_person_asks_once_and_hears_what_they_say(tmp_pa
 
 
 def test_a_tenants_turns_are_bounded_within_those_of_all(tmp_path: Path) -> None:
-    """What waits for its tenant keeps nobody else waiting."""
+    """A turn that waits for its tenant's limit keeps no other tenant waiting."""
 
     async def play(_loop: VirtualTimeLoop) -> None:
         store = await quick_store(tmp_path / "tenk.db")
         running: list[str] = []
 
-        async def work(trials: Trials, tenant: str) -> None:
-            event = InboundMessage(
-                event_id="e", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
-                received_at=AT, kind=ChatKind.DIRECT, text="hello", mentions_bot=True, tenant=tenant,
-            )  # fmt: skip
-
-            async def run(_admitted: Admitted) -> None:
+        async def work(limit: TurnLimit, tenant: str) -> None:
+            async with limit.slot(tenant):
                 running.append(tenant)
                 await passes(10)
                 running.remove(tenant)
 
-            await trials.run([InboxRow(1, tenant, "k", "u", event, AT)], run)
-
         async with asyncio.TaskGroup() as tasks:
-            trials = Trials(store, 4, tasks)
-            trials.set_bound("bell", 1)
+            limit = TurnLimit(store, 4)
+            limit.set_bound("bell", 1)
             for tenant in ("bell", "bell", "bell", "default", "default", "default", "default"):
-                tasks.create_task(work(trials, tenant))
+                tasks.create_task(work(limit, tenant))
             await passes(1)
             assert ["bell", "default", "default", "default"] == sorted(running)
             await passes(10)
