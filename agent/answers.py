@@ -137,7 +137,9 @@ def found_text(
     for returned in _unsaid(events)[-MAX_RESULTS:]:
         data = (read_object(returned.content) or {}).get("data")
         words = None if tell is None else tell(returned.name, data, locale, today)
-        told[_line(returned.name, data) if words is None else words] = None
+        if words is None and returned.outcome is CallOutcome.DONE:
+            words = _line(returned.name, data)
+        told[words or ""] = None
     body = "\n\n".join(words for words in told if words.strip())
     if not body:
         return ""
@@ -147,11 +149,11 @@ def found_text(
 
 
 def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
-    """The results that worked and that no answer of the turn has followed."""
+    """The results that no answer of the turn has followed; of those that failed the agent's own words may tell why."""
     found: list[ToolReturned] = []
     for event in events:
         match event:
-            case ToolReturned(outcome=CallOutcome.DONE):
+            case ToolReturned(outcome=CallOutcome.DONE | CallOutcome.FAILED):
                 found.append(event if event.ran_with is None else replace(event, content=WITHHELD))
             case ToolResultRewritten(is_cut=False):  # what a hook took out nobody is told
                 key, content = event.call_key, event.content

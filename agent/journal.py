@@ -5,7 +5,7 @@ What a turn took is worked out from them, for the line that its end leaves in th
 
 from collections.abc import Iterable, Sequence
 
-from agent.ports import JournalPort, LocalCommand
+from agent.ports import JournalPort, LocalEffect
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     EndReason,
@@ -93,9 +93,9 @@ class Journal:
         await self._port.record(*events)
         self._append(events)
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
-        """Apply a local effect and its result as one."""
-        applied = await self._port.apply(command, returned)
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """Run a local effect and journal its result in one commit."""
+        applied = await self._port.apply(effect, returned)
         self._append([applied])
         return applied
 

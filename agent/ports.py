@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NoReturn, Protocol
+from typing import Any, Concatenate, NoReturn, ParamSpec, Protocol
 
 from agent.consent import AskedCall, Consent
 from agent.credentials import Credential
@@ -18,6 +18,8 @@ from agent.prices import TokenPrices
 from agent.rungs import ResponseDiscarded, Rung
 from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +264,36 @@ class Prefix:
         self._latched = None
 
 
-class LocalCommand(Protocol):
-    """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a function that changes the agent's own data is given: whose it is, and the transaction it writes in."""
+
+    tx: Any  # the gateway's connection, for SQL beside the agent's tables; opaque to the agent
+    principal: Principal
+    key: str  # of the tool call, command or request that asked for it; unique
+    now: datetime  # aware, of the wall clock
+
+
+@dataclass(init=False, slots=True)
+class LocalEffect:
+    """A change that a tool asks for: a function and its arguments.
+
+    The gateway runs it in the commit that journals its result, once a call. It returns data for the model; if it raises
+    ToolError, nothing of it is kept and the model reads why.
+    """
+
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+    named: dict[str, object]
+
+    def __init__(
+        self, function: Callable[Concatenate[Change, P], object], /, *arguments: P.args, **named: P.kwargs
+    ) -> None:
+        self.function, self.arguments, self.named = function, arguments, named
+
+    def run(self, change: Change) -> object:
+        """Make the change, and return its result."""
+        return self.function(change, *self.arguments, **self.named)
 
 
 Spent = ModelResponded | ResponseDiscarded
@@ -284,10 +314,13 @@ class JournalPort(Protocol):
         """
         ...
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
-        """Apply a local effect and journal its result in one commit; `returned.content` is filled in.
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """Run a local effect and journal its result in one commit; `returned.content` is filled in.
 
-        Applying the same `call_key` again changes nothing and gives the first result.
+        The same `call_key` again changes nothing and gives the first result.
+
+        Raises:
+            ToolError: the effect was refused; nothing was written.
         """
         ...
 

@@ -9,7 +9,6 @@ import importlib
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import cast
 
@@ -24,9 +23,7 @@ from agent.hooks.points import Hook, HookConfig
 from agent.models.offline import OfflineRules
 from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
-from agent.ports import LocalCommand, Principal
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
-from agent.tools.results import success_result
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
@@ -37,19 +34,8 @@ from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
-from gateway.store.engine import Connection, Store, engine_for
+from gateway.store.engine import Store, engine_for
 from gateway.texts import HARNESS
-
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
-"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now).
-
-What it did comes back in a type of the agent's own, for `content` and for the words of its commands."""
-
-
-def _changes_nothing(
-    _connection: Connection, _principal: Principal, change: LocalCommand, _key: str, _now: datetime
-) -> object:
-    raise TypeError(f"this agent applies no changes, and was given {type(change).__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +62,6 @@ class AgentProduct:
     """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""
-    apply: ApplyChange = _changes_nothing
-    """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
-    content: Callable[[object], str] = success_result
-    """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
     tell: TellResult | None = None
     """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
     texts: Catalogue | None = None

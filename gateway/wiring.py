@@ -5,7 +5,7 @@ each with its own `RuntimeDeps`.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from agent.hooks.chain import HookChain
@@ -14,7 +14,7 @@ from agent.loop import Agent
 from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source
-from agent.ports import ChatModel, LocalCommand, Principal
+from agent.ports import ChatModel
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions, name_rules
 from channels.clocks import Clock
@@ -67,7 +67,7 @@ from gateway.sessions.signs import StatusReactions
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import approvals, earlier, groups, journal, leases, people
-from gateway.store.engine import Connection, Store, engine_for
+from gateway.store.engine import Store, engine_for
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put_file
 
@@ -209,7 +209,7 @@ def _commands(deps: RuntimeDeps, table: CommandTable, sessions: SessionDeps, bus
         **deps.decisions(turns.delivery, bus),
     }  # fmt: skip
     shared = CommandDeps(
-        turns.store, bus, table, turns.delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
+        turns.store, bus, table, turns.delivery, deps.channels, deps.people, decisions,
         sessions.turn_limit, deps.clock, texts, turns.parking, turns.user_items,
         question_of_another(_people_asked(turns.store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
@@ -279,7 +279,7 @@ def _session_deps(
         turns=TurnDeps(
             store,
             delivery,
-            partial(_apply_command, deps),
+            deps.dates,
             clean,
             scrubber.scrub,
             HeardItems(reader, hooks),
@@ -325,20 +325,6 @@ def _permissions(deps: RuntimeDeps) -> ChainPermissions:
         can_use_tool=deps.product.can_use_tool,
         judge=Judge(deps.judge or deps.model, config.auto) if config.mode is Mode.AUTO else None,
     )
-
-
-def _apply_change(
-    deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, _now: datetime
-) -> object:
-    """Make a change of the agent's; its day is the wall clock's."""
-    return deps.product.apply(connection, principal, change, key, deps.dates())
-
-
-def _apply_command(
-    deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, now: datetime
-) -> str:
-    """As `_apply_change`; the result as the model reads it."""
-    return deps.product.content(_apply_change(deps, connection, principal, change, key, now))
 
 
 async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:

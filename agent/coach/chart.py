@@ -70,29 +70,14 @@ class ChartReport(_Report):
         return sum(week.total for week in self.weeks)
 
 
-class PlottedFile(_Report):
-    """The picture as it goes out; its content is kept beside the result."""
-
-    name: str
-    mime: str
-    description: str  # the same in words, for who does not see it
-
-
-class ChartPlotted(_Report):
-    """`PlotChart`: the numbers, and the picture that goes with the answer."""
-
-    file: PlottedFile | None  # None: there is nothing to draw, or it could not be drawn
-    chart: ChartReport
-
-
 @dataclass(frozen=True, slots=True)
-class PlotChart:
-    """Send a picture with the answer."""
+class DrawnChart:
+    """A chart, and its picture as it goes out with an answer."""
 
     chart: ChartReport
     png: bytes  # b"": none
     name: str
-    description: str
+    description: str  # the chart in words, for a person who does not see it
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agent.child_process import ProgramEnded, run_program
 from agent.coach.chart import (
     ChartReport,
     ChartWeek,
-    PlotChart,
+    DrawnChart,
     chart_text,
     name_of,
     short_date,
@@ -91,12 +91,12 @@ sys.stdout.buffer.write(bytes(png))
 """Resvg holds the interpreter while it draws: in a process of its own it stops nobody, and can be stopped."""
 
 
-async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> PlotChart:
+async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> DrawnChart:
     """The chart as a picture and in words; without a picture where there is nothing to see, or it cannot be drawn."""
     png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
     words = chart_text(language, chart).replace("*", "").replace("\\", "")
     name = file_name(language, chart.weeks[-1].week, "png")
-    return PlotChart(chart, png, name, cut_text(words, MAX_DESCRIPTION_CHARS))
+    return DrawnChart(chart, png, name, cut_text(words, MAX_DESCRIPTION_CHARS))
 
 
 async def draw_chart(

@@ -10,7 +10,9 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
+from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_duration
+from agent.language import escape
 from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000
@@ -223,3 +225,12 @@ def _known_at_start(text: str, skills: Sequence[str]) -> tuple[str, str] | None:
 def _words(text: str) -> str:
     """The words of a text between single spaces, one at each end."""
     return " " + " ".join(re.findall(r"\w+", name_key(text))) + " "
+
+
+def explain_log(language: str, error: LogLineError, skills: tuple[str, ...] = ()) -> str:
+    """Return what is wrong with a log line, and what to do."""
+    example = escape(skills[0]) if skills else say(language, "problem.example")
+    key = f"problem.{error.problem.value}"
+    if error.problem is LogProblem.NO_SKILL and skills:
+        key = "problem.which_skill"
+    return say(language, key, detail=escape(error.detail), example=example)

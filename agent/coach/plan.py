@@ -8,19 +8,21 @@ that came in meanwhile, a stop.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import date
 
 import structlog
+from pydantic import ConfigDict, TypeAdapter
 
 from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
-from agent.coach.changes import PlanSaved, SaveWeeklyPlan, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.kept_plan import insight_rows, insights_text, kept_plan_text, plan_report
+from agent.coach.kept_plan import insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
 from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
-from agent.coach.practice import PracticeReader
+from agent.coach.practice import PracticeReader, PracticeWriter, WeeklyPlan
+from agent.coach.reports import InsightRow
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.definition import Agent
@@ -29,6 +31,7 @@ from agent.journal import Journal
 from agent.language import NAMES, escape, language_of
 from agent.model_caller import Recoveries
 from agent.ports import (
+    LocalEffect,
     ModelAtWork,
     ModelEvent,
     ModelFailure,
@@ -61,6 +64,8 @@ over with its own deadline."""
 HISTORY_ITEMS = 10
 SAVED = "save_weekly_plan"
 
+_INSIGHTS = TypeAdapter(tuple[InsightRow, ...], config=ConfigDict(defer_build=True))
+
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 
 
@@ -72,6 +77,7 @@ class _PlanRun:
     ports: TurnPorts
     agent: Agent
     reader: PracticeReader
+    writer: PracticeWriter
     run_turn: RunTurn
     journal: Journal
     recoveries: Recoveries
@@ -93,7 +99,7 @@ class _PlanRun:
 
 
 async def run_plan_turn(
-    turn: Turn, ports: TurnPorts, agent: Agent, reader: PracticeReader, run_turn: RunTurn
+    turn: Turn, ports: TurnPorts, agent: Agent, reader: PracticeReader, writer: PracticeWriter, run_turn: RunTurn
 ) -> EndReason:
     """Answer with a weekly plan and keep it, or show the one that is kept; from wherever the turn's journal stands.
 
@@ -101,7 +107,7 @@ async def run_plan_turn(
         Fenced: another process owns the session; nothing more was written.
     """
     journal = Journal(turn.id, turn.events, ports.journal)
-    run = _PlanRun(turn, ports, agent, reader, run_turn, journal, Recoveries(journal, agent.model))
+    run = _PlanRun(turn, ports, agent, reader, writer, run_turn, journal, Recoveries(journal, agent.model))
     saved = _find_saved(turn)
     if saved is not None:
         return await _finish(run, saved, _as_response(_answer(run, saved)))
@@ -182,11 +188,12 @@ async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> En
     plan = read_plan(response.text, data.skills.skills, data.frame)
     if any(words in plan.text for words in in_any_language("plan.empty")):
         return await _finish(run, None, replace(response, text=plan.text))
-    returned = await run.ports.journal.apply(_command(run, data, plan), _result(run.turn))
+    saved = LocalEffect(run.writer.save_plan, _with_insights(run, data, plan))
+    returned = await run.ports.journal.apply(saved, _result(run.turn))
     return await _finish(run, returned, replace(response, text=_answer(run, returned)))
 
 
-def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPlan:
+def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyPlan:
     """The plan with the model's own findings; those of the rules where it has none."""
     found = plan.insights or insights_of(run.language, data.journey, data.patterns)
     content = plan.text.strip()
@@ -194,19 +201,18 @@ def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPla
         most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
         content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
     ids = tuple(skill.id for skill in data.skills.skills)
-    return SaveWeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
+    return WeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
 
 
 def _answer(run: _PlanRun, saved: ToolReturned) -> str:
     """What is said of a plan that was just kept: for which week, the plan, what was noticed."""
-    kept = read_change(_data(saved))
-    if not isinstance(kept, PlanSaved):
-        return str(_data(saved).get("content") or "")
-    today, language = today_of(run.turn.principal, run.agent.clock()), run.language
-    blocks = [kept.content, insights_text(language, insight_rows(kept.insights))]
-    if kept.week > today:
-        blocks.insert(0, say(language, "plan.for_next_week", date=say_day(language, kept.week, today)))
-    elif kept.replaced:
+    kept, language = _data(saved), run.language
+    today, week = today_of(run.turn.principal, run.agent.clock()), date.fromisoformat(str(kept["week"]))
+    insights = _INSIGHTS.validate_python(kept["insights"])
+    blocks = [str(kept["content"]), insights_text(language, insights)]
+    if week > today:
+        blocks.insert(0, say(language, "plan.for_next_week", date=say_day(language, week, today)))
+    elif kept["replaced"]:
         blocks.append(say(language, "plan.replaced"))
     return "\n\n".join(block for block in blocks if block)
 

@@ -1,17 +1,19 @@
-"""Holds what is practised as plain data, the port it is read through, the rules of one entry, and a new skill's looks.
+"""What is practised, as plain data; the ports it is read and changed through; the rules of one entry; a skill's looks.
 
 How far a skill has come is a level by its minutes, computed and never stored.
-No analysis and no storage live here.
 """
 
 import re
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, time
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from agent.coach.reminders import Reminder
-from agent.ports import Principal
+from agent.coach.texts import say
+from agent.language import DEFAULT, escape
+from agent.ports import Change, Principal
+from agent.tools.base import ToolError
 from agent.wellformed import clean, cut_text, normalize
 
 GOAL_MINUTES = 600_000
@@ -99,6 +101,22 @@ class WeeklyPlan:
     sessions: tuple[PlannedSession, ...] = ()  # what it asks for, by day; none where it does not say
 
 
+@dataclass(frozen=True, slots=True)
+class SkillEdit:
+    """What of a skill to change; None stays."""
+
+    name: str | None = None
+    archived: bool | None = None
+    colour: str | None = None  # "#rrggbb"
+    emoji: str | None = None
+    goal_minutes: int | None = None
+    weekly_minutes: int | None = None  # 0: no goal for a week any more
+
+
+MAX_TIMER_MINUTES = 12 * 60
+"""A clock that ran longer was forgotten: the person says how long it really was."""
+
+
 class Refusal(StrEnum):
     """Why a change of practice data is not made."""
 
@@ -126,11 +144,13 @@ class Refusal(StrEnum):
     NOTHING_TO_UNDO = "nothing_to_undo"
 
 
-class PracticeRefused(Exception):
-    """A change breaks a rule; nothing was changed."""
+class PracticeRefused(ToolError):
+    """A change breaks a rule; it is raised before anything is written. `data` is its result, for `change_text`."""
 
     def __init__(self, refusal: Refusal, detail: str = "") -> None:
-        super().__init__(refusal.value if not detail else f"{refusal.value}: {detail}")
+        result = {"change": "refused", "refused": refusal.value, "detail": detail}
+        key = f"problem.{refusal.value}"
+        super().__init__(say(DEFAULT, key, detail=escape(detail)), result)
         self.refusal = refusal
         self.detail = detail
 
@@ -200,6 +220,92 @@ class PracticeReader(Protocol):
 
     async def weekly_goal(self, principal: Principal) -> int | None:
         """The minutes a week that they set themselves, over all skills; None: they set none."""
+        ...
+
+
+Result = dict[str, Any]
+"""What a change came to, as a JSON object; `agent.coach.changes` words it."""
+
+
+class PracticeWriter(Protocol):
+    """Changes the data of the change's own person, in its transaction. A tool returns one of these with its arguments.
+
+    Each raises PracticeRefused if it breaks a rule.
+    """
+
+    def log(self, change: Change, skill: str, minutes: int, day: date, notes: str = "") -> Result:
+        """Add a session of a skill by name or id; an unknown one is created, an archived one comes back."""
+        ...
+
+    def edit_session(
+        self,
+        change: Change,
+        session_id: str | None = None,
+        minutes: int | None = None,
+        day: date | None = None,
+        notes: str | None = None,
+        skill: str | None = None,
+    ) -> Result:
+        """Correct a session, or the one logged last; what is None stays."""
+        ...
+
+    def undo_last_log(self, change: Change) -> Result:
+        """Take back the session logged last; a skill that only it had created is archived."""
+        ...
+
+    def delete_session(self, change: Change, session_id: str) -> Result:
+        """Take back any session; a skill that only it had created is archived."""
+        ...
+
+    def create_skill(
+        self,
+        change: Change,
+        name: str,
+        emoji: str | None = None,
+        colour: str | None = None,
+        goal_minutes: int = GOAL_MINUTES,
+    ) -> Result:
+        """Add a skill; one of that name stays as it is, an archived one comes back."""
+        ...
+
+    def edit_skill(self, change: Change, skill: str, edit: "SkillEdit") -> Result:
+        """Change a skill by name or id."""
+        ...
+
+    def merge_skills(self, change: Change, skill: str, into: str) -> Result:
+        """Give all sessions of a skill to another, undone ones too; the first is no more."""
+        ...
+
+    def set_weekly_goal(self, change: Change, minutes: int) -> Result:
+        """Keep a goal over all skills; 0: none any more."""
+        ...
+
+    def save_plan(self, change: Change, plan: WeeklyPlan) -> Result:
+        """Keep the plan of a week; one that was there is replaced."""
+        ...
+
+    def keep_chart(self, change: Change, chart: Result, png: bytes, name: str, description: str) -> Result:
+        """Keep the picture of a chart, so that it goes out with the turn's answer; b"": there is none."""
+        ...
+
+    def set_reminder(
+        self, change: Change, at: time, weekdays: tuple[int, ...], day: date | None = None, about: str = ""
+    ) -> Result:
+        """Remind the person on these weekdays, or on one day, in the direct chat where they asked."""
+        ...
+
+    def cancel_reminders(self, change: Change, reminder_id: str | None = None) -> Result:
+        """Take one reminder away, or all."""
+        ...
+
+    def start_timer(self, change: Change, skill: str) -> Result:
+        """Start a clock for a skill; one runs a person."""
+        ...
+
+    def stop_timer(
+        self, change: Change, minutes: int | None = None, notes: str = "", *, discards: bool = False
+    ) -> Result:
+        """Stop the clock and log `minutes`, or what it counted; or log nothing."""
         ...
 
 
@@ -299,3 +405,8 @@ def level_of(minutes: int) -> Level:
 def next_level(minutes: int) -> Level | None:
     """The level after the present one; None for a master."""
     return next((level for level in LEVELS if level.from_minutes > minutes), None)
+
+
+def say_level(language: str, level: Level) -> str:
+    """Return a level with its emoji: "🌱 Seed"."""
+    return f"{level.emoji} {say(language, f'level.{level.key}')}"

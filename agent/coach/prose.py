@@ -8,10 +8,10 @@ from datetime import date, timedelta
 
 from pydantic import BaseModel, ValidationError
 
-from agent.coach.changes import PlanSaved, change_text, read_change
+from agent.coach.changes import change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import kept_plan_text
-from agent.coach.practice import level_of, next_level
+from agent.coach.practice import level_of, next_level, say_level
 from agent.coach.reports import (
     Consistency,
     EntriesReport,
@@ -25,7 +25,7 @@ from agent.coach.reports import (
     SkillsReport,
     Trend,
 )
-from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level, say_on
+from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_on
 from agent.language import escape, language_of
 
 
@@ -288,6 +288,6 @@ def tell_result(tool: str, data: object, locale: str | None, today: date) -> str
         except ValidationError:  # a shortened result
             return None
     change = read_change(data)
-    if isinstance(change, PlanSaved):
-        return change.content
-    return (change_text(language, change, today) or None) if change is not None else None
+    if change is None:
+        return None
+    return str(change["content"]) if change["change"] == "plan_saved" else change_text(language, change, today)

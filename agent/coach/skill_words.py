@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.coach.changes import EditSkill, MergeSkills
 from agent.coach.entry_words import spelled_hours, take_skill
-from agent.coach.practice import COLOUR_NAMES, Skill
+from agent.coach.practice import COLOUR_NAMES, Skill, SkillEdit
 from agent.wellformed import clean
 
 MAX_CHARS = 400
@@ -30,8 +29,9 @@ class SkillWish:
     """What `/skill` asks for."""
 
     skill: Skill | None  # None: no skill of that name
-    change: EditSkill | MergeSkills | None = None  # None: only to look, or not understood
-    is_read: bool = True  # False: what follows the name is not understood
+    edit: SkillEdit | None = None
+    merge_into: str | None = None  # name or id of another skill
+    is_read: bool = True  # False: what follows the name is not understood; True without a wish: only to look
 
 
 def read_skill_wish(text: str, skills: Sequence[Skill]) -> SkillWish:
@@ -43,8 +43,12 @@ def read_skill_wish(text: str, skills: Sequence[Skill]) -> SkillWish:
     if not rest:
         return SkillWish(skill)
     word, _, value = rest.partition(" ")
-    change = _change(skill, _BY_WORD.get(word.casefold()), _without_link(value.strip()), skills)
-    return SkillWish(skill, change, change is not None)
+    verb, value = _BY_WORD.get(word.casefold()), _without_link(value.strip())
+    if verb == "merge" and value:
+        into = take_skill(value, skills)
+        return SkillWish(skill, merge_into=into[0].id if into is not None and not into[1] else value)
+    edit = _read_edit(verb, value)
+    return SkillWish(skill, edit, is_read=edit is not None)
 
 
 def _without_link(value: str) -> str:
@@ -52,23 +56,18 @@ def _without_link(value: str) -> str:
     return rest.strip() if first.casefold() in _LINKS and rest.strip() else value
 
 
-def _change(skill: Skill, verb: str | None, value: str, skills: Sequence[Skill]) -> EditSkill | MergeSkills | None:
-    if verb in {"archive", "restore"}:
-        return EditSkill(skill.id, archived=verb == "archive") if not value else None
-    if not value or verb is None:
-        return None
-    if verb == "merge":
-        into = take_skill(value, skills)
-        return MergeSkills(skill.id, into[0].id if into is not None and not into[1] else value)
-    if verb in {"goal", "week"}:
-        return _goal(skill, verb, value)
-    colour = COLOUR_NAMES.get(value.casefold(), value)
-    fields = {"rename": EditSkill(skill.id, name=value), "colour": EditSkill(skill.id, colour=colour)}
-    return fields.get(verb, EditSkill(skill.id, emoji=value))
-
-
-def _goal(skill: Skill, verb: str, value: str) -> EditSkill | None:
-    minutes = 0 if value.casefold() in _NONE else spelled_hours(value)
-    if minutes is None:
-        return None
-    return EditSkill(skill.id, weekly_minutes=minutes) if verb == "week" else EditSkill(skill.id, goal_minutes=minutes)
+def _read_edit(verb: str | None, value: str) -> SkillEdit | None:
+    match verb:
+        case "archive" | "restore" if not value:
+            return SkillEdit(archived=verb == "archive")
+        case "rename" if value:
+            return SkillEdit(name=value)
+        case "colour" if value:
+            return SkillEdit(colour=COLOUR_NAMES.get(value.casefold(), value))
+        case "emoji" if value:
+            return SkillEdit(emoji=value)
+        case "goal" | "week" if value:
+            minutes = 0 if value.casefold() in _NONE else spelled_hours(value)
+            if minutes is not None:
+                return SkillEdit(weekly_minutes=minutes) if verb == "week" else SkillEdit(goal_minutes=minutes)
+    return None

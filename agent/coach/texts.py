@@ -9,9 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from agent.catalogue import Catalogue
-from agent.coach.log_line import LogLineError, LogProblem
-from agent.coach.practice import Level, PracticeRefused
-from agent.language import NAMES, escape
+from agent.language import NAMES
 
 COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
 """They go before the harness's."""
@@ -62,11 +60,6 @@ def say_days(language: str, days: int) -> str:
     return COACH_TEXTS.plural(language, "units.days", days)
 
 
-def say_level(language: str, level: Level) -> str:
-    """A level with its emoji: "🌱 Seed"."""
-    return f"{level.emoji} {say(language, f'level.{level.key}')}"
-
-
 def say_colour(language: str, colour: str) -> str:
     """A colour by its name, where it has one."""
     key = f"colour.{colour.removeprefix('#')}"
@@ -99,18 +92,3 @@ def say_day(language: str, day: date, today: date) -> str:
     return say(
         language, key, weekday=say(language, f"weekday.{day.weekday()}"), day=day.day, month=month, year=day.year
     )
-
-
-def explain(language: str, refused: PracticeRefused) -> str:
-    """What is wrong with a change, and what to do."""
-    key = f"problem.{refused.refusal.value}"
-    return say(language, key, detail=escape(refused.detail))
-
-
-def explain_log(language: str, error: LogLineError, skills: tuple[str, ...] = ()) -> str:
-    """What is wrong with a log line, and what to do."""
-    example = escape(skills[0]) if skills else say(language, "problem.example")
-    key = f"problem.{error.problem.value}"
-    if error.problem is LogProblem.NO_SKILL and skills:
-        key = "problem.which_skill"
-    return say(language, key, detail=escape(error.detail), example=example)

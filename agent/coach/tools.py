@@ -1,4 +1,4 @@
-"""The coach's tools. Reads answer with reports, changes are `LocalCommand`s that the gateway applies once.
+"""The coach's tools. Reads answer with reports; a change is a function of the `PracticeWriter`, run by the gateway.
 
 Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
 model makes up is refused. Names and arguments are fixed: models and tests know them. What people rarely ask for is
@@ -12,17 +12,6 @@ from pydantic import BaseModel, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.changes import (
-    CreateSkill,
-    DeleteSession,
-    EditSession,
-    EditSkill,
-    LogPractice,
-    MergeSkills,
-    SaveWeeklyPlan,
-    SetWeeklyGoal,
-    UndoLastLog,
-)
 from agent.coach.chart import ChartWish, chart_of
 from agent.coach.chart_picture import plot
 from agent.coach.journey import journey_report
@@ -34,16 +23,15 @@ from agent.coach.practice import (
     Insight,
     PlannedSession,
     PracticeReader,
-    PracticeRefused,
+    PracticeWriter,
     Skill,
+    SkillEdit,
+    WeeklyPlan,
     check_entry,
     clean_name,
     name_key,
 )
-from agent.coach.reminder_changes import CancelReminders, SetReminder
 from agent.coach.reminders import EVERY_DAY, Reminder
-from agent.coach.texts import explain
-from agent.coach.timer_changes import StartTimer, StopTimer
 from agent.coach.tool_arguments import (
     MaybeSkill,
     NewLog,
@@ -67,15 +55,16 @@ from agent.coach.tool_arguments import (
     WhichWeek,
 )
 from agent.language import language_of
-from agent.ports import LocalCommand, Principal
+from agent.ports import LocalEffect, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 
 
 class CoachTools:
     """What the coach can do for the person of the turn."""
 
-    def __init__(self, reader: PracticeReader) -> None:
+    def __init__(self, reader: PracticeReader, writer: PracticeWriter) -> None:
         self._reader = reader
+        self._writer = writer
 
     @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True, says="tool.get_user_skills")
     async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
@@ -124,44 +113,46 @@ class CoachTools:
         return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
     @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan")
-    async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
+    async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalEffect:
         """Keep the plan of `plan_week`, replacing an earlier one."""
         principal = context.principal
         skills = await self._reader.skills(principal)
         week = plan_week(principal, context.now)
         insights = tuple(Insight(i.type, i.title, i.description, i.skill_id) for i in arguments.insights)
         sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
-        return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
+        plan = WeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
+        return LocalEffect(self._writer.save_plan, plan)
 
     @tool(NewSkill, effect=Effect.LOCAL, says="tool.create_skill", should_defer=True)
-    async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
+    async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalEffect:
         """Add a skill."""
-        name = _allowed_name(arguments.name)
-        return CreateSkill(name, arguments.emoji, arguments.colour, arguments.goal_hours * 60)
+        name, goal = clean_name(arguments.name), arguments.goal_hours * 60
+        return LocalEffect(self._writer.create_skill, name, arguments.emoji, arguments.colour, goal)
 
     @tool(NewLog, effect=Effect.LOCAL, says="tool.log_practice")
-    async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalCommand:
+    async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalEffect:
         """Log practice the person says they have done, never what is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
-        _check(arguments.minutes, day, context)
+        check_entry(arguments.minutes, day, today_of(context.principal, context.now))
         skill = await self._find_or_name(context.principal, arguments.skill)
-        return LogPractice(skill, arguments.minutes, day, arguments.notes)
+        return LocalEffect(self._writer.log, skill, arguments.minutes, day, arguments.notes)
 
     @tool(NoArguments, effect=Effect.LOCAL, says="tool.undo_last_log")
-    async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalCommand:
+    async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalEffect:
         """Take back the last log."""
-        return UndoLastLog()
+        return LocalEffect(self._writer.undo_last_log)
 
     @tool(SessionChange, effect=Effect.LOCAL, says="tool.edit_session")
-    async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
+    async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalEffect:
         """Correct a logged session."""
         day = _day(arguments.date, context)
         if arguments.minutes is None and arguments.notes is None and day is None and arguments.skill is None:
             raise ToolError("Say what to change: minutes, notes, date or skill.")
         if day is not None:
-            _check(arguments.minutes or 1, day, context)
+            check_entry(arguments.minutes or 1, day, today_of(context.principal, context.now))
         skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
-        return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
+        edit = self._writer.edit_session
+        return LocalEffect(edit, arguments.session_id, arguments.minutes, day, arguments.notes, skill)
 
     @tool(WhichEntries, effect=Effect.NONE, concurrency_safe=True)
     async def get_entries(self, context: ToolContext, arguments: WhichEntries) -> JsonValue:
@@ -174,34 +165,41 @@ class CoachTools:
         return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
 
     @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session", should_defer=True)
-    async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
+    async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalEffect:
         """Take back one logged session."""
-        return DeleteSession(arguments.session_id)
+        return LocalEffect(self._writer.delete_session, arguments.session_id)
 
     @tool(SkillChange, effect=Effect.LOCAL, should_defer=True)
-    async def edit_skill(self, context: ToolContext, arguments: SkillChange) -> LocalCommand:
+    async def edit_skill(self, context: ToolContext, arguments: SkillChange) -> LocalEffect:
         """Rename, archive or restore a skill, or change its colour, emoji or goals."""
         skill = await self._skill(context.principal, arguments.skill)
-        said = arguments.model_dump(exclude={"skill", "goal_hours"}, exclude_none=True)
-        if arguments.goal_hours is not None:
-            said["goal_minutes"] = arguments.goal_hours * 60
-        if not said:
+        goal_minutes = None if arguments.goal_hours is None else arguments.goal_hours * 60
+        edit = SkillEdit(
+            arguments.name,
+            arguments.archived,
+            arguments.colour,
+            arguments.emoji,
+            goal_minutes,
+            arguments.weekly_minutes,
+        )
+        if edit == SkillEdit():
             raise ToolError("Say what to change.")
-        return EditSkill(skill.id, **said)
+        return LocalEffect(self._writer.edit_skill, skill.id, edit)
 
     @tool(TwoSkills, effect=Effect.LOCAL, should_defer=True)
-    async def merge_skills(self, context: ToolContext, arguments: TwoSkills) -> LocalCommand:
+    async def merge_skills(self, context: ToolContext, arguments: TwoSkills) -> LocalEffect:
         """Give all sessions of a skill to another; it is no more. Ask first."""
-        skill, into = await self._skill(context.principal, arguments.skill), arguments.into
-        return MergeSkills(skill.id, (await self._skill(context.principal, into)).id)
+        skill = await self._skill(context.principal, arguments.skill)
+        into = await self._skill(context.principal, arguments.into)
+        return LocalEffect(self._writer.merge_skills, skill.id, into.id)
 
     @tool(WeeklyGoal, effect=Effect.LOCAL, should_defer=True)
-    async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalCommand:
+    async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalEffect:
         """Minutes a week over all skills."""
-        return SetWeeklyGoal(arguments.minutes)
+        return LocalEffect(self._writer.set_weekly_goal, arguments.minutes)
 
     @tool(WhichChart, effect=Effect.LOCAL, says="tool.plot_progress", should_defer=True)
-    async def plot_progress(self, context: ToolContext, arguments: WhichChart) -> LocalCommand:
+    async def plot_progress(self, context: ToolContext, arguments: WhichChart) -> LocalEffect:
         """Send a chart of minutes a week with your answer, as a picture."""
         principal, today = context.principal, today_of(context.principal, context.now)
         skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
@@ -209,17 +207,19 @@ class CoachTools:
         skills = await self._reader.skills(principal) if skill is None else (skill,)
         totals, goal = await self._reader.days(principal), await self._reader.weekly_goal(principal)
         chart = chart_of(skills, totals, today, principal.week_start, wish, goal)
-        return await plot(language_of(principal.locale), chart, is_dark=wish.is_dark)
+        drawn = await plot(language_of(principal.locale), chart, is_dark=wish.is_dark)
+        numbers = chart.model_dump(mode="json")
+        return LocalEffect(self._writer.keep_chart, numbers, drawn.png, drawn.name, drawn.description)
 
     @tool(NewReminder, effect=Effect.LOCAL, should_defer=True)
-    async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalCommand:
+    async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalEffect:
         """Remind them to practise, in their zone."""
         at = time.fromisoformat(arguments.time.zfill(5))
         if not all(0 <= weekday <= 6 for weekday in arguments.weekdays):
             raise ToolError("Weekdays are 0 (Monday) to 6 (Sunday).")
         day = None if arguments.date is None else _plan_day(arguments.date)
         weekdays = () if day is not None else tuple(sorted(set(arguments.weekdays))) or EVERY_DAY
-        return SetReminder(at, weekdays, day, arguments.about)
+        return LocalEffect(self._writer.set_reminder, at, weekdays, day, arguments.about)
 
     @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True, should_defer=True)
     async def list_reminders(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
@@ -228,19 +228,20 @@ class CoachTools:
         return {"reminders": [_reminder_json(reminder) for reminder in found]}
 
     @tool(WhichReminder, effect=Effect.LOCAL, should_defer=True)
-    async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalCommand:
+    async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalEffect:
         """Take a reminder away, or all."""
-        return CancelReminders(arguments.reminder_id)
+        return LocalEffect(self._writer.cancel_reminders, arguments.reminder_id)
 
     @tool(TimerSkill, effect=Effect.LOCAL, should_defer=True)
-    async def start_timer(self, context: ToolContext, arguments: TimerSkill) -> LocalCommand:
+    async def start_timer(self, context: ToolContext, arguments: TimerSkill) -> LocalEffect:
         """Start a clock for a skill they begin to practise now."""
-        return StartTimer((await self._skill(context.principal, arguments.skill)).name)
+        skill = await self._skill(context.principal, arguments.skill)
+        return LocalEffect(self._writer.start_timer, skill.name)
 
     @tool(TimerEnd, effect=Effect.LOCAL, should_defer=True)
-    async def stop_timer(self, context: ToolContext, arguments: TimerEnd) -> LocalCommand:
+    async def stop_timer(self, context: ToolContext, arguments: TimerEnd) -> LocalEffect:
         """Stop the clock and log it."""
-        return StopTimer(arguments.minutes, arguments.notes)
+        return LocalEffect(self._writer.stop_timer, arguments.minutes, arguments.notes)
 
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
@@ -264,7 +265,7 @@ class CoachTools:
     async def _find_or_name(self, principal: Principal, name_or_id: str) -> str:
         """The id of a skill there is, archived ones included; else the name of one that may be."""
         match = _match(await self._reader.skills(principal, include_archived=True), name_or_id)
-        return match.id if match is not None else _allowed_name(name_or_id)
+        return match.id if match is not None else clean_name(name_or_id)
 
     async def _skill(self, principal: Principal, name_or_id: str) -> Skill:
         known = await self._reader.skills(principal, include_archived=True)
@@ -278,20 +279,6 @@ class CoachTools:
 def _match(skills: tuple[Skill, ...], name_or_id: str) -> Skill | None:
     by_id = next((skill for skill in skills if skill.id == name_or_id), None)
     return by_id or next((skill for skill in skills if name_key(skill.name) == name_key(name_or_id)), None)
-
-
-def _allowed_name(name: str) -> str:
-    try:
-        return clean_name(name)
-    except PracticeRefused as refused:
-        raise ToolError(explain("en", refused)) from None
-
-
-def _check(minutes: int, day: date, context: ToolContext) -> None:
-    try:
-        check_entry(minutes, day, today_of(context.principal, context.now))
-    except PracticeRefused as refused:
-        raise ToolError(explain("en", refused)) from None
 
 
 def _plan_day(text: str) -> date:

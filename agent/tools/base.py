@@ -14,7 +14,7 @@ import structlog
 from pydantic import BaseModel
 
 from agent.foreign_code import contain_exits
-from agent.ports import LocalCommand, NoteCost, Principal, Spent, ToolSpec
+from agent.ports import LocalEffect, NoteCost, Principal, Spent, ToolSpec
 from agent.transcript import CallOutcome
 
 log = structlog.get_logger()
@@ -24,7 +24,7 @@ class Effect(StrEnum):
     """What running a tool does to the world, and so what a crash in between allows."""
 
     NONE = "none"  # reads only: may be run again
-    LOCAL = "local"  # returns a LocalCommand that is applied in the commit that journals its result
+    LOCAL = "local"  # returns a LocalEffect, which runs in the commit that journals its result
     IDEMPOTENT = "idempotent"  # may be run again with the same call key
     UNSAFE = "unsafe"  # never run again when its outcome is unknown
 
@@ -100,7 +100,11 @@ async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolCo
 
 
 class ToolError(Exception):
-    """A tool refuses or fails in a way the model should read; the message is shown to it."""
+    """A tool, or its effect, refuses or fails in a way the model should read: it is shown the message and the data."""
+
+    def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.data = data
 
 
 Flag = bool | Callable[[Any], bool]
@@ -117,7 +121,7 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
+    run: Callable[[ToolContext, Any], Awaitable[object | LocalEffect]]
     effect: Effect = Effect.UNSAFE
     concurrency_safe: Flag = False  # a call that only reads may run beside others that say so
     read_only: Flag | None = None  # changes nothing; None: as its effect says

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
+from agent.ports import LocalEffect
 from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
@@ -52,6 +53,14 @@ class _CallEnded(Exception):
     def __init__(self, error: str, outcome: CallOutcome, *, malformed: bool = False, timed_out: bool = False) -> None:
         super().__init__(error)
         self.error, self.outcome, self.malformed, self.timed_out = error, outcome, malformed, timed_out
+        self.data: Mapping[str, object] | None = None
+
+    @classmethod
+    def by(cls, refusal: ToolError) -> "_CallEnded":
+        """The tool ended it."""
+        ended = cls(str(refusal), CallOutcome.FAILED)
+        ended.data = refusal.data
+        return ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +257,7 @@ class Pipeline:
     # ---------------------------------------------------------------- the run
 
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
-        """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
+        """The tool's data or local effect; every way to fail ends as a result, never as an exception of the turn."""
         tool = use.tool
         await self.scope.ports.watchers.let_watchers_read()
         self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, tool.says))
@@ -260,7 +269,7 @@ class Pipeline:
             stop = pending.cut if tool.may_be_cut else None
             return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, stop))
         except ToolError as refusal:
-            raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
+            raise _CallEnded.by(refusal) from None
         except TimeoutError:
             raise _CallEnded(f"{tool.name} timed out after {limit_s:.3g} s.{hedge}", unsure, timed_out=True) from None
         except Interrupted:
@@ -280,17 +289,17 @@ class Pipeline:
     ) -> tuple[ToolReturned, ToolReturned]:
         """The raw result, with the effect where it is local, and what the model sees of it within the tool's budget."""
         empty = pending.to_returned("")
-        if use.tool.effect is not Effect.LOCAL:
-            raw = replace(empty, content=self.scope.ports.journal.scrub(success_result(data)))
-            shown = self._fit(use.tool, raw)
-            await self._record(pending, raw, *shown)
-        else:
+        if use.tool.effect is Effect.LOCAL and isinstance(data, LocalEffect):
             try:
                 raw = await self.scope.journal.apply(data, empty)
             except ToolError as refusal:
-                raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
+                raise _CallEnded.by(refusal) from None
             shown = self._fit(use.tool, raw)
             await self._record(pending, *shown)
+        else:
+            raw = replace(empty, content=self.scope.ports.journal.scrub(success_result(data)))
+            shown = self._fit(use.tool, raw)
+            await self._record(pending, raw, *shown)
         return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
@@ -304,7 +313,8 @@ class Pipeline:
         return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown), is_cut=True),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
-        returned = pending.to_returned(self.scope.ports.journal.scrub(failure_result(over.error)), over.outcome)
+        scrub = self.scope.ports.journal.scrub
+        returned = pending.to_returned(scrub(failure_result(over.error, over.data)), over.outcome)
         await self._record(pending, returned)
         return returned
 
@@ -379,7 +389,7 @@ def _own_check(use: ToolUse, what: str) -> Iterator[None]:
         with contain_exits():
             yield
     except ToolError as refusal:
-        raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
+        raise _CallEnded.by(refusal) from None
     except Exception as problem:  # a tool's own check of one call
         log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
         error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."

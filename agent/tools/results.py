@@ -42,9 +42,9 @@ def success_result(data: object) -> str:
     return fit_result(content, RAW_CHARS)
 
 
-def failure_result(error: str) -> str:
-    """The result of a call that did not work, in words for the model."""
-    return _encode({"success": False, "data": None, "error": well_formed(error)[:4000]})
+def failure_result(error: str, data: Mapping[str, object] | None = None) -> str:
+    """The result of a call that did not work, in words for the model; `data` says the same to code."""
+    return _encode({"success": False, "data": data, "error": well_formed(error)[:4000]})
 
 
 def fit_result(content: str, max_chars: int, handle: str = "") -> str:

@@ -12,16 +12,15 @@ from aiohttp import web
 from pydantic import Field
 
 from agent.calendar import today_of, week_of
-from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged
 from agent.coach.plan_data import plan_week, read_wish
-from agent.coach.practice import Insight, PlannedSession, Skill, WeeklyPlan
+from agent.coach.practice import Insight, PlannedSession, PracticeRefused, Skill, WeeklyPlan
 from agent.coach.reports import SkillsReport, skills_report
-from agent.ports import Principal
+from agent.ports import Change, LocalEffect, Principal
 from channels.clocks import wall_now
 from gateway.access.api_keys import Scope
-from gateway.coach import practice_rows
+from gateway.coach import practice_rows, writer
 from gateway.coach.commands import PLAN
-from gateway.coach.practice import StoredPractice, apply
+from gateway.coach.practice import StoredPractice
 from gateway.http.api.chat import MOST_WAIT_S, ChatRequest, answer_of, say
 from gateway.http.api.conversations import Conversations, new_handle
 from gateway.http.api.problems import ApiRefusal
@@ -164,17 +163,18 @@ class CoachRoutes:
         body = call.body
         assert isinstance(body, PracticeRequest), "its row says so"
         principal, now = await call.principal(body.user), self.clock()
-        command = LogPractice(body.skill, body.minutes, body.day or today_of(principal, now), body.notes)
+        effect = LocalEffect(writer.log, body.skill, body.minutes, body.day or today_of(principal, now), body.notes)
         key = f"api:{call.key.id}:{new_handle(call.idempotency_key)}"
-        result = await self.store.write(partial(apply, principal=principal, command=command, key=key, now=now))
-        if isinstance(result, ChangeRefused):
-            raise ApiRefusal(409, "refused", result.message, "Change what it names.")
-        assert isinstance(result, PracticeLogged), "it was a log"
+        try:
+            logged = await self.store.write(lambda tx: writer.once(Change(tx, principal, key, now), effect))
+        except PracticeRefused as refused:
+            raise ApiRefusal(409, "refused", str(refused), "Change what it names.") from None
         entry = PracticeEntry(
-            id=result.session_id, skill_id=result.skill_id, skill=result.skill, minutes=result.minutes,
-            day=result.date, notes=result.notes,
+            id=logged["session_id"], skill_id=logged["skill_id"], skill=logged["skill"], minutes=logged["minutes"],
+            day=date.fromisoformat(logged["date"]), notes=logged["notes"],
         )  # fmt: skip
-        return LoggedAnswer(entry=entry, created_skill=result.created_skill, skill_total_minutes=result.total_minutes)
+        total = logged["total_minutes"]
+        return LoggedAnswer(entry=entry, created_skill=logged["created_skill"], skill_total_minutes=total)
 
     async def skills(self, call: ApiRequest) -> SkillsReport:
         """Somebody's skills, with levels."""

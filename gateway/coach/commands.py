@@ -5,26 +5,27 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import DeleteSession, EditSession, LogPractice, SetWeeklyGoal, UndoLastLog
 from agent.coach.chart import chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
 from agent.coach.journey import journey_report
-from agent.coach.log_line import LogLineError, parse_logs
+from agent.coach.log_line import LogLineError, explain_log, parse_logs
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
 from agent.coach.skill_words import read_skill_wish
-from agent.coach.texts import explain_log, say
+from agent.coach.texts import say
 from agent.language import escape, language_of
+from agent.ports import LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
+from gateway.coach import writer
+from gateway.coach.change_words import change_words
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
-from gateway.coach.said_changes import change_words
 from gateway.commands.base import Command, Invocation, Reply, Results
 
 UNSAID_ZONE = "UTC"
@@ -74,7 +75,8 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
     words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)
-    return Reply(words, changes=tuple(LogPractice(line.skill, line.minutes, line.day, line.notes) for line in lines))
+    logs = tuple(LocalEffect(writer.log, line.skill, line.minutes, line.day, line.notes) for line in lines)
+    return Reply(words, changes=logs)
 
 
 def _first_words(asked: Invocation, results: Results) -> str:
@@ -83,7 +85,7 @@ def _first_words(asked: Invocation, results: Results) -> str:
 
 
 async def _undo(asked: Invocation) -> Reply:
-    return Reply(partial(change_words, asked), changes=(UndoLastLog(),))
+    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.undo_last_log),))
 
 
 async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -137,8 +139,12 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
     wish = read_skill_wish(asked.arguments, skills)
     if wish.skill is None:
         return Reply(say(language, "problem.unknown_skill", detail=_as_written(asked.arguments)))
-    if wish.change is not None:
-        return Reply(partial(change_words, asked), changes=(wish.change,))
+    if wish.merge_into is not None:
+        merge = LocalEffect(writer.merge_skills, wish.skill.id, wish.merge_into)
+        return Reply(partial(change_words, asked), changes=(merge,))
+    if wish.edit is not None:
+        edit = LocalEffect(writer.edit_skill, wish.skill.id, wish.edit)
+        return Reply(partial(change_words, asked), changes=(edit,))
     if not wish.is_read:
         return Reply(say(language, "skill.how"))
     today = today_of(principal, asked.now)
@@ -156,15 +162,18 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(say(language, key, goal=spell_minutes(goal or 0)))
     named = take_skill(wanted, await reader.skills(asked.principal))
     if named is not None and named[1]:
-        change = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],)).change
-        return Reply(partial(change_words, asked), changes=(change,)) if change else Reply(say(language, "goal.how"))
+        wish = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],))
+        if wish.edit is None:
+            return Reply(say(language, "goal.how"))
+        weekly = LocalEffect(writer.edit_skill, named[0].id, wish.edit)
+        return Reply(partial(change_words, asked), changes=(weekly,))
     minutes = 0 if wanted.casefold() in GOAL_OFF else spelled_hours(wanted[:64])
     if minutes is None:
         return Reply(say(language, "goal.how"))
     other = " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
     if minutes and other:
         return Reply(say(language, "problem.unknown_skill", detail=_as_written(other)))
-    return Reply(partial(change_words, asked), changes=(SetWeeklyGoal(minutes),))
+    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.set_weekly_goal, minutes),))
 
 
 async def _plan(_: Invocation) -> Reply:
@@ -243,7 +252,7 @@ async def _delete(reader: PracticeReader, asked: Invocation) -> Reply:
     row = found.picked
     if row is None or found.wanted.rest:
         return Reply(_which(found, asked, "delete"))
-    return Reply(partial(change_words, asked), changes=(DeleteSession(row.id),))
+    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.delete_session, row.id),))
 
 
 async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -258,7 +267,7 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
     if row is None and (names_one or found.wanted.pick):
         return Reply(_which(found, asked, "edit"))
     id_ = None if row is None or not names_one else row.id
-    change = EditSession(id_, values.minutes, values.day, values.notes, values.skill)
+    change = LocalEffect(writer.edit_session, id_, values.minutes, values.day, values.notes, values.skill)
     return Reply(partial(change_words, asked), changes=(change,))
 
 

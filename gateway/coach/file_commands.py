@@ -10,11 +10,12 @@ from agent.calendar import today_of
 from agent.coach.practice import PracticeReader, PracticeSession, Skill
 from agent.coach.practice_file import MAX_GOOD, PracticeFile, guard_cell, practice_json, read_file
 from agent.coach.texts import COACH_TEXTS, file_name, say, say_day
-from agent.coach.timer_changes import ImportPractice
 from agent.language import escape, language_of
+from agent.ports import LocalEffect
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
-from gateway.coach.said_changes import change_words
+from gateway.coach import writer
+from gateway.coach.change_words import change_words
 from gateway.commands.base import Command, Invocation, Reply
 
 MAX_EXPORTED = 100_000
@@ -74,7 +75,7 @@ async def _import(asked: Invocation) -> Reply:
     found = read_file(texts[0], today)
     if not found.rows or not does:
         return Reply(_dry_run(language, found, today))
-    change = ImportPractice(found.rows, found.skills)
+    change = LocalEffect(writer.import_entries, found.rows, found.skills)
     words = partial(change_words, asked)
     bad = _bad_text(language, found)
     return Reply(lambda results: "\n\n".join((words(results), *([bad] if bad else []))), changes=(change,))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from functools import partial
 
-from agent.coach.changes import change_content
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.prose import tell_result
@@ -14,9 +13,10 @@ from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
 from agent.tools.base import tools_of
+from gateway.coach import writer
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
-from gateway.coach.practice import StoredPractice, apply
+from gateway.coach.practice import StoredPractice
 from gateway.coach.reminder_rows import next_due_at, take_due
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.ops.scheduler import Schedule
@@ -26,7 +26,7 @@ from gateway.store.engine import Store
 
 
 def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
-    return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), run_turn=run_turn)}
+    return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), writer=writer, run_turn=run_turn)}
 
 
 def _kind_of_words(text: str) -> str | None:
@@ -39,15 +39,13 @@ COACH = AgentProduct(
     title="TenK Coach",
     description="menu.description",
     prompt=coach_prompt,
-    tools=lambda store: tools_of(CoachTools(StoredPractice(store))),
+    tools=lambda store: tools_of(CoachTools(StoredPractice(store), writer)),
     commands=lambda store: coach_commands(StoredPractice(store)),
     turns=_plan_turns,
     routes=coach_routes,
     kind_of_words=_kind_of_words,
     schedule=Schedule(next_due_at, take_due),
     tables=PRACTICE_TABLES,
-    apply=apply,
-    content=change_content,
     tell=tell_result,
     texts=COACH_TEXTS,
     limits=AgentConfig(max_steps=5, deadline_s=150.0),

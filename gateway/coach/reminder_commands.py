@@ -10,16 +10,17 @@ from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reader.requests import read_reminder_words
-from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, missed_text, reminders_text
+from agent.coach.reminder_texts import due_text, missed_text, reminders_text
 from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import COACH_TEXTS, say, say_days
-from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer
 from agent.coach.vocabulary.amounts import find_duration
 from agent.language import escape, language_of
+from agent.ports import LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
+from gateway.coach import writer
+from gateway.coach.change_words import change_words
 from gateway.coach.reminder_rows import NAME
-from gateway.coach.said_changes import change_words
 from gateway.commands.base import Command, ForgetPerson, Invocation, Reply, SessionAction
 from gateway.store.erasure import Extent
 
@@ -59,7 +60,7 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(say(language, "remind.how"))
     if not is_zone(principal.timezone):
         return Reply(say(language, "remind.bad_zone", zone=escape(principal.timezone[:64])))
-    change = SetReminder(said.at, said.weekdays, said.day, said.about)
+    change = LocalEffect(writer.set_reminder, said.at, said.weekdays, said.day, said.about)
     return Reply(partial(change_words, asked), changes=(change,))
 
 
@@ -68,11 +69,12 @@ def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: s
     if not known:
         return Reply(say(language, "remind.none"))
     if which in {"", "all", "todo", "todos"}:
-        return Reply(partial(change_words, asked), changes=(CancelReminders(),))
+        return Reply(partial(change_words, asked), changes=(LocalEffect(writer.cancel_reminders),))
     number = int(which) if which.isdecimal() and len(which) < 4 else 0
     if not 1 <= number <= len(known):
         return Reply(reminders_text(language, known, today_of(asked.principal, asked.now)))
-    return Reply(partial(change_words, asked), changes=(CancelReminders(known[number - 1].id),))
+    cancel = LocalEffect(writer.cancel_reminders, known[number - 1].id)
+    return Reply(partial(change_words, asked), changes=(cancel,))
 
 
 async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -123,7 +125,8 @@ async def _start(reader: PracticeReader, asked: Invocation) -> Reply:
     wanted = clean(asked.arguments[:MAX_CHARS])
     found = take_skill(wanted, await reader.skills(principal)) if wanted else None
     if found is not None and not found[1]:
-        return Reply(partial(change_words, asked), changes=(StartTimer(found[0].name),))
+        start = LocalEffect(writer.start_timer, found[0].name)
+        return Reply(partial(change_words, asked), changes=(start,))
     name = escape(clean(principal.display_name)[:64])
     greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
     return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")
@@ -133,13 +136,14 @@ async def _stop(asked: Invocation) -> Reply:
     """Stop the clock and log; a time that is said counts instead of what it counted, the rest are notes."""
     said = clean(asked.arguments[:MAX_CHARS])
     if said.casefold() in TIMER_OFF:
-        return Reply(partial(change_words, asked), changes=(StopTimer(discards=True),))
+        discard = LocalEffect(writer.stop_timer, discards=True)
+        return Reply(partial(change_words, asked), changes=(discard,))
     duration = find_duration(said)
     minutes = None if duration is None else duration.minutes
     notes = said if duration is None else f"{said[: duration.start]} {said[duration.end :]}".strip(" ,:")
     if minutes == 0:
         return Reply(say(language_of(asked.principal.locale), "problem.zero"))
-    return Reply(partial(change_words, asked), changes=(StopTimer(minutes, notes),))
+    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.stop_timer, minutes, notes),))
 
 
 async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -154,6 +158,6 @@ async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
     entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
     said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
     more = "" if chosen == PRACTICE else say(language, f"forget.done_{chosen}")
-    changes = () if chosen == TALK else (ForgetPractice(),)
+    changes = () if chosen == TALK else (LocalEffect(writer.forget_practice),)
     does = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
     return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=does)

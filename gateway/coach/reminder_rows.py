@@ -1,4 +1,4 @@
-"""Reminders in the store: set, taken away, read, and what is due of them.
+"""Reminders in the store: read, and what is due of them; `gateway.coach.writer` sets them.
 
 `take_due` is one half of the scheduler's commit: it moves each reminder on, and the events that it gives are admitted
 in the same transaction. So a slot is said once, whatever is killed when.
@@ -15,16 +15,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from agent.calendar import zone_of
-from agent.coach.practice import PracticeRefused, Refusal
-from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
-from agent.coach.reminders import LATE_FOR, Reminder, Slot, exists, last_slot, next_slot
+from agent.coach.reminders import LATE_FOR, Reminder, Slot, last_slot, next_slot
 from agent.ports import Principal
 from channels.messages import INBOUND_EVENT, Address, ChatKind
 from gateway.coach.practice_rows import own
 from gateway.coach.tables import reminders
 from gateway.ops.scheduler import DueEvent
-from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
 from gateway.store.tables.traffic import inbox
 
@@ -37,63 +33,6 @@ _person_id = (
 MAX_REMINDERS = 50
 NAME = "reminder"
 """The command that a due reminder is; nobody can type it."""
-
-
-def set_reminder(
-    connection: sa.Connection, principal: Principal, command: SetReminder, key: str, now: datetime
-) -> ReminderSet:
-    """Keep it, to be said where it was asked for; the same once more for the same chat takes the place of the first.
-
-    Raises:
-        PracticeRefused: it lies in the past, its time does not exist, it is asked in a group, or there are too many.
-    """
-    zone, at = principal.timezone, command.at
-    if command.day is not None and not exists(command.day, at, zone):
-        raise PracticeRefused(Refusal.NO_SUCH_TIME, f"{at:%H:%M}")
-    slot = next_slot(at, command.weekdays, command.day, zone, now)
-    if slot is None:
-        raise PracticeRefused(Refusal.REMINDER_PAST)
-    if len(all_reminders(connection, principal)) >= MAX_REMINDERS:
-        raise PracticeRefused(Refusal.TOO_MANY_REMINDERS, str(MAX_REMINDERS))
-    origin = direct_origin(connection, key)
-    if origin is None:
-        raise PracticeRefused(Refusal.ONLY_DIRECT)
-    id_ = new_id()
-    when, weekdays, address = f"{at:%H:%M}", json.dumps(command.weekdays), json.dumps(_to_json(origin.address))
-    connection.execute(
-        sa.delete(reminders).where(
-            own(reminders, principal), reminders.c.at == when, reminders.c.weekdays == weekdays,
-            reminders.c.day.is_not_distinct_from(command.day), reminders.c.about == command.about,
-            reminders.c.address == address,
-        )
-    )  # fmt: skip
-    connection.execute(
-        reminders.insert(),
-        {
-            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": when, "weekdays": weekdays,
-            "day": command.day, "about": command.about, "address": address, "session_key": origin.session_key,
-            "zone": zone, "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
-        },
-    )  # fmt: skip
-    return ReminderSet(
-        reminder_id=id_, at=when, weekdays=command.weekdays, day=command.day, about=command.about,
-        next_day=slot.day, zone=zone, now=f"{now.astimezone(zone_of(zone)):%H:%M}",
-    )  # fmt: skip
-
-
-def cancel_reminders(connection: sa.Connection, principal: Principal, command: CancelReminders) -> RemindersCancelled:
-    """Take one away, or all.
-
-    Raises:
-        PracticeRefused: there is no such one.
-    """
-    which = own(reminders, principal)
-    if command.reminder_id is not None:
-        which = sa.and_(which, reminders.c.id == command.reminder_id)
-    gone = connection.execute(sa.delete(reminders).where(which)).rowcount
-    if command.reminder_id is not None and not gone:
-        raise PracticeRefused(Refusal.UNKNOWN_REMINDER)
-    return RemindersCancelled(count=gone)
 
 
 def all_reminders(connection: sa.Connection, principal: Principal) -> tuple[Reminder, ...]:
@@ -175,7 +114,8 @@ def _reminder(row: "sa.Row[Any]") -> Reminder:
     return Reminder(row.id, time.fromisoformat(row.at), weekdays, day, row.about, row.next_at)
 
 
-def _to_json(address: Address) -> dict[str, str | None]:
+def to_json(address: Address) -> dict[str, str | None]:
+    """Return an address as a reminder keeps it."""
     return {
         "channel": address.channel,
         "account": address.account,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Protocol, get_args
 
 from agent.consent import Consent
-from agent.ports import LocalCommand, Principal
+from agent.ports import LocalEffect, Principal
 from channels.base import CommandOption
 from channels.messages import Address, Button, OutboundMedia
 from gateway.access.api_keys import Scope
@@ -157,7 +157,7 @@ class SuggestionTaken:
 
 
 Results = Sequence[object]
-"""What each change of a reply gave back, in the agent's own type, and then what its session action did, if it says."""
+"""What each change of a reply gave back, or the data of its refusal; then what its session action did, if it says."""
 
 
 SessionWish = (
@@ -185,7 +185,7 @@ class Reply:
 
     text: str | Callable[[Results], str]
     files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
-    changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
+    changes: tuple[LocalEffect, ...] = ()  # run in the commit of the reply, in order
     session: SessionWish | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
     buttons: tuple[Button, ...] = ()  # under the text, sealed for whoever gave the command

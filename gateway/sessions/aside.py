@@ -10,7 +10,7 @@ from functools import partial
 from typing import NoReturn
 
 from agent.consent import AskedCall, Consent, TurnParked
-from agent.ports import LocalCommand, Principal, Spent, Summary, Turn, TurnEvent, TurnPorts
+from agent.ports import LocalEffect, Principal, Spent, Summary, Turn, TurnEvent, TurnPorts
 from agent.rungs import ResponseDiscarded
 from agent.tools.base import Effect
 from agent.transcript import (
@@ -111,9 +111,9 @@ class AsideJournal:
         note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.turns.clock())
         await self._deps.turns.store.write(note)
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
-        """No tool that only reads has a command."""
-        raise RuntimeError(f"a question beside the turn changes nothing: {type(command).__name__}")
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """No tool that only reads has an effect."""
+        raise RuntimeError(f"a question beside the turn changes nothing: {effect}")
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
         """Nobody joins it."""

@@ -11,7 +11,8 @@ import structlog
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
-from agent.ports import LocalCommand, Principal
+from agent.ports import Change, LocalEffect, Principal
+from agent.tools.base import ToolError
 from agent.transcript import EndReason
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, SystemEvent
@@ -77,9 +78,6 @@ from gateway.telemetry import log_end
 
 log = structlog.get_logger()
 
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
-"""Apply a local command within a commit, once a key; what it did, in the agent's own type."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -135,7 +133,6 @@ class CommandDeps:
     delivery: Delivery
     channels: ChannelDirectory
     people: PeopleDirectory
-    apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word that a button carries
     turn_limit: TurnLimit
     clock: Callable[[], datetime]
@@ -159,7 +156,6 @@ class CommandRunner:
         self._delivery = deps.delivery
         self._channels = deps.channels
         self._people = deps.people
-        self._apply = deps.apply
         self._turn_limit = deps.turn_limit
         self._clock = deps.clock
         self._texts = deps.texts
@@ -304,8 +300,8 @@ class CommandRunner:
             reply = take_offer(connection, row, wanted, self._table.talk, self._texts, principal.locale)
             reply = allow_forgetting(connection, row, reply, self._texts)
             results: list[object] = [
-                self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
-                for index, change in enumerate(reply.changes)
+                _run(effect, Change(connection, principal, f"inbox:{row.id}/{index}", self._dates()))
+                for index, effect in enumerate(reply.changes)
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
@@ -397,3 +393,11 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
+
+
+def _run(effect: LocalEffect, change: Change) -> object:
+    """Make a change; return its result, or the data of its refusal. A refusal is raised before anything is written."""
+    try:
+        return effect.run(change)
+    except ToolError as refused:
+        return refused.data

@@ -31,9 +31,6 @@ from gateway.store.journal import Fence, TurnRow
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart, OutboxRow
 
-LocalEffect = Callable[[Connection, datetime], str]
-"""Apply a local command, once its key; its result as a JSON object {"success", "data", "error"}."""
-
 OUTCOMES = {
     EndReason.STOPPED: Outcome.CLEARED,
     EndReason.MODEL_ERROR: Outcome.FAILED,
@@ -134,16 +131,15 @@ def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsB
 
 
 def apply(
-    connection: Connection, place: JournalPlace, returned: ToolReturned, effect: LocalEffect, clock: Clock
+    connection: Connection, place: JournalPlace, returned: ToolReturned, run: Callable[[Connection], str], clock: Clock
 ) -> ToolReturned:
-    """Apply a local effect and journal its result; one that was applied before gives its first result."""
+    """Run a local effect and journal its result; a call that ran before gives its first result."""
     journal.check_fence(connection, place.fence)
     earlier = journal.result_of(connection, returned.call_key)
     if earlier is not None:
         return earlier
-    now = clock()
-    event = replace(returned, content=effect(connection, now))
-    journal.append_step(connection, place.turn, place.seq, [event], now)
+    event = replace(returned, content=run(connection))
+    journal.append_step(connection, place.turn, place.seq, [event], clock())
     return event
 
 

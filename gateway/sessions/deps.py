@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agent.catalogue import Catalogue
 from agent.loop import Agent, run_turn
-from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPorts
+from agent.ports import Principal, Turn, TurnEvent, TurnPorts
 from agent.reading import run_reading
 from agent.transcript import EndReason, JournalEvent
 from channels.messages import Address
@@ -27,7 +27,7 @@ from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.turn import SessionTurn
 from gateway.sessions.turn_limit import TurnLimit
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Store
 from gateway.store.erasure import Forgotten
 from gateway.store.journal import Fence
 from gateway.store.people import Person
@@ -37,9 +37,6 @@ RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 
 TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_reading}
 """Kinds of turns that every agent has."""
-
-ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
-"""Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
 
 
 class PeopleDirectory(Protocol):
@@ -72,7 +69,7 @@ class TurnDeps:
 
     store: Store
     delivery: Delivery
-    apply: ApplyCommand
+    dates: Callable[[], datetime]  # the wall clock, for people's days
     clean: Callable[[str], str]  # model text to what a person may see
     scrub: Callable[[str], str]  # takes secrets out of a tool's result
     user_items: HeardItems

@@ -6,7 +6,6 @@ It composes commits; `commits` says what each of them writes. The agent decides 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
@@ -14,8 +13,9 @@ import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.journal import models_and_tools, turn_figures
-from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent, TurnPorts
+from agent.ports import Change, LocalEffect, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent, TurnPorts
 from agent.rungs import Recovered, Rung
+from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -121,16 +121,17 @@ class JournaledTurn:
         failpoint(f"{point}_post")
         self._note_journaled(events)
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
-        """Apply a local effect and journal its result in one commit."""
-        place, clock = self._reserve(1), self._deps.clock
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """Run a local effect and journal its result in one commit."""
+        place, clock, dates = self._reserve(1), self._deps.clock, self._deps.dates
 
-        def effect(connection: Connection, now: datetime) -> str:
-            return self.scrub(self._deps.apply(connection, self._principal, command, returned.call_key, now))
+        def run(connection: Connection) -> str:
+            change = Change(connection, self._principal, returned.call_key, dates())
+            return self.scrub(success_result(effect.run(change)))
 
         failpoint("effect_pre")
         event = await self._deps.store.write(
-            partial(commits.apply, place=place, returned=returned, effect=effect, clock=clock)
+            partial(commits.apply, place=place, returned=returned, run=run, clock=clock)
         )
         failpoint("effect_post")
         self._note_journaled((event,))

@@ -33,6 +33,7 @@ from agent.ports import (
 from agent.tools.base import Effect, ToolError, tools_of
 from agent.transcript import ModelResponded, StopReason, ToolCall
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
+from gateway.coach import writer
 from gateway.coach.practice import StoredPractice
 from gateway.sessions.config import SessionsConfig
 from tests.fakes.agents import a_tool
@@ -181,7 +182,7 @@ async def _play(seed: int, operations: int) -> Watching:
         model = Watching(dice)
         spine = Spine(
             store, model=model, practice=True, sessions=SessionsConfig(mailbox_size=3),  # type: ignore[arg-type]  as it
-            prompt=prompt, tools=(*tools_of(CoachTools(StoredPractice(store))), *failing()),
+            prompt=prompt, tools=(*tools_of(CoachTools(StoredPractice(store), writer)), *failing()),
         )  # fmt: skip
         known = {user: Principal(user, "default", f"{user} {canary(user)}", locale="en") for user in PEOPLE}
         spine.people.known = known

@@ -12,6 +12,7 @@ from channels.messages import OutboundPart
 from channels.viewers.plain_renderer import PlainRenderer
 from channels.web.page_files import POLICY
 from channels.web.render import WebRenderer, to_html
+from gateway.coach import writer
 from gateway.delivery.splitter import split
 from tests.fakes.practice_reader import connected_practice
 from tests.fakes.takers import TAKERS, Taker
@@ -67,7 +68,7 @@ ELSEWHERE = (
 def test_a36_no_tool_is_told_whom_it_speaks_to():
     """A36: it acts where its turn is. A place that a model names is unknown to every tool, and the call is refused."""
     with connected_practice() as practice:
-        tools = tools_of(CoachTools(practice))
+        tools = tools_of(CoachTools(practice, writer))
     assert {"set_reminder", "plot_progress"} <= {tool.name for tool in tools}
     for tool in tools:
         assert set() == set(tool.arguments.model_fields) & set(ELSEWHERE), tool.name

@@ -17,14 +17,14 @@ from statistics import median
 
 from sqlalchemy import Connection
 
-from agent.coach.changes import LogPractice, change_content
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import LocalCommand, Principal, Turn, TurnPorts
+from agent.ports import Change, LocalEffect, Principal, Turn, TurnPorts
 from agent.tools.base import tools_of
+from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -34,7 +34,8 @@ from agent.transcript import (
     UserItem,
 )
 from channels.messages import DEFAULT_TENANT
-from gateway.coach import practice
+from gateway.coach import writer
+from gateway.coach.practice import StoredPractice
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store.agent_tables import bring_up
@@ -72,10 +73,10 @@ class PlanPort(FakeTurnPort):
     async def record(self, *events: JournalEvent) -> None:
         """Nothing else looks at the journal."""
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         """As the gateway does, in a commit of the store."""
         self.effects += 1
-        job = partial(_changed, principal=self.principal, command=command, key=returned.call_key, now=datetime.now(UTC))
+        job = partial(_changed, self.principal, effect, returned.call_key)
         return replace(returned, content=await self._store.write(job))
 
     async def finish(
@@ -93,8 +94,8 @@ class PlanPort(FakeTurnPort):
         return True
 
 
-def _changed(connection: Connection, *, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
-    return change_content(practice.apply(connection, principal, command, key, now))
+def _changed(principal: Principal, effect: LocalEffect, key: str, tx: Connection) -> str:
+    return success_result(effect.run(Change(tx, principal, key, datetime.now(UTC))))
 
 
 async def run() -> dict[str, object]:
@@ -109,10 +110,10 @@ async def run() -> dict[str, object]:
 
 
 async def _compared(store: Store, principal: Principal) -> dict[str, object]:
-    reader = practice.StoredPractice(store)
+    reader = StoredPractice(store)
 
     async def prefetched(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-        return await run_plan_turn(turn, ports, agent, reader, run_turn)
+        return await run_plan_turn(turn, ports, agent, reader, writer, run_turn)
 
     ways: tuple[tuple[str, RunTurn, tuple[Says, ...]], ...] = (
         ("prefetch", prefetched, (Says(LONG_ANSWER),)),
@@ -137,7 +138,7 @@ async def _compared(store: Store, principal: Principal) -> dict[str, object]:
 
 
 async def _one(
-    way: RunTurn, script: tuple[Says, ...], port: PlanPort, reader: practice.StoredPractice, turn_id: str
+    way: RunTurn, script: tuple[Says, ...], port: PlanPort, reader: StoredPractice, turn_id: str
 ) -> tuple[float, int]:
     """One plan: how long it took, and how many times the model was asked.
 
@@ -145,7 +146,7 @@ async def _one(
         RuntimeError: it did not end with a plan that is kept.
     """
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
-    tools = tools_of(CoachTools(reader))
+    tools = tools_of(CoachTools(reader, writer))
     agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
     turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan new"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
@@ -164,6 +165,6 @@ def _practised(connection: Connection) -> Principal:
     principal = Principal(person.user_id, person.tenant, "Ana", locale="en")
     for ago in range(DAYS):
         for skill in ("Guitar", "Piano"):
-            command = LogPractice(skill, 30 + ago % 20, (now - timedelta(days=ago)).date())
-            practice.apply(connection, principal, command, f"bench:{skill}:{ago}", now)
+            change = Change(connection, principal, f"bench:{skill}:{ago}", now)
+            writer.log(change, skill, 30 + ago % 20, (now - timedelta(days=ago)).date())
     return principal

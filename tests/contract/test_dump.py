@@ -19,11 +19,10 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from agent.coach.changes import LogPractice
-from agent.ports import Principal
+from agent.ports import Change, LocalEffect, Principal
 from channels.messages import DEFAULT_TENANT
 from gateway.cli.root import root
-from gateway.coach import practice
+from gateway.coach import writer
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.errors import GatewayError, StoreClosed
@@ -61,7 +60,7 @@ def history(connection: sa.Connection) -> None:
     bring_up(connection, COACH.name, PRACTICE_TABLES)
     person = enrol(connection, Newcomer(DEFAULT_TENANT, "telegram:1", "", "Ana", "owner", "cli", "es"), NOW)
     principal = Principal(person.user_id, person.tenant, "Ana")
-    practice.apply(connection, principal, LogPractice("Piano", 45, NOW.date()), "k1", NOW)
+    writer.once(Change(connection, principal, "k1", NOW), LocalEffect(writer.log, "Piano", 45, NOW.date()))
     outbox.put_file(connection, DEFAULT_TENANT, "b1", bytes(range(256)), NOW)
     sealed = VAULT.seal("canary-key", credentials.secret_of(DEFAULT_TENANT, person.user_id, "p"))
     credentials.put(connection, DEFAULT_TENANT, person.user_id, Connected("p", "api", NOW), sealed)

@@ -7,18 +7,16 @@ import pytest
 import sqlalchemy as sa
 
 from agent.budgets import Spending
-from agent.coach.changes import LogPractice, MergeSkills, SaveWeeklyPlan
+from agent.coach.practice import WeeklyPlan
 from agent.consent import Consent
-from agent.ports import Principal
+from agent.ports import Change, Principal
 from channels.messages import Address
 from gateway.access import linking
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot, Silence, decide
 from gateway.access.ranks import block_known
 from gateway.access.roles import Role
-from gateway.coach import practice_rows
-from gateway.coach.practice import apply
-from gateway.coach.practice_changes import merge_skills
+from gateway.coach import practice_rows, writer
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import AnswerApproval
 from gateway.inbound.bounds import InboundBounds
@@ -202,8 +200,8 @@ async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Sto
     who = Principal(stays.user_id, "default")
     found = await store.read(lambda c: practice_rows.all_skills(c, who, include_archived=False))
     assert [("guitar", 30), ("guitar", 30)] == [(skill.name, skill.total_minutes) for skill in found]
-    merged = await store.write(lambda c: merge_skills(c, who, MergeSkills("guitar", "guitar")))
-    assert (1, 60) == (merged.sessions_moved, merged.total_minutes)
+    merged = await store.write(lambda tx: writer.merge_skills(Change(tx, who, "k", NOON), "guitar", "guitar"))
+    assert (1, 60) == (merged["sessions_moved"], merged["total_minutes"])
     await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
     for person, minutes in ((stays, {"guitar": 60}), (joins, {})):
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
@@ -214,8 +212,8 @@ async def test_what_is_logged_in_a_linked_users_skill_stays_with_it(store: Store
     stays, joins = await two_people(store)
     await store.write(partial(log_practice, user_id=joins.user_id, skill="piano", length=20))
     held = await store.write(partial(link, stays=stays, joins=joins))
-    who, entry = Principal(stays.user_id, "default"), LogPractice("piano", 5, NOON.date())
-    await store.write(partial(apply, principal=who, command=entry, key="k", now=NOON))
+    who = Principal(stays.user_id, "default")
+    await store.write(lambda tx: writer.log(Change(tx, who, "k", NOON), "piano", 5, NOON.date()))
     await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
     for person, minutes in ((stays, {"guitar": 30}), (joins, {"guitar": 30, "piano": 25})):
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
@@ -226,8 +224,9 @@ async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
     stays, joins = await two_people(store)
     week = NOON.date()
     for number, person in enumerate((stays, joins)):
-        who, plan = Principal(person.user_id, "default"), SaveWeeklyPlan(week, f"plan {number}", (), (), ())
-        await store.write(partial(apply, principal=who, command=plan, key="k", now=NOON + timedelta(hours=number)))
+        who, now = Principal(person.user_id, "default"), NOON + timedelta(hours=number)
+        keep = partial(writer.save_plan, plan=WeeklyPlan(week, f"plan {number}"))
+        await store.write(lambda tx, who=who, now=now, keep=keep: keep(Change(tx, who, "k", now)))
     who = Principal(stays.user_id, "default")
     held = await store.write(partial(link, stays=stays, joins=joins))
     for expected in ("plan 1", "plan 0"):

@@ -1,29 +1,17 @@
 """What every store promises of practice data: changes applied once a key, and never for or by somebody else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from agent.coach.changes import (
-    ArchiveSkill,
-    CreateSkill,
-    DeleteSession,
-    EditSession,
-    EditSkill,
-    LogPractice,
-    MergeSkills,
-    PracticeCommand,
-    SaveWeeklyPlan,
-    SetWeeklyGoal,
-    UndoLastLog,
-)
-from agent.coach.practice import DayTotal, Insight, InsightType
-from agent.ports import Principal
-from gateway.coach import practice
+from agent.coach.practice import DayTotal, Insight, InsightType, PracticeRefused, Result, SkillEdit, WeeklyPlan
+from agent.ports import Change, LocalEffect, Principal
+from gateway.coach import writer
 from gateway.coach.practice import StoredPractice
 from gateway.coach.tables import PRACTICE_TABLES, practice_sessions
 from gateway.store.agent_tables import bring_up
@@ -42,16 +30,26 @@ class Ledger:
     now: datetime = NOW
     keys: int = field(default=0)
 
-    async def change(self, command: PracticeCommand, who: Principal = ANA, key: str | None = None):
-        """Apply one change."""
+    async def change(self, effect: LocalEffect, who: Principal = ANA, key: str | None = None) -> Result:
+        """Make one change; its result, or the data of its refusal."""
+        return await self._write(effect.run, who, key)
+
+    async def once(self, effect: LocalEffect, key: str, who: Principal = ANA) -> Result:
+        """Make one change as a request of the API does."""
+        return await self._write(lambda change: writer.once(change, effect), who, key)
+
+    async def _write(self, run: Callable[[Change], Any], who: Principal, key: str | None) -> Result:
         self.keys += 1
         self.now += timedelta(seconds=1)
         used, now = key or f"turn/{self.keys}/0", self.now
-        return await self.store.write(lambda connection: practice.apply(connection, who, command, used, now))
+        try:
+            return await self.store.write(lambda tx: run(Change(tx, who, used, now)))
+        except PracticeRefused as refused:
+            return dict(refused.data or {})
 
     async def log(self, skill: str, minutes: int, day: date = TODAY, who: Principal = ANA, key: str | None = None):
         """Log practice."""
-        return await self.change(LogPractice(skill, minutes, day), who, key)
+        return await self.change(LocalEffect(writer.log, skill, minutes, day), who, key)
 
 
 @pytest.fixture
@@ -77,64 +75,62 @@ class TestOnce:
     """D4: an effect happens once a key."""
 
     @pytest.mark.parametrize(
-        "command",
+        "effect",
         [
-            LogPractice("Guitar", 45, TODAY, "scales"),
-            CreateSkill("Piano"),
-            UndoLastLog(),
-            EditSession(None, 60),
-            SaveWeeklyPlan(TODAY, "# Plan"),
-            ArchiveSkill("Guitar"),
-            LogPractice("Guitar", 2000, TODAY),
+            LocalEffect(writer.log, "Guitar", 45, TODAY, "scales"),
+            LocalEffect(writer.create_skill, "Piano"),
+            LocalEffect(writer.undo_last_log),
+            LocalEffect(writer.edit_session, None, 60),
+            LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "# Plan")),
         ],
     )
-    async def test_a_second_time_changes_nothing(self, ledger: Ledger, reader: StoredPractice, command):
-        """And gives the first result, whatever happened in between."""
+    async def test_a_repeated_request_changes_nothing(self, ledger: Ledger, reader: StoredPractice, effect):
+        """And gets the first result, whatever happened in between."""
         await ledger.log("Guitar", 10)
         await ledger.log("Guitar", 20)
-        first = await ledger.change(command, key="turn/1/1")
+        first = await ledger.once(effect, "api:1")
         after = await totals(reader)
-        assert first == await ledger.change(command, key="turn/1/1")
+        assert first == await ledger.once(effect, "api:1")
         assert after == await totals(reader)
         await ledger.log("Guitar", 30)
-        assert first == await ledger.change(command, key="turn/1/1")
+        assert first == await ledger.once(effect, "api:1")
 
-    async def test_the_same_key_of_somebody_else_is_another(self, ledger: Ledger, reader: StoredPractice):
+    async def test_the_same_key_of_somebody_else_is_another(self, ledger: Ledger):
         """Keys are a person's own: nobody reads another's result through a key."""
-        await ledger.change(CreateSkill("Guitar"), ANA, "turn/1/1")
-        result = await ledger.change(CreateSkill("Piano"), BEA, "turn/1/1")
-        assert "Piano" == result.skill
+        await ledger.once(LocalEffect(writer.create_skill, "Guitar"), "api:1", ANA)
+        result = await ledger.once(LocalEffect(writer.create_skill, "Piano"), "api:1", BEA)
+        assert "Piano" == result["skill"]
 
     async def test_a_job_that_fails_leaves_nothing(self, ledger: Ledger, reader: StoredPractice):
         """The effect and whatever commits with it are one."""
 
         def job(connection: sa.Connection) -> None:
-            practice.apply(connection, ANA, LogPractice("Guitar", 45, TODAY), "turn/9/9", NOW)
+            writer.log(Change(connection, ANA, "turn/9/9", NOW), "Guitar", 45, TODAY)
             raise LookupError("the rest of the commit failed")
 
         with pytest.raises(LookupError):
             await ledger.store.write(job)
         assert {} == await totals(reader)
-        assert 45 == (await ledger.log("Guitar", 45, key="turn/9/9")).minutes
+        assert 45 == (await ledger.log("Guitar", 45, key="turn/9/9"))["minutes"]
 
 
 class TestLogging:
     async def test_a_log_tells_the_new_total(self, ledger: Ledger):
         """With everything the reply needs."""
         await ledger.log("Guitar", 30)
-        result = await ledger.change(LogPractice("guitar", 45, YESTERDAY, "scales\x00"))
-        assert ("Guitar", 45, YESTERDAY, "scales", 75, False) == (
-            result.skill,
-            result.minutes,
-            result.date,
-            result.notes,
-            result.total_minutes,
-            result.created_skill,
+        result = await ledger.change(LocalEffect(writer.log, "guitar", 45, YESTERDAY, "scales\x00"))
+        assert ("Guitar", 45, YESTERDAY.isoformat(), "scales", 75, False) == (
+            result["skill"],
+            result["minutes"],
+            result["date"],
+            result["notes"],
+            result["total_minutes"],
+            result["created_skill"],
         )
 
     async def test_an_unknown_skill_is_created_with_it(self, ledger: Ledger, reader: StoredPractice):
         """Named as written, with an emoji of its own."""
-        assert (await ledger.log("Bass Guitar", 45)).created_skill
+        assert (await ledger.log("Bass Guitar", 45))["created_skill"]
         assert [("Bass Guitar", "🎸", 600_000)] == [
             (skill.name, skill.emoji, skill.goal_minutes) for skill in await reader.skills(ANA)
         ]
@@ -142,44 +138,43 @@ class TestLogging:
     async def test_an_archived_skill_comes_back(self, ledger: Ledger, reader: StoredPractice):
         """With all that was logged on it."""
         await ledger.log("Guitar", 30)
-        await ledger.change(ArchiveSkill("Guitar"))
+        await ledger.change(LocalEffect(writer.edit_skill, "Guitar", SkillEdit(archived=True)))
         assert () == await reader.skills(ANA)
         result = await ledger.log("GUITAR", 15)
-        assert (True, False, 45) == (result.brought_back, result.created_skill, result.total_minutes)
+        assert (True, False, 45) == (result["brought_back"], result["created_skill"], result["total_minutes"])
 
     @pytest.mark.parametrize(
         ("command", "refused"),
         [
-            (LogPractice("Guitar", 0, TODAY), "zero"),
-            (LogPractice("Guitar", 1441, TODAY), "too_long"),
-            (LogPractice("Guitar", 30, TODAY + timedelta(days=1)), "future"),
-            (LogPractice("Guitar", 1411, TODAY), "day_full"),
-            (LogPractice("🎸", 30, TODAY), "no_name"),
-            (LogPractice("g" * 65, 30, TODAY), "name_too_long"),
-            (CreateSkill("Piano", goal_minutes=0), "bad_goal"),
-            (EditSession("no such session", 30), "unknown_session"),
-            (EditSession(None, 1441), "too_long"),
-            (ArchiveSkill("Violin"), "unknown_skill"),
+            (LocalEffect(writer.log, "Guitar", 0, TODAY), "zero"),
+            (LocalEffect(writer.log, "Guitar", 1441, TODAY), "too_long"),
+            (LocalEffect(writer.log, "Guitar", 30, TODAY + timedelta(days=1)), "future"),
+            (LocalEffect(writer.log, "Guitar", 1411, TODAY), "day_full"),
+            (LocalEffect(writer.log, "🎸", 30, TODAY), "no_name"),
+            (LocalEffect(writer.log, "g" * 65, 30, TODAY), "name_too_long"),
+            (LocalEffect(writer.create_skill, "Piano", goal_minutes=0), "bad_goal"),
+            (LocalEffect(writer.edit_session, "no such session", 30), "unknown_session"),
+            (LocalEffect(writer.edit_session, None, 1441), "too_long"),
+            (LocalEffect(writer.edit_skill, "Violin", SkillEdit(archived=True)), "unknown_skill"),
         ],
     )
     async def test_what_breaks_a_rule_changes_nothing(self, ledger: Ledger, reader: StoredPractice, command, refused):
         """The result says why, in words."""
         await ledger.log("Guitar", 30)
         result = await ledger.change(command)
-        assert refused == result.refused
-        assert result.message
+        assert refused == result["refused"]
         assert {"Guitar": 30} == await totals(reader)
 
     async def test_a_future_day_is_that_of_the_persons_zone(self, ledger: Ledger):
         """It is already tomorrow on Kiritimati."""
-        tomorrow = LogPractice("Guitar", 30, TODAY + timedelta(days=1))
+        tomorrow = LocalEffect(writer.log, "Guitar", 30, TODAY + timedelta(days=1))
         changed = await ledger.change(tomorrow, replace(ANA, timezone="Pacific/Kiritimati"))
-        assert tomorrow.day == changed.date
+        assert (TODAY + timedelta(days=1)).isoformat() == changed["date"]
 
     async def test_sql_in_words_is_words(self, ledger: Ledger, reader: StoredPractice):
         """A50."""
         name = "x'); DROP TABLE skills; --"
-        await ledger.change(LogPractice(name, 30, TODAY, "' OR 1=1"))
+        await ledger.change(LocalEffect(writer.log, name, 30, TODAY, "' OR 1=1"))
         assert {name: 30} == await totals(reader)
         assert "' OR 1=1" == (await reader.sessions(ANA))[0].notes
 
@@ -189,24 +184,24 @@ class TestUndo:
         """Whatever day that was for; a second undo takes the one before."""
         await ledger.log("Guitar", 30, TODAY)
         await ledger.log("Guitar", 45, YESTERDAY)
-        first = await ledger.change(UndoLastLog())
-        assert (45, 30) == (first.minutes, first.total_minutes)
-        second = await ledger.change(UndoLastLog())
-        assert (30, 0, True) == (second.minutes, second.total_minutes, second.archived_skill)
-        assert "nothing_to_undo" == (await ledger.change(UndoLastLog())).refused
+        first = await ledger.change(LocalEffect(writer.undo_last_log))
+        assert (45, 30) == (first["minutes"], first["total_minutes"])
+        second = await ledger.change(LocalEffect(writer.undo_last_log))
+        assert (30, 0, True) == (second["minutes"], second["total_minutes"], second["archived_skill"])
+        assert "nothing_to_undo" == (await ledger.change(LocalEffect(writer.undo_last_log)))["refused"]
         assert () == await reader.sessions(ANA)
 
     async def test_a_skill_of_its_own_stays(self, ledger: Ledger, reader: StoredPractice):
         """Only one that the undone log had created goes with it."""
-        await ledger.change(CreateSkill("Piano"))
+        await ledger.change(LocalEffect(writer.create_skill, "Piano"))
         await ledger.log("Piano", 30)
-        assert not (await ledger.change(UndoLastLog())).archived_skill
+        assert not (await ledger.change(LocalEffect(writer.undo_last_log)))["archived_skill"]
         assert ["Piano"] == [skill.name for skill in await reader.skills(ANA)]
 
     async def test_nothing_is_deleted(self, ledger: Ledger):
         """The row is kept, with the time it was undone."""
         await ledger.log("Guitar", 30)
-        await ledger.change(UndoLastLog())
+        await ledger.change(LocalEffect(writer.undo_last_log))
         rows = await ledger.store.read(
             lambda connection: connection.execute(sa.select(practice_sessions.c.undone_at)).scalars().all()
         )
@@ -216,13 +211,13 @@ class TestUndo:
 class TestEditing:
     async def test_the_last_log_is_edited_where_none_is_named(self, ledger: Ledger, reader: StoredPractice):
         """What is not named stays."""
-        await ledger.change(LogPractice("Guitar", 45, YESTERDAY, "scales"))
-        result = await ledger.change(EditSession(None, 60))
+        await ledger.change(LocalEffect(writer.log, "Guitar", 45, YESTERDAY, "scales"))
+        result = await ledger.change(LocalEffect(writer.edit_session, None, 60))
         assert (45, 60, "scales", 60) == (
-            result.minutes_before,
-            result.minutes,
-            result.notes,
-            result.total_minutes,
+            result["before_minutes"],
+            result["minutes"],
+            result["notes"],
+            result["total_minutes"],
         )
         (session,) = await reader.sessions(ANA)
         assert (60, YESTERDAY) == (session.minutes, session.day)
@@ -231,27 +226,38 @@ class TestEditing:
         """Its minutes count there; a skill that was made for it alone is put away, a new name becomes a skill."""
         await ledger.log("Guitar", 30)
         await ledger.log("Pinao", 45)
-        result = await ledger.change(EditSession(None, 40, skill="Piano"))
-        assert ("Piano", 40, 40) == (result.skill, result.minutes, result.total_minutes)
+        result = await ledger.change(LocalEffect(writer.edit_session, None, 40, skill="Piano"))
+        assert ("Piano", 40, 40) == (result["skill"], result["minutes"], result["total_minutes"])
         assert [("Piano", 40), ("Guitar", 30)] == [(one.name, one.total_minutes) for one in await reader.skills(ANA)]
-        result = await ledger.change(EditSession(None, skill="guitar"))
-        assert ("Guitar", 70) == (result.skill, result.total_minutes)
+        result = await ledger.change(LocalEffect(writer.edit_session, None, skill="guitar"))
+        assert ("Guitar", 70) == (result["skill"], result["total_minutes"])
+
+    async def test_a_refused_edit_makes_no_skill(self, ledger: Ledger, reader: StoredPractice):
+        """Nothing is written before it is refused: a command commits what was."""
+        await ledger.log("Guitar", 30)
+
+        def job(connection: sa.Connection) -> None:
+            with pytest.raises(PracticeRefused):
+                writer.edit_session(Change(connection, ANA, "k", NOW), None, 1441, skill="Piano")
+
+        await ledger.store.write(job)
+        assert {"Guitar": 30} == await totals(reader)
 
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):
         """It is not there any more."""
-        session_id = (await ledger.log("Guitar", 45)).session_id
-        await ledger.change(UndoLastLog())
-        assert "unknown_session" == (await ledger.change(EditSession(session_id, 60))).refused
+        session_id = (await ledger.log("Guitar", 45))["session_id"]
+        await ledger.change(LocalEffect(writer.undo_last_log))
+        assert "unknown_session" == (await ledger.change(LocalEffect(writer.edit_session, session_id, 60)))["refused"]
 
 
 class TestPlans:
     async def test_a_new_plan_of_a_week_replaces_the_old(self, ledger: Ledger, reader: StoredPractice):
         """One a week; another week's stays."""
         insight = Insight(InsightType.STREAK, "Seven days", "in a row")
-        await ledger.change(SaveWeeklyPlan(TODAY, "first"))
-        await ledger.change(SaveWeeklyPlan(YESTERDAY, "other"))
-        result = await ledger.change(SaveWeeklyPlan(TODAY, "second", (insight,)))
-        assert result.replaced
+        await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "first")))
+        await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(YESTERDAY, "other")))
+        result = await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "second", (insight,))))
+        assert result["replaced"]
         kept = await reader.plan(ANA, TODAY)
         assert kept is not None
         assert ("second", (insight,)) == (kept.content, kept.insights)
@@ -259,10 +265,10 @@ class TestPlans:
 
     async def test_only_own_skills_are_kept_in_it(self, ledger: Ledger, reader: StoredPractice):
         """A49: another's id from a model is dropped."""
-        mine = (await ledger.log("Guitar", 30)).skill_id
-        theirs = (await ledger.log("Chess", 30, who=BEA)).skill_id
+        mine = (await ledger.log("Guitar", 30))["skill_id"]
+        theirs = (await ledger.log("Chess", 30, who=BEA))["skill_id"]
         insight = Insight(InsightType.PROGRESS, "t", "d", theirs)
-        await ledger.change(SaveWeeklyPlan(TODAY, "plan", (insight,), (mine, theirs)))
+        await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan", (insight,), (mine, theirs))))
         kept = await reader.plan(ANA, TODAY)
         assert kept is not None
         assert ((mine,), None) == (kept.skill_ids, kept.insights[0].skill_id)
@@ -274,8 +280,8 @@ class TestIsolation:
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE, replace(ANA, tenant="t2"), replace(BEA, tenant="t2")])
     async def test_nothing_of_another_is_read(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
         """Not in the same tenant, not with the same user id in another."""
-        skill_id = (await ledger.log("Guitar", 30)).skill_id
-        await ledger.change(SaveWeeklyPlan(TODAY, "plan"))
+        skill_id = (await ledger.log("Guitar", 30))["skill_id"]
+        await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan")))
         found: Sequence[object] = (
             await reader.skills(stranger, include_archived=True),
             await reader.sessions(stranger),
@@ -290,19 +296,19 @@ class TestIsolation:
         """Also with the right ids."""
         logged = await ledger.log("Guitar", 30)
         refusals = [
-            await ledger.change(EditSession(logged.session_id, 60), stranger),
-            await ledger.change(ArchiveSkill(logged.skill_id), stranger),
-            await ledger.change(UndoLastLog(), stranger),
-            await ledger.change(DeleteSession(logged.session_id), stranger),
-            await ledger.change(EditSkill(logged.skill_id, name="mine"), stranger),
-            await ledger.change(MergeSkills(logged.skill_id, logged.skill_id), stranger),
+            await ledger.change(LocalEffect(writer.edit_session, logged["session_id"], 60), stranger),
+            await ledger.change(LocalEffect(writer.edit_skill, logged["skill_id"], SkillEdit(archived=True)), stranger),
+            await ledger.change(LocalEffect(writer.undo_last_log), stranger),
+            await ledger.change(LocalEffect(writer.delete_session, logged["session_id"]), stranger),
+            await ledger.change(LocalEffect(writer.edit_skill, logged["skill_id"], SkillEdit(name="mine")), stranger),
+            await ledger.change(LocalEffect(writer.merge_skills, logged["skill_id"], logged["skill_id"]), stranger),
         ]
         expected = ["unknown_session", "unknown_skill", "nothing_to_undo"]
         expected += ["unknown_session", "unknown_skill", "unknown_skill"]
-        assert expected == [one.refused for one in refusals]
-        await ledger.change(SetWeeklyGoal(300), stranger)
+        assert expected == [one["refused"] for one in refusals]
+        await ledger.change(LocalEffect(writer.set_weekly_goal, 300), stranger)
         assert await reader.weekly_goal(ANA) is None
-        await ledger.log(logged.skill_id, 15, who=stranger)  # an id of another's is only a name
+        await ledger.log(logged["skill_id"], 15, who=stranger)  # an id of another's is only a name
         assert {"Guitar": 30} == await totals(reader)
 
 
@@ -311,7 +317,7 @@ class TestReading:
         """Then by name; archived ones when asked for."""
         for name, minutes in (("Chess", 10), ("Piano", 30), ("bass", 10), ("Old", 99)):
             await ledger.log(name, minutes)
-        await ledger.change(ArchiveSkill("old"))
+        await ledger.change(LocalEffect(writer.edit_skill, "old", SkillEdit(archived=True)))
         assert ["Piano", "bass", "Chess"] == [skill.name for skill in await reader.skills(ANA)]
         assert "Old" == (await reader.skills(ANA, include_archived=True))[0].name
 
@@ -327,9 +333,9 @@ class TestReading:
 
     async def test_days_are_summed_by_skill(self, ledger: Ledger, reader: StoredPractice):
         """The oldest first, without what was undone."""
-        guitar = (await ledger.log("Guitar", 10)).skill_id
+        guitar = (await ledger.log("Guitar", 10))["skill_id"]
         await ledger.log("Guitar", 20)
         await ledger.log("Guitar", 5, YESTERDAY)
         await ledger.log("Guitar", 100)
-        await ledger.change(UndoLastLog())
+        await ledger.change(LocalEffect(writer.undo_last_log))
         assert (DayTotal(guitar, YESTERDAY, 5), DayTotal(guitar, TODAY, 30)) == await reader.days(ANA)

@@ -4,26 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
-from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged, UndoLastLog
-from agent.coach.practice import PracticeSession, Refusal
+from agent.coach.practice import PracticeRefused, PracticeSession, Refusal, Result
 from agent.coach.practice_file import FileRow
-from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
 from agent.coach.reminders import EVERY_DAY
-from agent.coach.timer_changes import (
-    ForgetPractice,
-    ImportPractice,
-    PracticeForgotten,
-    PracticeImported,
-    StartTimer,
-    StopTimer,
-    TimerStarted,
-)
-from agent.ports import Principal
+from agent.ports import Change, LocalEffect, Principal
 from channels.messages import Address, ChatKind
-from gateway.coach import practice, reminder_rows
+from gateway.coach import reminder_rows, writer
 from gateway.coach.practice import StoredPractice
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.ops.scheduler import DueEvent
@@ -49,17 +39,20 @@ class World:
         self.asked = 0
 
     async def change(
-        self, command: object, who: Principal = ANA, now: datetime = NOW, kind: ChatKind = ChatKind.DIRECT
-    ):
-        """Apply one change that an event of the inbox asked for."""
+        self, effect: LocalEffect, who: Principal = ANA, now: datetime = NOW, kind: ChatKind = ChatKind.DIRECT
+    ) -> Result:
+        """Make one change that an event of the inbox asked for; its result, or the data of its refusal."""
         self.asked += 1
         event = replace(message(), event_id=f"msg:{self.asked}", kind=kind)
         row = await self.store.write(lambda c: inbox.admit(c, NewRow(event, who.user_id, KEY), now))
-        return await self.apply(command, f"inbox:{row}/0", who, now)
+        try:
+            return await self.apply(effect, f"inbox:{row}/0", who, now)
+        except PracticeRefused as refused:
+            return dict(refused.data or {})
 
-    async def apply(self, command: object, key: str, who: Principal = ANA, now: datetime = NOW):
-        """Apply one change by this key."""
-        return await self.store.write(lambda c: practice.apply(c, who, command, key, now))  # type: ignore[arg-type]  any command
+    async def apply(self, effect: LocalEffect, key: str, who: Principal = ANA, now: datetime = NOW) -> Any:
+        """Make one change by this key."""
+        return await self.store.write(lambda tx: effect.run(Change(tx, who, key, now)))
 
     async def due(self, now: datetime) -> Sequence[DueEvent]:
         """What is taken now."""
@@ -81,15 +74,14 @@ async def world(store: Store) -> World:
 class TestReminders:
     async def test_a_slot_is_taken_once_and_the_next_one_is_kept(self, world: World) -> None:
         """Instants come back in UTC, dates as dates; the event says whom, where and which slot."""
-        made = await world.change(SetReminder(time(19), EVERY_DAY, None, "guitarra"))
-        assert isinstance(made, ReminderSet)
-        assert TODAY == made.next_day
+        made = await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, "guitarra"))
+        assert TODAY.isoformat() == made["next_day"]
         assert await world.next_at() == SEVEN
         assert [] == await world.due(SEVEN - timedelta(microseconds=1))
         (event,) = await world.due(SEVEN)
         assert (ANA.tenant, ANA.user_id, KEY) == (event.tenant, event.user_id, event.session_key)
         assert isinstance(event.address, Address)
-        assert f"reminder:{made.reminder_id}:2026-03-04" == event.event_id
+        assert f"reminder:{made['reminder_id']}:2026-03-04" == event.event_id
         assert [] == await world.due(SEVEN)
         assert await world.next_at() == SEVEN + DAY
         (kept,) = await world.reader.reminders(ANA)
@@ -100,7 +92,7 @@ class TestReminders:
 
     async def test_one_for_a_day_is_gone_when_it_was_said(self, world: World) -> None:
         """Nothing stays of it."""
-        await world.change(SetReminder(time(7, 30), (), date(2026, 3, 6), "piano"))
+        await world.change(LocalEffect(writer.set_reminder, time(7, 30), (), date(2026, 3, 6), "piano"))
         assert 1 == len(await world.due(datetime(2026, 3, 6, 7, 30, tzinfo=UTC)))
         assert () == await world.reader.reminders(ANA)
         assert await world.next_at() is None
@@ -108,16 +100,16 @@ class TestReminders:
     async def test_the_same_asked_for_twice_is_said_once(self, world: World) -> None:
         """Another time, another day or another matter is another one."""
         for about in ("", "piano", ""):
-            await world.change(SetReminder(time(19), EVERY_DAY, None, about))
+            await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, about))
         for _ in range(2):
-            await world.change(SetReminder(time(19), (), date(2026, 3, 6), ""))
+            await world.change(LocalEffect(writer.set_reminder, time(19), (), date(2026, 3, 6), ""))
         listed = {(kept.day, kept.about) for kept in await world.reader.reminders(ANA)}
         assert {(None, ""), (None, "piano"), (date(2026, 3, 6), "")} == listed
         assert 3 == len(await world.reader.reminders(ANA))
 
     async def test_another_zone_moves_what_is_kept(self, world: World) -> None:
         """A person who travels is reminded by the clock on their wall."""
-        await world.change(SetReminder(time(19), EVERY_DAY, None, ""))
+        await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""))
         await world.store.write(lambda c: set_timezone(c, ANA.user_id, "America/Lima"))
         assert await world.next_at() == NOW
         assert [] == await world.due(NOW)
@@ -125,27 +117,30 @@ class TestReminders:
 
     async def test_only_ones_own_is_taken_away(self, world: World) -> None:
         """By its id, or all; a group is no place for one."""
-        made = await world.change(SetReminder(time(19), EVERY_DAY, None, ""))
-        refused = await world.change(CancelReminders(made.reminder_id), BEA)
-        assert isinstance(refused, ChangeRefused)
-        assert Refusal.UNKNOWN_REMINDER == refused.refused
-        assert RemindersCancelled(count=0) == await world.change(CancelReminders(), BEA)
-        group = await world.change(SetReminder(time(19), EVERY_DAY, None, ""), kind=ChatKind.GROUP)
-        assert Refusal.ONLY_DIRECT == group.refused
-        assert RemindersCancelled(count=1) == await world.change(CancelReminders())
+        made = await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""))
+        refused = await world.change(LocalEffect(writer.cancel_reminders, made["reminder_id"]), BEA)
+        assert Refusal.UNKNOWN_REMINDER == refused["refused"]
+        assert {"change": "reminders_cancelled", "count": 0} == await world.change(
+            LocalEffect(writer.cancel_reminders), BEA
+        )
+        group = await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""), kind=ChatKind.GROUP)
+        assert Refusal.ONLY_DIRECT == group["refused"]
+        assert {"change": "reminders_cancelled", "count": 1} == await world.change(LocalEffect(writer.cancel_reminders))
 
 
 class TestTimer:
     async def test_a_clock_counts_between_two_commits(self, world: World) -> None:
         """One a person; its entry is of the day it was started on."""
-        assert isinstance(await world.change(StartTimer("guitarra")), TimerStarted)
-        assert Refusal.TIMER_RUNS == (await world.change(StartTimer("piano"))).refused
-        assert Refusal.NO_TIMER == (await world.change(StopTimer(), BEA)).refused
-        done = await world.change(StopTimer(None, "arpegios"), now=NOW + timedelta(minutes=41, seconds=40))
-        assert isinstance(done, PracticeLogged)
+        assert "timer_started" == (await world.change(LocalEffect(writer.start_timer, "guitarra")))["change"]
+        assert Refusal.TIMER_RUNS == (await world.change(LocalEffect(writer.start_timer, "piano")))["refused"]
+        assert Refusal.NO_TIMER == (await world.change(LocalEffect(writer.stop_timer), BEA))["refused"]
+        done = await world.change(
+            LocalEffect(writer.stop_timer, None, "arpegios"), now=NOW + timedelta(minutes=41, seconds=40)
+        )
+        assert "logged" == done["change"]
         (entry,) = await world.reader.sessions(ANA)
         assert (42, TODAY, "arpegios") == (entry.minutes, entry.day, entry.notes)
-        assert Refusal.NO_TIMER == (await world.change(StopTimer())).refused
+        assert Refusal.NO_TIMER == (await world.change(LocalEffect(writer.stop_timer)))["refused"]
 
 
 ROWS = (
@@ -156,15 +151,19 @@ ROWS = (
 )
 
 
+def counts(result: Result) -> tuple[int, int, int, list[str]]:
+    """What became of a file."""
+    return result["imported"], result["already_there"], result["over_a_day"], result["new_skills"]
+
+
 class TestImports:
     async def test_what_is_there_or_fits_no_day_is_left_out(self, world: World) -> None:
-        """The same file again adds nothing; the same change again gives its first result."""
-        await world.change(LogPractice("guitarra", 30, TODAY - DAY, "escalas, ñandú 🎸"))
-        first = await world.apply(ImportPractice(ROWS), "inbox:900/0")
-        assert PracticeImported(imported=2, already_there=1, over_a_day=1, new_skills=("Francés",)) == first
-        assert first == await world.apply(ImportPractice(ROWS), "inbox:900/0")
-        again = await world.apply(ImportPractice(ROWS), "inbox:901/0")
-        assert PracticeImported(imported=0, already_there=3, over_a_day=1, new_skills=()) == again
+        """The same file again adds nothing."""
+        await world.change(LocalEffect(writer.log, "guitarra", 30, TODAY - DAY, "escalas, ñandú 🎸"))
+        first = await world.apply(LocalEffect(writer.import_entries, ROWS), "inbox:900/0")
+        assert (2, 1, 1, ["Francés"]) == counts(first)
+        again = await world.apply(LocalEffect(writer.import_entries, ROWS), "inbox:901/0")
+        assert (0, 3, 1, []) == counts(again)
         assert [30, 60, 60] == sorted(entry.minutes for entry in await world.reader.sessions(ANA))
         assert () == await world.reader.sessions(BEA)
 
@@ -174,15 +173,16 @@ class TestForgetting:
         """Entries, skills, reminders, and the clock that runs; what was taken back is not counted again."""
         kept: tuple[PracticeSession, ...] = ()
         for who in (ANA, BEA):
-            await world.change(LogPractice("guitarra", 30, TODAY), who)
-            await world.change(LogPractice("guitarra", 5, TODAY), who)
-            await world.change(UndoLastLog(), who)
-            await world.change(SetReminder(time(19), EVERY_DAY, None, ""), who)
-            await world.change(StartTimer("guitarra"), who)
+            await world.change(LocalEffect(writer.log, "guitarra", 30, TODAY), who)
+            await world.change(LocalEffect(writer.log, "guitarra", 5, TODAY), who)
+            await world.change(LocalEffect(writer.undo_last_log), who)
+            await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""), who)
+            await world.change(LocalEffect(writer.start_timer, "guitarra"), who)
             kept = await world.reader.sessions(who)
-        assert PracticeForgotten(sessions_deleted=1, skills_deleted=1) == await world.change(ForgetPractice())
+        forgotten = await world.change(LocalEffect(writer.forget_practice))
+        assert (1, 1) == (forgotten["sessions_deleted"], forgotten["skills_deleted"])
         assert () == await world.reader.skills(ANA, include_archived=True)
         assert () == await world.reader.reminders(ANA)
-        assert Refusal.NO_TIMER == (await world.change(StopTimer())).refused
+        assert Refusal.NO_TIMER == (await world.change(LocalEffect(writer.stop_timer)))["refused"]
         assert kept == await world.reader.sessions(BEA)
         assert 1 == len(await world.reader.reminders(BEA))

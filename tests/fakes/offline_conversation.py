@@ -10,7 +10,7 @@ from agent.ports import Turn, TurnEvent
 from agent.tools.base import tools_of
 from agent.transcript import EndReason, Item, ModelResponded, SuggestedReply, fold
 from agent.turn_progress import ToolStarted
-from gateway.coach import practice_rows
+from gateway.coach import practice_rows, writer
 from gateway.coach.product import COACH
 from gateway.texts import HARNESS
 from tests.fakes.practice_reader import NOW, ConnectedPractice
@@ -27,7 +27,7 @@ class Conversation:
             texts=HARNESS,
             model=OfflineModel(OfflineReader()),
             prompt=coach_prompt,
-            tools=tools_of(CoachTools(practice)),
+            tools=tools_of(CoachTools(practice, writer)),
             limits=COACH.limits,
             clock=lambda: NOW,
         )
@@ -35,7 +35,7 @@ class Conversation:
 
     async def say(self, text: str, *, later: dict[str, str] | None = None) -> str:
         """The answer; `later` says more as soon as a tool of that name starts."""
-        port = self.port = FakeTurnPort(apply_command=self.practice.as_result)
+        port = self.port = FakeTurnPort(run_effect=self.practice.as_result)
         waiting = dict(later or {})
 
         def watch(event: TurnEvent) -> None:

@@ -1,18 +1,19 @@
 """Practice data for tests: a reader over lists, and one over a database in memory that changes can be applied to."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
-from agent.coach.changes import change_content
-from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan, name_key
+from agent.coach.practice import DayTotal, PracticeRefused, PracticeSession, Result, Skill, WeeklyPlan, name_key
 from agent.coach.reminders import Reminder
-from agent.ports import LocalCommand, Principal
-from gateway.coach import practice, practice_rows, reminder_rows
+from agent.ports import Change, LocalEffect, Principal
+from agent.tools.results import success_result
+from gateway.coach import practice_rows, reminder_rows
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import schema
 from gateway.store.agent_tables import bring_up
@@ -102,14 +103,20 @@ class ConnectedPractice:
         self.now = now
         self.keys = 0
 
-    def change(self, command: LocalCommand, key: str | None = None) -> Mapping[str, object]:
-        """Apply one change for the principal."""
-        self.keys += 1
-        return practice.apply(self.connection, self.principal, command, key or f"test:{self.keys}", self.now)
+    def change(self, effect: LocalEffect) -> Result:
+        """Make one change for the principal; its result, or the data of its refusal."""
+        try:
+            return self._run(effect)
+        except PracticeRefused as refused:
+            return dict(refused.data or {})
 
-    def as_result(self, command: LocalCommand) -> str:
-        """Apply one change; the result as a tool gives it."""
-        return change_content(self.change(command))
+    def as_result(self, effect: LocalEffect) -> str:
+        """Make one change; the result as a tool gives it."""
+        return success_result(self._run(effect))
+
+    def _run(self, effect: LocalEffect) -> Any:
+        self.keys += 1
+        return effect.run(Change(self.connection, self.principal, f"test:{self.keys}", self.now))
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
         """The skills."""

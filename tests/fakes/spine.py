@@ -239,7 +239,6 @@ class Spine:
             prompt=self.prompt,
             commands=lambda _store: self.more_commands,
             turns=lambda _store: {} if self.agent is None else {"chat": self._run_other},
-            apply=_nothing,
         )
 
     def _coach_commands(self, store: Store) -> tuple[Command, ...]:
@@ -342,10 +341,6 @@ class Spine:
     def later(self, **ahead: float) -> None:
         """Move the clock."""
         self.now += timedelta(**ahead)
-
-
-def _nothing(*_: object) -> dict[str, object]:
-    return {}
 
 
 class _CurrentModel:

@@ -10,7 +10,7 @@ from agent.bounded import Deadline
 from agent.config import AgentConfig
 from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.journal import whole_result
-from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent, TurnPorts
+from agent.ports import LocalEffect, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent, TurnPorts
 from agent.transcript import (
     EndReason,
     Item,
@@ -34,8 +34,8 @@ class Died(BaseException):
     """The process was killed here; nothing catches it."""
 
 
-def _no_commands(command: LocalCommand) -> str:
-    raise AssertionError(f"no local command was expected: {command}")
+def _no_effects(effect: LocalEffect) -> str:
+    raise AssertionError(f"no local effect was expected: {effect}")
 
 
 @dataclass
@@ -46,7 +46,7 @@ class FakeTurnPort:
     """
 
     events: list[JournalEvent] = field(default_factory=list)
-    apply_command: Callable[[LocalCommand], str] = _no_commands
+    run_effect: Callable[[LocalEffect], str] = _no_effects
     waiting: list[UserItem] = field(default_factory=list)
     dies_at: int | None = None
     dies_after: bool = False
@@ -86,13 +86,13 @@ class FakeTurnPort:
         await asyncio.sleep(0)
         self._commit(*events)
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         await asyncio.sleep(0)
         if (before := self.applied.get(returned.call_key)) is not None:
             return before
         if self.dies_at == self.commits and not self.dies_after:
             raise Died
-        whole = replace(returned, content=self.apply_command(command))
+        whole = replace(returned, content=self.run_effect(effect))
         self.applied[returned.call_key] = whole
         self._commit(whole)
         return whole

@@ -153,7 +153,7 @@ class TestByName:
         info = tmp_path / "odd-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-        agents = "none = pantry:apply\nother = pantry:PANTRY\ngone = no_such_module:IT\nodd = odd_module:IT\n"
+        agents = "none = pantry:put_item\nother = pantry:PANTRY\ngone = no_such_module:IT\nodd = odd_module:IT\n"
         (tmp_path / "odd_module.py").write_text(
             "from pydantic import BaseModel\nclass Shelf: pass\nclass Asked(BaseModel):\n    shelf: Shelf\n"
         )

@@ -92,13 +92,12 @@ BUGS = (
         6, "effect outside the journaling commit", "gateway/sessions/journaled_turn.py",
         '        failpoint("effect_pre")\n'
         "        event = await self._deps.store.write(\n"
-        "            partial(commits.apply, place=place, returned=returned, effect=effect, clock=clock)\n"
+        "            partial(commits.apply, place=place, returned=returned, run=run, clock=clock)\n"
         "        )\n",
-        "        key = str(place.seq + id(returned))\n"
-        "        own = lambda c: self._deps.apply(c, self._principal, command, key, clock())\n"
-        "        done = await self._deps.store.write(own)\n"
+        "        first, returned = returned, commits.replace(returned, call_key=str(place.seq + id(returned)))\n"
+        "        done = await self._deps.store.write(run)\n"
         '        failpoint("effect_pre")\n'
-        "        event = commits.replace(returned, content=done)\n"
+        "        event = commits.replace(first, content=done)\n"
         "        await self.record(event)\n",
         Case("effect_pre", practice),
     ),

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from agent.coach.changes import ChangeRefused, change_text, read_change
+from agent.coach.changes import change_text, read_change
 from agent.coach.texts import detect, say
 from agent.language import DEFAULT, language_of
 from agent.models.offline import RuleCall
@@ -104,10 +104,10 @@ class Work:
         call = RuleCall(tool, arguments)
         result = next((each for each in self._results if each.call == call), None) or self._ask(call, language)
         self._results.remove(result)
-        change = read_change(result.data) if result.success or result.data else None
+        change = read_change(result.data)
         if change is None:
             raise CannotAnswer(say(language, "offline.failed" if not result.success else "offline.no_tools"))
-        if isinstance(change, ChangeRefused):
+        if change["change"] == "refused":
             raise CannotAnswer(change_text(language, change, self.today))
         return change_text(language, change, self.today)
 

@@ -5,7 +5,6 @@ Beside it a tool and a model that any agent may be given by name. Its tests: `te
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,14 +17,14 @@ from agent.config import ModelConfig
 from agent.context.sections import Section, compose
 from agent.hooks.chain import python_hook
 from agent.hooks.points import Hook, HookPoint
-from agent.ports import LocalCommand, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
+from agent.ports import Change, LocalEffect, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
 from channels.base import CommandOption
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.product import AgentProduct
 from gateway.store.agent_tables import AgentTables, agent_metadata
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Store
 from gateway.store.tables.base import Id, Instant, tenant_column
 from gateway.store.tables.people import users
 
@@ -37,29 +36,18 @@ items = sa.Table(
     metadata,
     tenant_column(),
     sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
-    sa.Column("key", sa.String(64), nullable=False),  # the call that put it there: the same call again changes nothing
+    sa.Column("key", sa.String(64), nullable=False),  # the call that put it there
     sa.Column("item", sa.String(80), nullable=False),
     sa.Column("put_at", Instant, nullable=False),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PutItem:
-    """Put something into the pantry."""
-
-    item: str
-
-
-def apply(
-    connection: Connection, principal: Principal, change: LocalCommand, key: str, now: datetime
-) -> Mapping[str, object]:
-    """Make the change, once a key, for its person alone."""
-    assert isinstance(change, PutItem)
-    mine = {"tenant_id": principal.tenant, "user_id": principal.user_id, "key": key}
-    if connection.execute(sa.select(items).filter_by(**mine)).first() is None:
-        connection.execute(items.insert(), {**mine, "item": change.item, "put_at": now})
-    return {"put": change.item}
+def put_item(change: Change, item: str) -> Mapping[str, object]:
+    """Put something into the pantry of the change's person."""
+    who = {"tenant_id": change.principal.tenant, "user_id": change.principal.user_id}
+    change.tx.execute(items.insert(), {**who, "key": change.key, "item": item, "put_at": change.now})
+    return {"put": item}
 
 
 class ItemToPut(BaseModel):
@@ -74,7 +62,7 @@ class PantryTools:
     @tool(ItemToPut, effect=Effect.LOCAL)
     async def put_item(self, context: ToolContext, arguments: ItemToPut) -> object:
         """Put one thing into the pantry."""
-        return PutItem(arguments.item)
+        return LocalEffect(put_item, arguments.item)
 
     @tool(ItemToPut, effect=Effect.UNSAFE)
     async def order_item(self, context: ToolContext, arguments: ItemToPut) -> object:
@@ -120,7 +108,6 @@ PANTRY = AgentProduct(
     tools=_tools,
     commands=_commands,
     tables=AgentTables(metadata),
-    apply=apply,
     texts=TEXTS,
 )
 

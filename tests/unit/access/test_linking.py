@@ -10,14 +10,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from agent.coach.changes import SetWeeklyGoal
-from agent.ports import Principal
+from agent.ports import Change, Principal
 from gateway.access import linking
 from gateway.access.codes import code_of
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
-from gateway.coach.practice_changes import set_weekly_goal
+from gateway.coach import writer
 from gateway.store import approvals, links, people
 from gateway.store.links import LinkState
 from gateway.store.people import Newcomer, Person
@@ -279,7 +278,7 @@ def test_a_link_changes_no_row_of_what_either_has() -> None:
             for sender in SENDERS[:2]
         )
         for user in (stays, joins):
-            set_weekly_goal(connection, Principal(user.user_id, "default"), SetWeeklyGoal(60))
+            writer.set_weekly_goal(Change(connection, Principal(user.user_id, "default"), "k", NOON), 60)
         remembered = sa.text("INSERT INTO remembered_tools VALUES ('default', :who, 'look', 0)")
         connection.execute(remembered, {"who": joins.user_id})
         before = everything(connection)

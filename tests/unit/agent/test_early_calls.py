@@ -85,7 +85,7 @@ async def test_a_call_begun_early_is_not_skipped_by_steering():
 @pytest.mark.parametrize("effect", [Effect.LOCAL, Effect.IDEMPOTENT, Effect.UNSAFE])
 async def test_a_call_with_an_effect_waits_for_its_response(effect):
     """Nothing that changes anything starts before the response that asks for it is journaled (D4)."""
-    port, model, seen = FakeTurnPort(apply_command=lambda _: "{}"), StreamsCalls(), []
+    port, model, seen = FakeTurnPort(run_effect=lambda _: "{}"), StreamsCalls(), []
     model.ran.set()
 
     async def run(_context, _arguments):

@@ -1,7 +1,6 @@
 """A turn killed at every commit goes on in another process: one answer, effects as their kind promises (D4, D5)."""
 
 import json
-from dataclasses import dataclass
 
 import pytest
 from pydantic import BaseModel
@@ -9,7 +8,7 @@ from pydantic import BaseModel
 from agent.config import AgentConfig
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import SystemPrompt
+from agent.ports import LocalEffect, SystemPrompt
 from agent.tools.base import Effect, Tool, ToolContext
 from agent.transcript import CallOutcome, EndReason, ToolIntended, ToolItem, ToolReturned, fold
 from gateway.texts import HARNESS
@@ -21,9 +20,8 @@ class Nothing(BaseModel):
     pass
 
 
-@dataclass(frozen=True)
-class Add:
-    n: int
+def add(_change, n):
+    return n
 
 
 class World:
@@ -42,7 +40,7 @@ class World:
             if self.dies_in == name:
                 self.dies_in = None
                 self.port.dies_at = self.port.commits  # before its result holds
-            return Add(1) if effect is Effect.LOCAL else name
+            return LocalEffect(add, 1) if effect is Effect.LOCAL else name
 
         return Tool(
             name=name, description=name, arguments=Nothing, run=run, effect=effect, concurrency_safe=name == "none"
@@ -90,7 +88,7 @@ async def live(port, world):
 async def test_d4_d5_f51_killed_at_every_commit(dies_at, dies_after):
     """One answer, a valid transcript, and each effect as often as its kind allows, with the same key."""
     world, applied = World(), []
-    port = FakeTurnPort(apply_command=lambda command: applied.append(command) or '{"success":true}')
+    port = FakeTurnPort(run_effect=lambda effect: applied.append(effect) or '{"success":true}')
     port.dies_at, port.dies_after = dies_at, dies_after
     deaths = await live(port, world)
     assert 1 == deaths or dies_at >= port.commits
@@ -106,7 +104,7 @@ async def test_d4_d5_f51_killed_at_every_commit(dies_at, dies_after):
 
 async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
     """With an intent and no result it is not run again: the model and the person are told."""
-    port = FakeTurnPort(apply_command=lambda _: "{}")
+    port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "unsafe")
     assert 1 == await live(port, world)
     unknown = [event for event in port.events if getattr(event, "outcome", None) is CallOutcome.UNKNOWN]
@@ -118,7 +116,7 @@ async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
 
 async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
     """The key is turn, step and index: the same after the crash."""
-    port = FakeTurnPort(apply_command=lambda _: "{}")
+    port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "idempotent")
     await live(port, world)
     keys = [key for key, name in zip(world.keys, world.ran, strict=True) if name == "idempotent"]
@@ -127,7 +125,7 @@ async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
 
 async def test_what_a_dead_process_began_is_not_skipped_by_steering():
     """A call that may have happened is settled as unknown before steering overtakes the rest."""
-    port = FakeTurnPort(apply_command=lambda _: "{}")
+    port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "unsafe")
     with pytest.raises(Died):
         await run_turn(a_turn(port), port.ports, an_agent(world))

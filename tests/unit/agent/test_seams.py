@@ -59,7 +59,7 @@ ASKS = calls(("leak", '{"n": 3}'))
 @pytest.mark.parametrize("effect", [Effect.NONE, Effect.LOCAL, Effect.IDEMPOTENT])
 async def test_a_hook_behind_a_call_is_heard_whenever_the_process_dies(effect, dies_at, dies_after):
     """The model never reads what the hook takes out, and the hook is told of the input as it ran."""
-    port = FakeTurnPort(apply_command=lambda _: '{"success":true,"data":"the secret","error":null}')
+    port = FakeTurnPort(run_effect=lambda _: '{"success":true,"data":"the secret","error":null}')
     port.dies_at, port.dies_after = dies_at, dies_after
     hooks, seen, reason = Masks(), [], None
     while reason is None:

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import CreateSkill, LogPractice
+from agent.ports import LocalEffect
+from gateway.coach import writer
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY, connected_practice
 
@@ -20,7 +21,7 @@ def newcomer() -> Iterator[Conversation]:
 @pytest.fixture
 def ana(newcomer: Conversation) -> Conversation:
     """Ana, who has guitar on her list and nothing logged."""
-    newcomer.practice.change(CreateSkill("guitar", None, None, 600_000))
+    newcomer.practice.change(LocalEffect(writer.create_skill, "guitar", None, None, 600_000))
     return newcomer
 
 
@@ -28,5 +29,5 @@ def ana(newcomer: Conversation) -> Conversation:
 def practised(ana: Conversation) -> Conversation:
     """Ana, with twenty sessions of guitar."""
     for day in range(0, 40, 2):
-        ana.practice.change(LogPractice("Guitar", 30, TODAY - timedelta(days=day), "scales"))
+        ana.practice.change(LocalEffect(writer.log, "Guitar", 30, TODAY - timedelta(days=day), "scales"))
     return ana

@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import ArchiveSkill, LogPractice
 from agent.coach.plan_data import PlanWish, prefetch
+from agent.coach.practice import SkillEdit
 from agent.coach.tools import CoachTools
+from agent.ports import LocalEffect
 from agent.tools.base import ToolContext, tools_of
+from gateway.coach import writer
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
 
 
@@ -16,15 +18,15 @@ from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, conn
 def practice() -> Iterator[ConnectedPractice]:
     """Ana plays guitar, and has put chess away."""
     with connected_practice() as connected:
-        connected.change(LogPractice("Guitar", 30, TODAY))
-        connected.change(LogPractice("Chess", 500, TODAY - timedelta(days=1)))
-        connected.change(ArchiveSkill("Chess"))
+        connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY))
+        connected.change(LocalEffect(writer.log, "Chess", 500, TODAY - timedelta(days=1)))
+        connected.change(LocalEffect(writer.edit_skill, "Chess", SkillEdit(archived=True)))
         yield connected
 
 
 async def call(practice: ConnectedPractice, name: str):
     """What a tool says."""
-    tool = next(tool for tool in tools_of(CoachTools(practice)) if tool.name == name)
+    tool = next(tool for tool in tools_of(CoachTools(practice, writer)) if tool.name == name)
     return await tool.run(ToolContext(ANA, NOW, "t/0/0"), tool.arguments.model_validate({}))
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.coach.log_line import LogLineError, LogProblem
+from agent.coach.log_line import LogLineError, LogProblem, explain_log
 from agent.coach.practice import COLOUR_NAMES, Refusal
-from agent.coach.texts import detect, explain_log, say, say_colour, say_days
+from agent.coach.texts import detect, say, say_colour, say_days
 from agent.language import NAMES, escape, language_of
 
 

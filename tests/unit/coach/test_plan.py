@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import LogPractice
 from agent.coach.plan import run_plan_turn
 from agent.coach.plan_data import PlanWish, prefetch
 from agent.coach.practice import PlannedSession
@@ -18,7 +17,7 @@ from agent.errors import FailureKind
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Principal, RequestContext
+from agent.ports import ChatModel, LocalEffect, ModelFacts, ModelFailure, ModelRequest, Principal, RequestContext
 from agent.tools.base import tools_of
 from agent.transcript import (
     AssistantItem,
@@ -32,6 +31,7 @@ from agent.transcript import (
     TurnEnded,
     UserItem,
 )
+from gateway.coach import writer
 from gateway.coach.product import COACH
 from gateway.texts import HARNESS
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, FakePractice, connected_practice
@@ -64,20 +64,20 @@ def practice() -> Iterator[ConnectedPractice]:
     """Ana, with a week of guitar."""
     with connected_practice() as connected:
         for day in range(7):
-            connected.change(LogPractice("Guitar", 30, TODAY - timedelta(days=day)))
+            connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY - timedelta(days=day)))
         yield connected
 
 
 def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
     """The coach on this model."""
-    tools = tools_of(CoachTools(practice))
+    tools = tools_of(CoachTools(practice, writer))
     return Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits, clock=lambda: NOW)
 
 
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
     """One plan turn from wherever the port's journal stands."""
     turn = a_turn(port, text, history)
-    return await run_plan_turn(turn, port.ports, agent_of(model, practice), practice, run_turn)
+    return await run_plan_turn(turn, port.ports, agent_of(model, practice), practice, writer, run_turn)
 
 
 class TestPrefetch:
@@ -107,7 +107,7 @@ class TestPrefetch:
     async def test_the_offline_coach_plans_from_what_a_model_is_shown(self, practice: ConnectedPractice):
         """The same data, as it is and in words; words that look like it are no data."""
         model, data = Script(PLAN), await prefetch(practice, ANA, NOW, PlanWish())
-        await run(model, practice, FakeTurnPort(apply_command=practice.as_result), "/plan mi semana, por favor")
+        await run(model, practice, FakeTurnPort(run_effect=practice.as_result), "/plan mi semana, por favor")
         (request,) = model.requests
         assert RequestContext("es", NOW, data) == request.context
         assert data.model_dump_json() in request.items[-1].text
@@ -118,7 +118,7 @@ class TestPrefetch:
 class TestPlanTurn:
     async def test_one_model_call_without_tools_makes_the_plan(self, practice: ConnectedPractice):
         """It is said and kept in two commits, with insights from the data."""
-        model, port = Script(PLAN), FakeTurnPort(apply_command=practice.as_result)
+        model, port = Script(PLAN), FakeTurnPort(run_effect=practice.as_result)
         assert EndReason.COMPLETED == await run(model, practice, port)
         assert PLAN == port.shown
         assert port.answer.startswith(f"{PLAN}\n\n### What I noticed\n\n- **7 days in a row**")
@@ -141,17 +141,17 @@ class TestPlanTurn:
             AssistantItem("Noted."),
         )
         model = Script(PLAN)
-        await run(model, practice, FakeTurnPort(apply_command=practice.as_result), "/plan short", history)
+        await run(model, practice, FakeTurnPort(run_effect=practice.as_result), "/plan short", history)
         assert (UserItem("I travel until Friday"), AssistantItem("Noted.")) == tuple(model.requests[0].items[:2])
         assert model.requests[0].items[2].text.startswith("/plan short\n")
 
     async def test_the_offline_coach_plans_the_same_way(self, practice: ConnectedPractice):
         """From the prefetched data, in the person's language."""
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         principal = replace(ANA, locale="es")
         turn = a_turn(port, "/plan", principal=principal)
         agent = agent_of(OfflineModel(OfflineReader()), practice)
-        assert EndReason.COMPLETED == await run_plan_turn(turn, port.ports, agent, practice, run_turn)
+        assert EndReason.COMPLETED == await run_plan_turn(turn, port.ports, agent, practice, writer, run_turn)
         assert "## Resumen" in port.answer
 
 
@@ -162,7 +162,7 @@ class TestOwnFindings:
             '```plan\n{"insights": [{"type": "milestone", "title": "Bar 8 holds", "description": "Since Monday.",'
             f' "skill": "guitar"}}], "sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 30}}]}}\n```'
         )
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         assert EndReason.COMPLETED == await run(Script(f"{PLAN}\n\n{block}"), practice, port)
         assert PLAN == port.shown
         assert f"{PLAN}\n\n### What I noticed\n\n- **Bar 8 holds**: Since Monday." == port.answer
@@ -175,7 +175,7 @@ class TestOwnFindings:
     async def test_a_plan_that_asks_too_much_says_where_to_stop(self, practice: ConnectedPractice):
         """Half an hour is their longest: thirty-six minutes fit."""
         block = f'```plan\n{{"sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 90}}]}}\n```'
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         await run(Script(f"{PLAN}\n{block}"), practice, port)
         assert "Where the plan says more, stop at 36 min (guitar)." in port.answer
 
@@ -184,10 +184,10 @@ class TestKept:
     async def test_a_kept_plan_is_shown_with_what_was_done_of_it(self, practice: ConnectedPractice):
         """Without a model, day by day; `/plan new` writes another."""
         offline = OfflineModel(OfflineReader())
-        await run(offline, practice, FakeTurnPort(apply_command=practice.as_result))
+        await run(offline, practice, FakeTurnPort(run_effect=practice.as_result))
         kept = await practice.plan(ANA, MONDAY)
         assert kept is not None
-        model, port = Script(PLAN), FakeTurnPort(apply_command=practice.as_result)
+        model, port = Script(PLAN), FakeTurnPort(run_effect=practice.as_result)
         await run(model, practice, port)
         assert [] == model.requests
         assert kept.content in port.answer
@@ -195,13 +195,13 @@ class TestKept:
         assert "Done so far: **1 h 30 min**, and of this plan 0 min of 1 h 10 min (0 of 2 sessions)." in port.answer
         assert "to come" not in port.answer  # nothing is done or missed: the plan itself says it
         assert kept == await practice.plan(ANA, MONDAY)
-        await run(model, practice, again := FakeTurnPort(apply_command=practice.as_result), "/plan new")
+        await run(model, practice, again := FakeTurnPort(run_effect=practice.as_result), "/plan new")
         assert "takes the place of the plan" in again.answer
 
     async def test_a_plan_for_one_skill_offline(self, practice: ConnectedPractice):
         """`/plan piano`, as the menus of Discord and Slack offer it."""
-        practice.change(LogPractice("Piano", 20, TODAY))
-        port = FakeTurnPort(apply_command=practice.as_result)
+        practice.change(LocalEffect(writer.log, "Piano", 20, TODAY))
+        port = FakeTurnPort(run_effect=practice.as_result)
         await run(OfflineModel(OfflineReader()), practice, port, "/plan piano")
         assert "Piano" in port.answer
         assert "Guitar" not in port.answer
@@ -209,7 +209,7 @@ class TestKept:
     async def test_nothing_to_plan_from_is_not_kept(self):
         """It would be shown as a plan the next time."""
         with connected_practice() as practice:
-            await run(OfflineModel(OfflineReader()), practice, port := FakeTurnPort(apply_command=practice.as_result))
+            await run(OfflineModel(OfflineReader()), practice, port := FakeTurnPort(run_effect=practice.as_result))
             assert "begin small" in port.answer
             assert await practice.plan(ANA, MONDAY) is None
 
@@ -226,7 +226,7 @@ class TestHandOver:
     )
     async def test_what_gives_no_text_goes_to_the_loop(self, practice: ConnectedPractice, first):
         """Nothing of it is journaled or shown."""
-        model, port = Script(first, "From the loop"), FakeTurnPort(apply_command=practice.as_result)
+        model, port = Script(first, "From the loop"), FakeTurnPort(run_effect=practice.as_result)
         assert EndReason.COMPLETED == await run(model, practice, port)
         assert "From the loop" == port.answer == port.shown
         assert model.requests[1].tools
@@ -234,14 +234,14 @@ class TestHandOver:
 
     async def test_a_stop_ends_the_plan(self, practice: ConnectedPractice):
         """`/stop` while the model speaks."""
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         port.on_progress = lambda _: port.stop()
         assert EndReason.STOPPED == await run(Script(Says("word " * 50, word_s=0.01)), practice, port)
         assert await practice.plan(ANA, MONDAY) is None
 
     async def test_what_came_in_meanwhile_is_read_and_the_plan_stands(self, practice: ConnectedPractice):
         """The answer holds both, the model is asked again with the new words."""
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         port.on_progress = lambda _: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
         model = Script(PLAN, "Then ten minutes.")
         assert EndReason.COMPLETED == await run(model, practice, port)
@@ -256,7 +256,7 @@ class TestCrashes:
     @pytest.mark.parametrize("dies_at", [0, 1])
     async def test_a_killed_plan_goes_on(self, practice: ConnectedPractice, dies_at: int, dies_after: bool):
         """D5: killed around each of its two commits, it is answered and kept once."""
-        port = FakeTurnPort(apply_command=practice.as_result, dies_at=dies_at, dies_after=dies_after)
+        port = FakeTurnPort(run_effect=practice.as_result, dies_at=dies_at, dies_after=dies_after)
         with pytest.raises(Died):
             await run(Script(PLAN), practice, port)
         port.dies_at = None
@@ -272,7 +272,7 @@ class TestCrashes:
 
     async def test_a_turn_the_loop_had_begun_stays_with_the_loop(self, practice: ConnectedPractice):
         """Its journal has a response that is no plan."""
-        port = FakeTurnPort(apply_command=practice.as_result)
+        port = FakeTurnPort(run_effect=practice.as_result)
         a_turn(port, "/plan")
         port.events.append(ModelResponded(0, "", (ToolCall("c", "get_user_skills", "{}"),)))
         assert EndReason.COMPLETED == await run(Script("From the loop"), practice, port)
@@ -285,7 +285,7 @@ class TestWeeks:
         """Monday, Sunday or Wednesday."""
         principal: Principal = replace(ANA, week_start=week_start)
         with connected_practice(principal) as practice:
-            port = FakeTurnPort(apply_command=practice.as_result)
+            port = FakeTurnPort(run_effect=practice.as_result)
             turn = a_turn(port, "/plan", principal=principal)
-            await run_plan_turn(turn, port.ports, agent_of(Script(PLAN), practice), practice, run_turn)
+            await run_plan_turn(turn, port.ports, agent_of(Script(PLAN), practice), practice, writer, run_turn)
             assert await practice.plan(principal, first) is not None

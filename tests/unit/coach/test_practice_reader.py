@@ -5,7 +5,8 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.coach.changes import LogPractice
+from agent.ports import LocalEffect
+from gateway.coach import writer
 from tests.fakes.amounts import share
 from tests.fakes.practice_reader import ANA, BEA, TODAY, FakePractice, connected_practice
 
@@ -25,7 +26,7 @@ class TestFakePractice:
                 day = TODAY - timedelta(days=ago)
                 fake.log(skill, day, minutes)
                 stored.now += timedelta(seconds=1)
-                stored.change(LogPractice(skill, minutes, day))
+                stored.change(LocalEffect(writer.log, skill, minutes, day))
             names = {skill.id: skill.name for skill in await stored.skills(ANA)}
 
             async def seen(reader, who=ANA):

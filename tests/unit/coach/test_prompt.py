@@ -11,6 +11,7 @@ from agent.coach.texts import say
 from agent.coach.tools import CoachTools
 from agent.tools.base import tools_of
 from agent.tools.toolbox import ToolBox
+from gateway.coach import writer
 from tests.fakes.practice_reader import ANA, BEA, NOW, FakePractice
 
 
@@ -59,7 +60,7 @@ class TestPrompt:
 
     def test_the_five_tools_of_every_conversation_are_never_deferred(self):
         """A model calls them without a search; their arguments go with each request."""
-        told = {spec.name for spec in ToolBox(tools_of(CoachTools(FakePractice()))).specs}
+        told = {spec.name for spec in ToolBox(tools_of(CoachTools(FakePractice(), writer))).specs}
         assert {
             "get_user_skills",
             "get_practice_sessions",

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.coach.changes import CreateSkill, LogPractice
 from agent.coach.reader.entries import read_practice
 from agent.coach.vocabulary.words import languages
+from agent.ports import LocalEffect
+from gateway.coach import writer
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY
 
@@ -78,7 +79,7 @@ async def test_a_name_like_a_skill_may_be_a_new_one(ana: Conversation) -> None:
 
 async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
     """No answer is likelier: a yes chooses none."""
-    ana.practice.change(CreateSkill("piano", None, None, 600_000))
+    ana.practice.change(LocalEffect(writer.create_skill, "piano", None, None, 600_000))
     assert "What shall I log?" in await ana.say("did 45 minutes today")
     assert {"Log 45 min guitar, today", "Log 45 min piano, today"} == set(offers(ana))
     assert not any(reply.is_yes for reply in ana.suggested)
@@ -86,9 +87,9 @@ async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
 
 async def test_a_correction_names_the_entry(ana: Conversation) -> None:
     """Of the skill that is named, by its id, whatever was logged after it."""
-    ana.practice.change(LogPractice("guitar", 45, TODAY))
-    ana.practice.change(LogPractice("piano", 30, TODAY))
-    ana.practice.change(LogPractice("chess", 25, TODAY))
+    ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
+    ana.practice.change(LocalEffect(writer.log, "piano", 30, TODAY))
+    ana.practice.change(LocalEffect(writer.log, "chess", 25, TODAY))
     await ana.say("actually the piano was 40")
     (offer,) = ana.suggested
     assert "piano, 30 min, today → 40 min" == offer.label

@@ -6,10 +6,11 @@ from datetime import date, timedelta
 import pytest
 from pydantic import ValidationError
 
-from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
-from agent.coach.practice import Insight, InsightType
+from agent.coach.practice import Insight, InsightType, WeeklyPlan
 from agent.coach.tools import CoachTools
+from agent.ports import LocalEffect
 from agent.tools.base import Effect, ToolContext, ToolError, tools_of
+from gateway.coach import writer
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, FakePractice, a_skill
 
 NAMES = {
@@ -58,7 +59,7 @@ def some_practice() -> FakePractice:
 
 async def call(name: str, arguments: dict[str, object], reader: FakePractice | None = None, principal=ANA):
     """Run one tool as the pipeline does: arguments through the schema, the person from the context."""
-    tools = {tool.name: tool for tool in tools_of(CoachTools(reader or some_practice()))}
+    tools = {tool.name: tool for tool in tools_of(CoachTools(reader or some_practice(), writer))}
     tool = tools[name]
     return await tool.run(ToolContext(principal, NOW, "turn/0/0"), tool.arguments.model_validate(arguments))
 
@@ -69,18 +70,18 @@ LIMA = replace(ANA, timezone="America/Lima")
 class TestDeclarations:
     def test_the_tools_are_those_of_the_spec(self):
         """Their names are fixed: prompts and people's own scripts know them."""
-        assert NAMES == {tool.name for tool in tools_of(CoachTools(FakePractice()))}
+        assert NAMES == {tool.name for tool in tools_of(CoachTools(FakePractice(), writer))}
 
     def test_reads_may_run_together_and_changes_are_commands(self):
         """Flags decide what a crash allows."""
-        for tool in tools_of(CoachTools(FakePractice())):
+        for tool in tools_of(CoachTools(FakePractice(), writer)):
             reads = tool.name in READS
             assert (Effect.NONE if reads else Effect.LOCAL) == tool.effect
             assert reads == tool.concurrency_safe
 
     def test_no_tool_has_an_argument_that_names_a_person(self):
         """A49: there is nothing a model could fill in."""
-        for tool in tools_of(CoachTools(FakePractice())):
+        for tool in tools_of(CoachTools(FakePractice(), writer)):
             names = set(tool.spec.schema.get("properties", {}))
             assert not {name for name in names if "user" in name or "tenant" in name or "person" in name}
 
@@ -91,7 +92,9 @@ class TestReads:
         with pytest.raises(ValidationError, match="user_id"):
             await call("get_user_skills", {"user_id": "u1"}, principal=BEA)
         assert {"skills": []} == await call("get_user_skills", {}, principal=BEA)
-        assert all(one.spec.schema["additionalProperties"] is False for one in tools_of(CoachTools(FakePractice())))
+        assert all(
+            one.spec.schema["additionalProperties"] is False for one in tools_of(CoachTools(FakePractice(), writer))
+        )
 
     async def test_skills_come_with_their_numbers(self):
         """Level and progress are worked out, so that no model has to."""
@@ -158,7 +161,7 @@ class TestReads:
 class TestChanges:
     async def test_a_log_uses_the_known_skill(self):
         """In whatever case it is written; archived ones too."""
-        assert LogPractice("chess", 30, TODAY, "endgames") == await call(
+        assert LocalEffect(writer.log, "chess", 30, TODAY, "endgames") == await call(
             "log_practice", {"skill": "CHESS", "minutes": 30, "notes": "endgames"}
         )
 
@@ -168,7 +171,7 @@ class TestChanges:
     )
     async def test_a_day_is_said_in_words_or_iso(self, said, day):
         """The person's own date."""
-        assert LogPractice("Violin", 30, day) == await call(
+        assert LocalEffect(writer.log, "Violin", 30, day, "") == await call(
             "log_practice", {"skill": "Violin", "minutes": 30, "date": said}
         )
 
@@ -187,9 +190,9 @@ class TestChanges:
         """ISO date-times are dates where they fall for the person; without a zone they are the person's own time."""
         principal = replace(ANA, timezone=zone)
         command = await call("log_practice", {"skill": "Violin", "minutes": 30, "date": said}, principal=principal)
-        assert LogPractice("Violin", 30, day) == command
+        assert LocalEffect(writer.log, "Violin", 30, day, "") == command
         changed = await call("edit_session", {"date": said}, principal=principal)
-        assert day == changed.day
+        assert day == changed.arguments[2]
 
     @pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "2026-02-30T00:00:00Z", "2026-02-20T25:00Z", "T"])
     async def test_an_impossible_instant_is_no_date(self, said):
@@ -201,7 +204,7 @@ class TestChanges:
         """At noon UTC it is tomorrow on Kiritimati."""
         principal = replace(ANA, timezone="Pacific/Kiritimati")
         command = await call("log_practice", {"skill": "Violin", "minutes": 30}, principal=principal)
-        assert LogPractice("Violin", 30, TODAY + timedelta(days=1)) == command
+        assert LocalEffect(writer.log, "Violin", 30, TODAY + timedelta(days=1), "") == command
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -225,14 +228,17 @@ class TestChanges:
 
     async def test_an_edit_names_what_changes(self):
         """The last session where none is named."""
-        assert EditSession(None, 60) == await call("edit_session", {"minutes": 60})
+        changed = await call("edit_session", {"minutes": 60})
+        assert LocalEffect(writer.edit_session, None, 60, None, None, None) == changed
         with pytest.raises(ToolError, match="what to change"):
             await call("edit_session", {"session_id": "s1"})
 
     async def test_undo_and_create_are_commands(self):
         """Applied by the gateway, with the call's key."""
-        assert UndoLastLog() == await call("undo_last_log", {})
-        assert CreateSkill("Bass guitar", None, None, 600_000) == await call("create_skill", {"name": " Bass  guitar"})
+        assert LocalEffect(writer.undo_last_log) == await call("undo_last_log", {})
+        assert LocalEffect(writer.create_skill, "Bass guitar", None, None, 600_000) == await call(
+            "create_skill", {"name": " Bass  guitar"}
+        )
 
     async def test_a_plan_is_of_the_persons_own_week(self):
         """A week that begins on Sunday, and the skills that were analysed."""
@@ -240,4 +246,4 @@ class TestChanges:
         insight = {"type": "streak", "title": "Two days", "description": "in a row"}
         command = await call("save_weekly_plan", {"content": "# Plan", "insights": [insight]}, principal=principal)
         expected = (Insight(InsightType.STREAK, "Two days", "in a row"),)
-        assert SaveWeeklyPlan(date(2026, 3, 1), "# Plan", expected, ("guitar",)) == command
+        assert LocalEffect(writer.save_plan, WeeklyPlan(date(2026, 3, 1), "# Plan", expected, ("guitar",))) == command

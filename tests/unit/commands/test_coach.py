@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import LogPractice
-from agent.ports import Principal
+from agent.ports import LocalEffect, Principal
+from gateway.coach import writer
 from gateway.coach.commands import coach_commands
 from gateway.commands.base import Invocation, Reply
 from gateway.commands.table import CommandTable
@@ -42,7 +42,7 @@ async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA) -
 class TestLog:
     async def test_it_is_answered_with_total_and_level(self, practice: ConnectedPractice):
         """And says how to take it back."""
-        practice.change(LogPractice("Guitar", 690, TODAY))
+        practice.change(LocalEffect(writer.log, "Guitar", 690, TODAY))
         assert "Logged **45 min** 🎸 Guitar (scales). Total 12 h 15 min, 🌱 Seed. /undo takes it back." == await answer(
             practice, "/log 45m guitar scales"
         )
@@ -73,7 +73,7 @@ class TestLog:
     async def test_a_new_level_is_celebrated(self, practice: ConnectedPractice):
         """When this entry reached it."""
         for day in range(5):
-            practice.change(LogPractice("Guitar", 1190, TODAY - timedelta(days=day)))
+            practice.change(LocalEffect(writer.log, "Guitar", 1190, TODAY - timedelta(days=day)))
         assert "You have reached 📘 Apprentice!" in await answer(practice, "/log 50m guitar")
 
     @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ class TestLog:
 
     async def test_a_full_day_is_refused_in_the_persons_language(self, practice: ConnectedPractice):
         """The store's refusal, in words."""
-        practice.change(LogPractice("Guitar", 1400, TODAY))
+        practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY))
         spanish = replace(ANA, locale="es")
         assert "Serían más de 24 horas el 2026-03-04" in await answer(practice, "/log 1h guitar", spanish)
 
@@ -135,8 +135,8 @@ class TestReading:
 
     async def test_stats_are_overall_or_of_one_skill(self, practice: ConnectedPractice):
         """The beginning of a name is enough where it is the only one."""
-        practice.change(LogPractice("Guitar", 60, TODAY))
-        practice.change(LogPractice("Piano", 30, TODAY))
+        practice.change(LocalEffect(writer.log, "Guitar", 60, TODAY))
+        practice.change(LocalEffect(writer.log, "Piano", 30, TODAY))
         overall = await answer(practice, "/stats")
         assert "**1 h 30 min** today: you have begun." in overall
         assert "Piano" in overall
@@ -150,7 +150,7 @@ class TestReading:
 
     async def test_skills_are_a_line_each(self, practice: ConnectedPractice):
         """With total and level."""
-        practice.change(LogPractice("Guitar", 60, TODAY))
+        practice.change(LocalEffect(writer.log, "Guitar", 60, TODAY))
         assert "- 🎸 **Guitar**: 🌱 Seed, 1 h of 100 h to 📘 Apprentice" in await answer(practice, "/skills")
 
     async def test_plan_starts_a_turn(self, practice: ConnectedPractice):

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.changes import LogPractice
+from agent.ports import LocalEffect
+from gateway.coach import writer
 from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
 from tests.unit.commands.test_coach import answer
 
@@ -20,11 +21,11 @@ def practice() -> Iterator[ConnectedPractice]:
     sunday = MONDAY - timedelta(days=1)
     with connected_practice() as connected:
         for log in (
-            LogPractice("Guitar", 300, TODAY.replace(month=1, day=7), "whole book"),
-            LogPractice("Guitar", 30, MONDAY, "scales"),
-            LogPractice("Piano", 20, MONDAY),
-            LogPractice("Guitar", 15, sunday, "slow scales"),
-            LogPractice("Guitar", 25, sunday),
+            LocalEffect(writer.log, "Guitar", 300, TODAY.replace(month=1, day=7), "whole book"),
+            LocalEffect(writer.log, "Guitar", 30, MONDAY, "scales"),
+            LocalEffect(writer.log, "Piano", 20, MONDAY),
+            LocalEffect(writer.log, "Guitar", 15, sunday, "slow scales"),
+            LocalEffect(writer.log, "Guitar", 25, sunday),
         ):
             connected.change(log)
             connected.now += timedelta(minutes=1)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.changes import LogPractice
 from agent.coach.practice_file import BadLine, FileRow, guard_cell, read_file, unguard_cell
-from agent.ports import Principal
+from agent.ports import LocalEffect, Principal
+from gateway.coach import writer
 from gateway.coach.commands import coach_commands
 from gateway.coach.file_commands import practice_csv
 from gateway.commands.base import Invocation, Reply
@@ -96,7 +96,7 @@ class TestImport:
 
     async def test_then_it_adds_what_is_not_there_yet(self, practice: ConnectedPractice):
         """The same file again adds nothing; a line twice in it is two entries."""
-        practice.change(LogPractice("Guitar", 45, date(2026, 2, 1), "scales"))
+        practice.change(LocalEffect(writer.log, "Guitar", 45, date(2026, 2, 1), "scales"))
         said = await with_file(practice, "/import now", GOOD)
         assert "1 entry is added. New skills: piano. 1 was there already." == said
         assert "0 entries are added. 2 were there already." == await with_file(practice, "/import now", GOOD)
@@ -112,7 +112,7 @@ class TestImport:
 
     async def test_a_day_has_twenty_four_hours(self, practice: ConnectedPractice):
         """With what is there already."""
-        practice.change(LogPractice("Guitar", 1400, TODAY - timedelta(days=1)))
+        practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY - timedelta(days=1)))
         content = f"date,skill,minutes\n{TODAY - timedelta(days=1)},guitar,60\n"
         assert "1 is left out" in await with_file(practice, "/import now", content)
 
@@ -128,7 +128,7 @@ class TestImport:
         chess = {"name": "chess", "emoji": "", "colour": "red;", "goal_minutes": -1, "weekly_minutes": 90}
         day = {"date": "2026-02-01", "minutes": 10}
         sessions = [{**day, "skill": name} for name in ("guitar", "chess", "piano")]
-        practice.change(LogPractice("Piano", 5, date(2026, 1, 1)))
+        practice.change(LocalEffect(writer.log, "Piano", 5, date(2026, 1, 1)))
         piano = {"name": "Piano", "goal_minutes": 60}
         whole = json.dumps({"skills": [guitar, chess, piano, None, {"name": "unused"}], "sessions": sessions})
         assert "New skills: guitar, chess." in await with_file(practice, "/import now", whole)
@@ -157,7 +157,7 @@ class TestExport:
         """The same entries, formulas and quotes too; the file and its columns are called as its person would."""
         entries = [("=cmd()", 45, 'a, "b"\nc; \'d'), ("Guitar", 30, "-1 semitone"), ("Guitar", 30, "'+")]
         for skill, minutes, notes in entries:
-            practice.change(LogPractice(skill, minutes, TODAY, notes))
+            practice.change(LocalEffect(writer.log, skill, minutes, TODAY, notes))
         table = CommandTable(coach_commands(practice))
         command, word, arguments = table.parse(f"/export {form}") or (None, "", "")
         assert command is not None
@@ -180,7 +180,7 @@ class TestExport:
         self, practice: ConnectedPractice, before: str, mark: str
     ):
         """Many countries' spreadsheets split at ";", inside our quotes too: each piece is text in all of them."""
-        practice.change(LogPractice("guitar", 45, TODAY, f"{before}{mark}cmd()"))
+        practice.change(LocalEffect(writer.log, "guitar", 45, TODAY, f"{before}{mark}cmd()"))
         (skill,), sessions = await practice.skills(ANA), await practice.sessions(ANA)
         content = practice_csv([skill], sessions).decode("utf-8-sig")
         for delimiter in ",;\t":

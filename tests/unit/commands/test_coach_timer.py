@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from agent.coach.changes import LogPractice, SaveWeeklyPlan, SetWeeklyGoal
+from agent.coach.practice import WeeklyPlan
+from agent.ports import LocalEffect
+from gateway.coach import writer
 from gateway.coach.tables import metadata
 from gateway.store.reports import audit_log
 from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
@@ -20,7 +22,7 @@ SPANISH = replace(ANA, locale="es")
 def practice() -> Iterator[ConnectedPractice]:
     """Ana, who plays guitar."""
     with connected_practice() as connected:
-        connected.change(LogPractice("Guitar", 30, TODAY - timedelta(days=1)))
+        connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY - timedelta(days=1)))
         yield connected
 
 
@@ -44,6 +46,14 @@ class TestTimer:
         practice.now += timedelta(hours=14)
         assert "lleva 14 horas" in await answer(practice, "/done", SPANISH)
         assert "Anotado: **1 h** 🎸 Guitar" in await answer(practice, "/done 1h", SPANISH)
+
+    async def test_a_refused_log_leaves_the_clock_running(self, practice: ConnectedPractice):
+        """The day is full: nothing is written, so the person can say how long it really was."""
+        practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY))
+        await answer(practice, "/start guitar")
+        practice.now += timedelta(minutes=50)
+        assert "24 hours" in await answer(practice, "/done")
+        assert "Logged **40 min** 🎸 Guitar" in await answer(practice, "/done 40m")
 
     async def test_past_midnight_it_belongs_to_the_evening(self, practice: ConnectedPractice):
         """The date on which it was started."""
@@ -71,8 +81,8 @@ class TestTimer:
 class TestForget:
     async def test_everything_is_deleted_after_it_was_said_twice(self, practice: ConnectedPractice):
         """All rows in all tables of the coach's; the record says that it was done."""
-        practice.change(SaveWeeklyPlan(TODAY, "plan"))
-        practice.change(SetWeeklyGoal(60))
+        practice.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan")))
+        practice.change(LocalEffect(writer.set_weekly_goal, 60))
         await answer(practice, "/start guitar")
         for words in ("", "everything", "everything no", "guitar yes"):
             await answer(practice, f"/forget {words}")
@@ -82,7 +92,6 @@ class TestForget:
             table.name: practice.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
             for table in metadata.sorted_tables
         }
-        assert 1 == left.pop("practice_effects")
         assert {0} == set(left.values())
         assert ["practice_forgotten"] == [row.action for row in audit_log(practice.connection)]
 

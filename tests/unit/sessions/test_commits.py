@@ -129,15 +129,15 @@ async def test_what_a_response_cost_is_in_its_commit(desk: Desk) -> None:
 async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
     """The second time gives the first result."""
     await desk.claim()
-    applied: list[object] = []
+    applied: list[sa.Connection] = []
 
-    def effect(_connection: sa.Connection, now: object) -> str:
-        applied.append(now)
+    def run(connection: sa.Connection) -> str:
+        applied.append(connection)
         return f'{{"success":true,"data":{len(applied)},"error":null}}'
 
-    first = await desk.write(commits.apply, seq=1, returned=RETURNED, effect=effect, clock=clock)
-    assert first == await desk.write(commits.apply, seq=2, returned=RETURNED, effect=effect, clock=clock)
-    assert [NOON] == applied
+    first = await desk.write(commits.apply, seq=1, returned=RETURNED, run=run, clock=clock)
+    assert first == await desk.write(commits.apply, seq=2, returned=RETURNED, run=run, clock=clock)
+    assert 1 == len(applied)
     assert (STARTED, first) == await desk.events()
 
 
@@ -210,7 +210,7 @@ async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
     for commit, more in (
         (commits.claim, {"ids": [desk.rows[1].id], "started": STARTED}),
         (commits.record, {"events": ended, "clock": clock}),
-        (commits.apply, {"returned": RETURNED, "effect": lambda *_: "{}", "clock": clock}),
+        (commits.apply, {"returned": RETURNED, "run": lambda _: "{}", "clock": clock}),
         (commits.steer, {"step": 0, "overtaken": (), "read": [(desk.rows[1], UserItem("and"))], "clock": clock}),
         (commits.end, {
             "events": ended, "reason": EndReason.COMPLETED, "first_id": desk.rows[0].id, "parts": (), "clock": clock,

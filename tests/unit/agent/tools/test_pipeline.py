@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from agent.errors import Fenced
 from agent.journal import open_calls
 from agent.permissions.chain import PermissionChain
+from agent.ports import LocalEffect
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
 from agent.tools.guards import ChainPermissions, name_rules
@@ -47,13 +48,17 @@ class Bench:
         """Change a number."""
         self.began.append(f"edit {arguments.n}")
         self.most = max(self.most, self.running + 10 * self.running)
-        return arguments
+        return LocalEffect(changed, arguments.n)
 
     @tool(Number)
     async def send(self, context, arguments):
         """Send a number away."""
         self.began.append(f"send {arguments.n}")
         return "sent"
+
+
+def changed(_change, n):
+    return n
 
 
 def a_tool(name, run, effect=Effect.NONE, **flags):
@@ -78,7 +83,7 @@ def error(returned):
 
 async def test_read_read_edit_read_run_as_three():
     """Safe calls side by side, the other alone, results in the order asked."""
-    bench, port = Bench(), FakeTurnPort(apply_command=lambda command: json.dumps({"data": command.n}))
+    bench, port = Bench(), FakeTurnPort(run_effect=lambda effect: json.dumps({"data": effect.arguments[0]}))
     wanted = [("read", '{"n": 1}'), ("read", '{"n": 2}'), ("edit", '{"n": 3}'), ("read", '{"n": 4}')]
     results = await run(port, tools_of(bench), *wanted)
     assert [1, 2, 3, 4] == [json.loads(one.content)["data"] for one in results]
@@ -108,7 +113,7 @@ async def test_f35_an_unknown_tool_is_said_with_a_hint(name):
 
 async def test_only_outside_effects_journal_an_intent():
     """Reads need none and local effects are one commit; others say what they are about to do first (D4)."""
-    bench, port = Bench(), FakeTurnPort(apply_command=lambda _: "{}")
+    bench, port = Bench(), FakeTurnPort(run_effect=lambda _: "{}")
     await run(port, tools_of(bench), ("read", "{}"), ("edit", "{}"), ("send", "{}"), allow=("send",))
     assert ["t/0/2"] == [event.call_key for event in port.events if isinstance(event, ToolIntended)]
 
@@ -205,14 +210,15 @@ async def test_f62_a_fenced_write_ends_the_turn_as_such(calls):
         await run(port, tools_of(Bench()), *[("read", "{}")] * calls)
 
 
-async def test_a_local_command_may_be_refused_where_it_is_applied():
+async def test_a_local_effect_may_be_refused_where_it_runs():
     """What only the gateway can know is told to the model like any refusal."""
 
-    def refuse(_command):
-        raise ToolError("that session is not yours")
+    def refuse(_effect):
+        raise ToolError("that session is not yours", {"refused": "unknown_session"})
 
-    (returned,) = await run(FakeTurnPort(apply_command=refuse), tools_of(Bench()), ("edit", "{}"))
+    (returned,) = await run(FakeTurnPort(run_effect=refuse), tools_of(Bench()), ("edit", "{}"))
     assert (CallOutcome.FAILED, "that session is not yours") == (returned.outcome, error(returned))
+    assert {"refused": "unknown_session"} == json.loads(returned.content)["data"]
 
 
 async def test_a_turn_out_of_time_starts_nothing():

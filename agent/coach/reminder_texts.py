@@ -1,67 +1,11 @@
-"""Changes of reminders, what each gives back, and what is said of it, of what is listed, and of one that is due."""
+"""What is said of reminders: a list of them, one that is due, one that was missed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, time, timedelta
-
-from pydantic import BaseModel, ConfigDict
+from datetime import date, timedelta
 
 from agent.coach.reminders import EVERY_DAY, Reminder
-from agent.coach.texts import COACH_TEXTS, say, say_day, say_on
+from agent.coach.texts import say, say_day, say_on
 from agent.language import escape
-
-
-@dataclass(frozen=True, slots=True)
-class SetReminder:
-    """Remind the person from now on, or once."""
-
-    at: time
-    weekdays: tuple[int, ...] = EVERY_DAY  # () with a day
-    day: date | None = None
-    about: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CancelReminders:
-    """Take one reminder away, or all."""
-
-    reminder_id: str | None = None
-
-
-class _ReminderResult(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class ReminderSet(_ReminderResult):
-    """`SetReminder`."""
-
-    reminder_id: str
-    at: str  # HH:MM
-    weekdays: tuple[int, ...]
-    day: date | None
-    about: str
-    next_day: date
-    zone: str
-    now: str  # HH:MM in the zone
-
-
-class RemindersCancelled(_ReminderResult):
-    """`CancelReminders`."""
-
-    count: int
-
-
-def reminder_text(language: str, change: ReminderSet | RemindersCancelled, today: date) -> str:
-    """What was changed."""
-    if isinstance(change, RemindersCancelled):
-        return COACH_TEXTS.plural(language, "remind.cancelled", change.count)
-    about = say(language, "remind.about", about=escape(change.about)) if change.about else ""
-    when = _days(language, change.weekdays, change.day, today)
-    first = _ahead(language, change.next_day, today)
-    values = {"when": when, "time": change.at, "about": about, "next": first, "now": change.now}
-    key = "remind.set_once" if change.day is not None else "remind.set"
-    text = say(language, key, zone=escape(change.zone), **values)
-    return f"{text} {say(language, 'remind.zone_unsure')}" if change.zone == "UTC" else text
 
 
 def reminders_text(language: str, reminders: Sequence[Reminder], today: date) -> str:
@@ -71,7 +15,7 @@ def reminders_text(language: str, reminders: Sequence[Reminder], today: date) ->
     lines = []
     for number, reminder in enumerate(reminders, start=1):
         about = f": {escape(reminder.about)}" if reminder.about else ""
-        when = _days(language, reminder.weekdays, reminder.day, today)
+        when = say_when(language, reminder.weekdays, reminder.day, today)
         lines.append(f"{number}. {reminder.at:%H:%M}, {when}{about}")
     return "\n\n".join((say(language, "remind.title"), "\n".join(lines), say(language, "remind.how_off")))
 
@@ -97,7 +41,8 @@ def missed_text(language: str, at: str, about: str, day: date, today: date) -> s
     return say(language, "remind.missed", time=at, about=subject, when=when)
 
 
-def _days(language: str, weekdays: Sequence[int], day: date | None, today: date) -> str:
+def say_when(language: str, weekdays: Sequence[int], day: date | None, today: date) -> str:
+    """Return on which days: "daily", "on Monday and Friday", or the one day."""
     if day is not None:
         return _ahead(language, day, today)
     if tuple(weekdays) == EVERY_DAY:
