@@ -4,11 +4,11 @@ An adapter only translates. Splitting, retry, pacing, dedupe, access and typing 
 Abilities beyond sending are Protocols, found at run time with `isinstance`; limits are data with a unit.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
@@ -68,15 +68,8 @@ class KnownChat:
     heard_at: datetime | None = None  # aware UTC, within an hour; None: they were let in and have said nothing since
 
 
-RunConnection = Callable[[int, "Sink"], Coroutine[Any, Any, None]]
-"""Receives by one of an account's connections, by its number, until cancelled."""
-
-LayOut = Callable[[Mapping[int, str]], Mapping[int, str | None]]
-"""From the resume points of an account's connections, by number, to what changes of them; None: it is forgotten."""
-
-
 class Sink(Protocol):
-    """What an adapter is given: the one way in."""
+    """What a connection is given: the way in for its events, its resume point, and its health."""
 
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
@@ -91,31 +84,13 @@ class Sink(Protocol):
         ...
 
     async def cursor(self) -> str | None:
-        """The last committed resume point; None before the first."""
+        """Return this connection's last committed resume point; None before the first."""
         ...
 
     async def chats(self) -> Sequence[KnownChat]:
         """Where people who are let in talk to the bot on this account, those heard last first.
 
         For what a platform lists nowhere: an adapter keeps no such list of its own, which would have a bound.
-        """
-        ...
-
-    async def share(self, count: int, run: RunConnection) -> None:
-        """Run each of so many connections for as long as it is to be read by here; for ever.
-
-        Each has a sink of its own: its resume point, and how it is doing. Several processes have some each.
-        """
-        ...
-
-    async def lay_out(self, plan: LayOut) -> None:
-        """Change resume points of the account's connections in one commit; `plan` may be asked twice."""
-        ...
-
-    async def take_turn(self, name: str, every_s: float) -> float:
-        """0.0 where it is our turn, which then is nobody's for so long in any process; else how long to wait.
-
-        Within one process it is always ours.
         """
         ...
 
@@ -135,6 +110,18 @@ class NotPersisted(Exception):
     """The store did not take the events; the platform must not be told that we have them."""
 
 
+class ChannelConnection(Protocol):
+    """One connection of an account to its platform, with a resume point and a health of its own."""
+
+    async def run(self, sink: Sink) -> None:
+        """Receive until cancelled. An exception means: restart the account, with backoff.
+
+        Raises:
+            ConfigRefused: the platform refuses the configuration; restarting will not help.
+        """
+        ...
+
+
 class Channel(Protocol):
     """One account on one platform."""
 
@@ -143,11 +130,15 @@ class Channel(Protocol):
     limits: Limits
     renderer: "Renderer"
 
-    async def run(self, sink: Sink) -> None:
-        """Receive until cancelled. An exception means: restart me, with backoff.
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return the connections to receive by, in the order of their numbers; most adapters return only themselves.
+
+        The gateway runs each with a sink of its own. One process runs all connections of an account; where the platform
+        posts events to any process (a webhook), each process runs the first, and one process the others.
 
         Raises:
             ConfigRefused: the platform refuses the configuration; restarting will not help.
+            ChannelError: the platform did not say how many; the account is restarted, with backoff.
         """
         ...
 
@@ -160,7 +151,7 @@ class Channel(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections; `run` has ended before."""
+        """Close what was opened; no connection runs any more."""
         ...
 
 
@@ -173,6 +164,18 @@ class Renderer(Protocol):
 
     def plain(self, text: str) -> Rendered:
         """Text as it is, nothing of it interpreted."""
+        ...
+
+
+@runtime_checkable
+class LaysOutCursors(Protocol):
+    """Has resume points that depend on how many connections there are."""
+
+    def lay_out(self, cursors: Mapping[int, str], count: int) -> Mapping[int, str | None]:
+        """Return which resume points, by the number of their connection, change before `count` connections run.
+
+        None forgets one. The gateway commits all changes together, before any connection runs.
+        """
         ...
 
 

@@ -10,14 +10,13 @@ class Connections:
 
     kind: str  # "shards" | "sockets"
     standing: int
-    wanted: int  # what this process is to have
-    total: int  # what all processes together are to have
+    wanted: int
 
 
 @runtime_checkable
 class CountsConnections(Protocol):
     """Hears people over connections of its own, one or several."""
 
-    def connections(self) -> Connections | None:
-        """How many stand just now; None where none is to."""
+    def count_connections(self) -> Connections | None:
+        """Return how many are open now; None if none is to be."""
         ...

@@ -43,7 +43,6 @@ def accounts_of(
             whose_account(config),
             config,
             everywhere=getattr(config, "mode", "") in {"webhook", "http"},
-            sharded=hasattr(config, "shards"),
         )
         for channel, config in channels.accounts()
     ]

@@ -5,11 +5,11 @@ JSON are the HTTP server's matter.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from channels.base import ChannelState, Limits, NotPersisted, Renderer, Sink, TextUnit
+from channels.base import ChannelConnection, ChannelState, Limits, NotPersisted, Renderer, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.markdown.tree import clean
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
@@ -74,6 +74,10 @@ class ApiChannel:
         self._clock = clock
         self._sink: Sink | None = None  # set while the channel runs
         self._watches: dict[Address, list[AnswerWatch]] = {}
+
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return this channel: it has one connection."""
+        return (self,)
 
     async def run(self, sink: Sink) -> None:
         """Hear programs until cancelled."""

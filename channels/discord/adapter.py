@@ -4,25 +4,19 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, Menus, Renderer, Sign, Sink
+from channels.base import ChannelConnection, Menus, Renderer, Sign
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now
 from channels.connections import Connections
 from channels.discord.config import DiscordAccount
-from channels.discord.connection import GatewayConnection, ShardsOutgrown, Starts
-from channels.discord.consumer import DispatchConsumer
-from channels.discord.cursor import read_cursor
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
-from channels.discord.error_mapping import ApiRefusal, as_channel_errors
-from channels.discord.identity import BotIdentity, count_shards, identify
-from channels.discord.ingest import Ingest
+from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal, as_channel_errors
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
 from channels.discord.payloads import (
@@ -35,11 +29,12 @@ from channels.discord.payloads import (
     shared_names,
     target_of,
 )
+from channels.discord.receiving import ShardConnection
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
-from channels.discord.sharding import Shard, lay_out
-from channels.discord.translate import CHANNEL, TranslationContext
+from channels.discord.sharding import Shard, Starts, lay_out
+from channels.discord.translate import CHANNEL
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
@@ -77,8 +72,7 @@ class DiscordChannel:
         self._sleep = sleep
         self._clock = clock
         self._starts = Starts()
-        self._shards: dict[int, GatewayConnection] = {}  # by number, those that are read by here
-        self._count = 1
+        self._shards: list[ShardConnection] = []
         self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
     def __repr__(self) -> str:
@@ -86,46 +80,42 @@ class DiscordChannel:
 
     # ------------------------------------------------------------ in
 
-    async def run(self, sink: Sink) -> None:
-        """Receive until cancelled.
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return a connection for each shard; with `shards = "auto"` ask Discord how many it recommends.
 
         Raises:
-            ConfigRefused: Discord refuses the token, an intent or so few shards.
-            ShardsOutgrown: it wants more of them than it did at the start.
+            ConfigRefused: Discord refuses the token.
+            Retryable, Unknown: Discord did not answer.
         """
-        sink.report(ChannelState.STARTING)
-        bot = await identify(self._config.name, self._wire.identify, sink, self._sleep)
-        self._count = count = await count_shards(self._config, self._wire.gateway, sink, self._sleep)
-        try:
-            await sink.share(count, lambda number, part: self._run_shard(Shard(number, count), part, bot))
-        except BaseExceptionGroup as ended:
-            if (meant := _first_meant(ended)) is None:
-                raise
-            raise meant from None
+        count = self._config.shards
+        if count == "auto":
+            try:
+                count = (await self._wire.gateway()).shards
+            except ApiRefusal:
+                raise ConfigRefused(CLOSE_WORDS[4004].format(account=self.account)) from None
+        self._shards = [
+            ShardConnection(
+                Shard(number, count),
+                self._wire,
+                self._replies,
+                self._echoes,
+                self._starts,
+                self.shared_commands.__contains__,
+                sleep=self._sleep,
+                clock=self._clock,
+            )
+            for number in range(count)
+        ]
+        return self._shards
 
-    async def _run_shard(self, shard: Shard, sink: Sink, bot: BotIdentity) -> None:
-        """Receive by one connection until cancelled."""
-        await sink.lay_out(partial(lay_out, count=shard.count))
-        context = TranslationContext(bot, self._config, shard, is_shared=lambda name: name in self.shared_commands)
-        ingest = Ingest(context, read_cursor(await sink.cursor()))
-        consumer = DispatchConsumer(
-            ingest, context, self._wire, sink, self._replies, self._echoes, sleep=self._sleep, clock=self._clock
-        )
-        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._starts, self._sleep)
-        self._shards[shard.number] = connection
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(consumer.run())
-                tasks.create_task(connection.run())
-        finally:
-            del self._shards[shard.number]
+    def lay_out(self, cursors: Mapping[int, str], count: int) -> Mapping[int, str | None]:
+        """Return which resume points change if there are now `count` shards."""
+        return lay_out(cursors, count)
 
-    def connections(self) -> Connections | None:
-        """The shards that are read by here."""
-        if not self._shards:
-            return None
-        standing = sum(shard.stands for shard in self._shards.values())
-        return Connections("shards", standing, len(self._shards), self._count)
+    def count_connections(self) -> Connections | None:
+        """Return how many shards have a session."""
+        running = [shard for shard in self._shards if shard.is_running]
+        return Connections("shards", sum(shard.is_open for shard in running), len(running)) if running else None
 
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""
@@ -279,15 +269,6 @@ class DiscordChannel:
     ) -> JsonValue:
         with as_channel_errors():
             return await self._wire.call(verb, path, body, at=at, query=query)
-
-
-def _first_meant(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | ShardsOutgrown | None:
-    """The one that says why, among what ended a run."""
-    for error in ended.exceptions:
-        found = _first_meant(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(found, ConfigRefused | ShardsOutgrown):
-            return found
-    return None
 
 
 def _sure(message_id: str | None) -> str:

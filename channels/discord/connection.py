@@ -5,7 +5,6 @@ discord.py's own `Client.connect` always begins with IDENTIFY, ends at errors no
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from functools import partial
 
 import aiohttp
@@ -16,16 +15,17 @@ from discord.gateway import ReconnectWebSocket
 
 from channels.base import ChannelState, Sink
 from channels.clocks import Sleep
-from channels.discord.config import DiscordAccount
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
-from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, IdentifyPace, Shard
+from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, Starts
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
+from channels.discord.translate import to_rejected
 from channels.discord.wire import DiscordWire
-from channels.errors import ChannelError, ConfigRefused
+from channels.errors import ChannelError, ConfigRefused, Retryable
+from channels.messages import Rejected
 
 CLOSE_KEEPING_SESSION = 4900  # any code but 1000 and 1001 keeps the session for a while
 CLOSE_WAIT_S = 2.0
@@ -33,28 +33,7 @@ REFUSALS_BELIEVED = 2  # so many 401 in a row end the channel
 STEADY_S = 5.0  # a connection that stood for so long was one
 SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
 SHARDING_REQUIRED = 4011
-TURN_S = IDENTIFY_EVERY_S + 1.0  # between two sessions that different processes open: until IDENTIFY is said
 RESUME_TRIES = 3  # connects to a session's own address before the common one is taken
-
-
-class ShardsOutgrown(Exception):
-    """Discord asks for more shards than were counted at the start: they are counted anew."""
-
-
-@dataclass(slots=True)
-class Starts:
-    """How the shards of one process open sessions: one by one, paced."""
-
-    pace: IdentifyPace = field(default_factory=IdentifyPace)
-    locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-
-    def lock(self, shard: Shard) -> asyncio.Lock:
-        """Held by the shard that opens a session, among those that may not at once."""
-        return self.locks.setdefault(self.pace.bucket(shard), asyncio.Lock())
-
-    def note(self, shard: Shard) -> None:
-        """IDENTIFY is said now."""
-        self.pace.note(shard, asyncio.get_running_loop().time())
 
 
 class GatewayConnection:
@@ -62,7 +41,6 @@ class GatewayConnection:
 
     def __init__(
         self,
-        config: DiscordAccount,
         wire: DiscordWire,
         sink: Sink,
         ingest: Ingest,
@@ -70,24 +48,25 @@ class GatewayConnection:
         starts: Starts,
         sleep: Sleep,
     ) -> None:
-        self._config = config
+        self._config = config = wire.config
         self._wire = wire
         self._sink = sink
         self._ingest = ingest
+        self._consumer = consumer
         self._sleep = sleep
-        self._state = LibraryState(
-            consumer, message_content=config.message_content, on_identify=partial(starts.note, consumer.shard)
-        )
         self._failures = 0
         self._refusals = 0
         self._short = 0  # connections in a row that ended soon
         self._starts = starts
         self._shard = consumer.shard
+        self._state = LibraryState(
+            self._shard.count, message_content=config.message_content, on_identify=partial(starts.note, self._shard)
+        )
         self._log = structlog.get_logger().bind(account=config.name, shard=self._shard.number)
 
     @property
-    def stands(self) -> bool:
-        """Whether something was heard on the connection that is open now."""
+    def is_open(self) -> bool:
+        """True if something was received on the connection that is open now."""
         return self._state.socket is not None and self._state.socket.got_dispatch
 
     # ------------------------------------------------------------ life
@@ -148,11 +127,30 @@ class GatewayConnection:
             keeps_url = self._config.official and self._failures < RESUME_TRIES
             socket = await self._open(session.url if keeps_url else (await self._wire.gateway()).url, session)
         try:
+            self._hand_on(socket)
             while True:
+                await self._consumer.room()  # a store that is down stops the reading, not the heartbeats
                 await socket.poll_event()
+                self._hand_on(socket)
         finally:
             if socket.got_dispatch:
                 self._failures = self._refusals = 0
+
+    def _hand_on(self, socket: GatewaySocket) -> None:
+        """Queue what was received.
+
+        Raises:
+            ReconnectWebSocket: a READY opened no session.
+        """
+        received = socket.take_received()
+        for dispatch in received:
+            try:
+                self._consumer.receive(dispatch)
+            except ValueError:
+                self._consumer.receive(to_rejected("frame", None, "READY", "a READY that opens no session"))
+                raise ReconnectWebSocket(self._shard.number, resume=False) from None
+        if not received:  # a frame of the protocol
+            self._consumer.report_alive()
 
     async def _open(self, url: str, session: GatewaySession | None = None) -> GatewaySocket:
         """A connection on which RESUME, or without a session IDENTIFY, was said."""
@@ -179,8 +177,6 @@ class GatewayConnection:
             self._log.warning("shards_few", shards=self._shard.count, recommended=info.shards)
         if wait_s := pace.wait_s(self._shard, asyncio.get_running_loop().time()):
             await self._sleep(wait_s)
-        while wait_s := await self._sink.take_turn(f"identify {pace.bucket(self._shard)}", TURN_S):
-            await self._sleep(wait_s)
         return info.url
 
     async def _rest(self) -> None:
@@ -205,7 +201,7 @@ class GatewayConnection:
         """Tell health and end where only the operator can help."""
         words = CLOSE_WORDS.get(code)
         if code == SHARDING_REQUIRED and self._config.shards == "auto":
-            raise ShardsOutgrown(f"Discord asks for more shards than {self._shard.count}")
+            raise Retryable(f"Discord asks for more shards than {self._shard.count}")
         if words is not None:
             words = words.format(account=self._config.name, shards=self._shard.count)
             self._sink.report(ChannelState.FAILED, words)
@@ -216,6 +212,9 @@ class GatewayConnection:
         socket, self._state.socket = self._state.socket, None
         if socket is None:
             return
+        for received in socket.take_received():  # a frame that was malformed, and ended the connection
+            if isinstance(received, Rejected):
+                self._consumer.receive(received)
         try:
             async with asyncio.timeout(CLOSE_WAIT_S):
                 await socket.close(CLOSE_KEEPING_SESSION)

@@ -5,11 +5,13 @@ What comes next and how far the session is committed is decided there; connectin
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from channels.base import ChannelState, NotPersisted, Sink
+from channels.base import ChannelState, Sink
+from channels.chat.offering import offer_until_stored
 from channels.clocks import Clock, Sleep
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
@@ -19,13 +21,12 @@ from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.raw import RawChannel
 from channels.discord.sent_lookup import Echoes
 from channels.discord.sharding import Shard
-from channels.discord.translate import TranslationContext, to_rejected
+from channels.discord.translate import TranslationContext
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
 from channels.messages import InboundEvent, Rejected
 from channels.retrying import Backoff
 
-STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 CHANNEL_BACKOFF = Backoff((0.2, 0.5, 1.0, 2.0, 5.0))
 FILLING = "fetching what was said while it was away; what is said now is answered after that"
 _CHANNEL = TypeAdapter(RawChannel)
@@ -73,22 +74,18 @@ class DispatchConsumer:
             self._committed.clear()
             await self._committed.wait()
 
-    def receive(self, event: str, seq: int | None, data: JsonValue) -> None:
-        """Queue a dispatch, as it came; nothing here waits.
+    def receive(self, received: Dispatch | Rejected) -> None:
+        """Queue a dispatch as it came, or a frame that is none in its place; nothing here waits.
 
         Raises:
             ValueError: a READY that opens no session.
         """
-        self._ingest.receive(Dispatch(event, seq, data))
-        if event == "MESSAGE_CREATE":
-            self._echoes.note(data, self._context.bot.user_id)
-        elif event in STATE_EVENTS:
-            self.report_alive()
-        self._news.set()
-
-    def quarantine(self, raw: str, reason: str) -> None:
-        """Keep a frame that is none, in its place among the others."""
-        self._ingest.receive(to_rejected("frame", None, raw, reason))
+        self._ingest.receive(received)
+        if isinstance(received, Dispatch):
+            if received.event == "MESSAGE_CREATE":
+                self._echoes.note(received.data, self._context.bot.user_id)
+            elif received.event in STATE_EVENTS:
+                self.report_alive()
         self._news.set()
 
     def report_alive(self) -> None:
@@ -132,16 +129,8 @@ class DispatchConsumer:
             log.warning(
                 "dispatch_rejected", account=self._context.bot.account, event_id=bad.event_id, reason=bad.reason
             )
-        attempt = 0
-        while True:
-            try:
-                await self._sink.receive(events, rejected=rejected, cursor=cursor)
-            except NotPersisted:
-                attempt += 1
-                self._sink.report(ChannelState.DEGRADED, "the store takes no messages; these are offered again")
-                await self._sleep(STORE_BACKOFF.wait_s(attempt))
-            else:
-                return
+        offer = partial(self._sink.receive, events, rejected=rejected, cursor=cursor)
+        await offer_until_stored(offer, self._sink, self._sleep)
 
     async def _fill_gap(self, since: int, tasks: asyncio.TaskGroup) -> None:
         """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""

@@ -1,9 +1,10 @@
-"""Which shard hears of what, how a bot's resume points follow a change of their number, and when it may IDENTIFY. Pure.
+"""Which shard hears of what, how a bot's resume points follow a change of their number, and when it may IDENTIFY.
 
 A shard is one connection to the gateway: Discord tells it of the servers whose id gives its number, and shard 0 of
 direct messages. Source: docs.discord.com/developers/events/gateway, "Sharding" and "Session Start Limit" (2026-11).
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -111,3 +112,19 @@ class IdentifyPace:
         """It does now."""
         self._last[self.bucket(shard)] = now_s
         self._begun.setdefault(shard.number, deque(maxlen=IDENTIFIES_PER_HOUR)).append(now_s)
+
+
+@dataclass(slots=True)
+class Starts:
+    """How the shards of one account open sessions: one by one, paced."""
+
+    pace: IdentifyPace = field(default_factory=IdentifyPace)
+    locks: dict[int, asyncio.Lock] = field(default_factory=dict)
+
+    def lock(self, shard: Shard) -> asyncio.Lock:
+        """Return the lock of those shards that may not open a session at once; the one that opens one holds it."""
+        return self.locks.setdefault(self.pace.bucket(shard), asyncio.Lock())
+
+    def note(self, shard: Shard) -> None:
+        """Note that IDENTIFY is sent now."""
+        self.pace.note(shard, asyncio.get_running_loop().time())

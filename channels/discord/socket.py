@@ -1,14 +1,14 @@
 """Makes discord.py's gateway socket give out raw dispatches. Which connection follows which is in `connection`.
 
 The library speaks the protocol (HELLO, heartbeats, zombies, IDENTIFY, RESUME, op 7 and 9, close codes). Its parsing
-into models, where a malformed dispatch ends the client, never runs: a dispatch goes to the consumer as it came.
+into models, where a malformed dispatch ends the client, never runs: a dispatch is kept as it came.
 """
 
 import asyncio
 import time
 import zlib
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 import aiohttp
 import orjson
@@ -17,10 +17,12 @@ from discord.flags import Intents
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from pydantic import JsonValue
 
-from channels.discord.consumer import DispatchConsumer
+from channels.discord.ingest import Dispatch
 from channels.discord.library import BasedHttp
+from channels.discord.translate import to_rejected
 from channels.foreign import decode_json, number_of, whole_of
 from channels.http_answers import MAX_ANSWER_BYTES
+from channels.messages import Rejected
 
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 
@@ -69,11 +71,10 @@ utils._ActiveDecompressionContext = BoundedInflate  # noqa: SLF001  the only pla
 class LibraryState:
     """The part of discord.py's connection state that its socket reads."""
 
-    def __init__(self, consumer: DispatchConsumer, *, message_content: bool, on_identify: Callable[[], None]) -> None:
-        self.consumer = consumer
+    def __init__(self, shard_count: int, *, message_content: bool, on_identify: Callable[[], None]) -> None:
         self.socket: GatewaySocket | None = None
         self.parsers: dict[str, object] = {}
-        self.shard_count = consumer.shard.count
+        self.shard_count = shard_count
         self._on_identify = on_identify
         self.heartbeat_timeout = HEARTBEAT_TIMEOUT_S
         self._activity = None
@@ -108,17 +109,21 @@ class GatewaySocket(DiscordWebSocket):
 
     got_dispatch = False  # whether anything was received on it
 
-    @property
-    def _consumer(self) -> DispatchConsumer:
-        return cast("LibraryState", self._connection).consumer
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._received: list[Dispatch | Rejected] = []
+
+    def take_received(self) -> list[Dispatch | Rejected]:
+        """Return the dispatches, and the frames that are none, since the last call."""
+        received, self._received = self._received, []
+        return received
 
     async def poll_event(self) -> None:
-        """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats.
+        """Take one frame.
 
         Raises:
             ReconnectWebSocket: the connection is no use any more.
         """
-        await self._consumer.room()
         try:
             await super().poll_event()
         except ReconnectWebSocket:
@@ -133,7 +138,7 @@ class GatewaySocket(DiscordWebSocket):
         await super().send_heartbeat(data)
 
     async def received_message(self, msg: str | bytes, /) -> None:
-        """Take a frame: a dispatch goes to the consumer, the rest to the library.
+        """Take a frame: a dispatch is kept for `take_received`, the library takes the rest.
 
         Raises:
             ReconnectWebSocket: the connection is no use any more.
@@ -143,16 +148,14 @@ class GatewaySocket(DiscordWebSocket):
             return
         frame = decode_json(text)
         if not isinstance(frame, dict):
-            self._consumer.quarantine(text, "no JSON object")
+            self._keep_bad(text, "no JSON object")
         elif frame.get("op") == self.DISPATCH:
-            await self._hand_on(frame, text)
+            self._keep(frame, text)
         elif frame.get("op") == self.HELLO:
             if not self._keep_alive:  # a second one would begin a second pulse
                 await self._control(_greeting(frame))
-            self._consumer.report_alive()
         else:
             await self._control(text)
-            self._consumer.report_alive()
 
     async def _text(self, msg: str | bytes) -> str | None:
         """A frame's text; None while it is not whole."""
@@ -169,10 +172,13 @@ class GatewaySocket(DiscordWebSocket):
 
     def _too_long(self) -> ReconnectWebSocket:
         """Keep a note of a frame beyond measure; what opens another session, for a replay would send it again."""
-        self._consumer.quarantine("", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
+        self._keep_bad("", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
         return ReconnectWebSocket(self.shard_id, resume=False)
 
-    async def _hand_on(self, frame: dict[str, JsonValue], text: str) -> None:
+    def _keep_bad(self, raw: str, reason: str) -> None:
+        self._received.append(to_rejected("frame", None, raw, reason))
+
+    def _keep(self, frame: dict[str, JsonValue], text: str) -> None:
         event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")
         number = whole_of(seq) if isinstance(seq, int) else None
         if number is not None:
@@ -180,14 +186,9 @@ class GatewaySocket(DiscordWebSocket):
         if self._keep_alive:
             self._keep_alive.tick()
         if not isinstance(event, str):
-            self._consumer.quarantine(text, "a dispatch without a name")
+            self._keep_bad(text, "a dispatch without a name")
             return
-        try:
-            self._consumer.receive(event, number, data)
-        except ValueError:
-            self._consumer.quarantine("READY", "a READY that opens no session")
-            await self.close()
-            raise ReconnectWebSocket(self.shard_id, resume=False) from None
+        self._received.append(Dispatch(event, number, data))
         self.got_dispatch = True
 
     async def _control(self, text: str) -> None:
@@ -195,7 +196,7 @@ class GatewaySocket(DiscordWebSocket):
         try:
             await super().received_message(text)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-            self._consumer.quarantine(text, "a frame of the protocol that is malformed")
+            self._keep_bad(text, "a frame of the protocol that is malformed")
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
 

@@ -50,7 +50,8 @@ class DiscordWire:
 
     def __init__(self, config: DiscordAccount) -> None:
         """Nothing is connected yet."""
-        self._config = config
+        self.config = config
+        self._identifying = asyncio.Lock()
         self._http: BasedHttp | None = None
         self._bot: BotIdentity | None = None
         self._files: aiohttp.ClientSession | None = None
@@ -58,7 +59,7 @@ class DiscordWire:
         self._closed = False
 
     def __repr__(self) -> str:
-        return f"DiscordWire({self._config.api_base!r})"
+        return f"DiscordWire({self.config.api_base!r})"
 
     async def identify(self) -> BotIdentity:
         """Who we are; asked once.
@@ -67,12 +68,13 @@ class DiscordWire:
             ApiRefusal: 401, the token is refused.
             Retryable, Unknown: not now.
         """
-        if self._bot is None:
-            application = await self.call("GET", "/oauth2/applications/@me")
-            user_id = await self._user_id()
-            app_id = application.get("id") if isinstance(application, dict) else None
-            self._bot = BotIdentity(self._config.name, user_id, str(app_id or user_id))
-        return self._bot
+        async with self._identifying:
+            if self._bot is None:
+                application = await self.call("GET", "/oauth2/applications/@me")
+                user_id = await self._user_id()
+                app_id = application.get("id") if isinstance(application, dict) else None
+                self._bot = BotIdentity(self.config.name, user_id, str(app_id or user_id))
+            return self._bot
 
     async def _user_id(self) -> str:
         user_id = id_of(await self.call("GET", "/users/@me"))
@@ -86,9 +88,9 @@ class DiscordWire:
             if self._closed:
                 raise Retryable("the channel is closed")
             if self._http is None:
-                http = BasedHttp(self._config.api_base)
+                http = BasedHttp(self.config.api_base)
                 try:
-                    await http.static_login(self._config.token.get_secret_value())
+                    await http.static_login(self.config.token.get_secret_value())
                 except BaseException:
                     await http.close()
                     raise
@@ -120,7 +122,7 @@ class DiscordWire:
         before = CALL_TRACE.set(seen)
         failure: ChannelError | ApiRefusal
         try:
-            async with asyncio.timeout(timeout_s or self._config.call_timeout_s):
+            async with asyncio.timeout(timeout_s or self.config.call_timeout_s):
                 http = await self.http()
                 return await http.request(Route(verb, path, **at), **options)
         except _ENDS as error:
@@ -146,9 +148,9 @@ class DiscordWire:
             found = None
         url = found.get("url") if isinstance(found, dict) else None
         if not (isinstance(url, str) and url.startswith(("ws://", "wss://"))):
-            parts = urlsplit(self._config.api_base)
+            parts = urlsplit(self.config.api_base)
             own = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/gateway"
-            url = OFFICIAL_GATEWAY if self._config.official else own
+            url = OFFICIAL_GATEWAY if self.config.official else own
         return to_gateway_info(url, found)
 
     async def download(self, url: str, max_bytes: int) -> bytes:
@@ -159,10 +161,10 @@ class DiscordWire:
             Retryable: not now.
         """
         host = urlsplit(url).netloc
-        if host not in OFFICIAL_CDN and (self._config.official or host != urlsplit(self._config.api_base).netloc):
+        if host not in OFFICIAL_CDN and (self.config.official or host != urlsplit(self.config.api_base).netloc):
             raise Permanent("the file is not on Discord's CDN")
         if self._files is None:
-            self._files = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._config.call_timeout_s))
+            self._files = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self.config.call_timeout_s))
         try:
             async with self._files.get(url, allow_redirects=False) as response:
                 return await _body_of(response, max_bytes)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from channels.base import ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
+from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.connections import Connections
@@ -135,6 +135,10 @@ class SlackChannel:
 
     # ------------------------------------------------------------ receiving
 
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return this channel: it has one connection."""
+        return (self,)
+
     async def run(self, sink: Sink) -> None:
         """Receive until cancelled.
 
@@ -142,7 +146,6 @@ class SlackChannel:
             ConfigRefused: Slack refuses a token, a scope is missing, or Socket Mode is off.
         """
         self._sink = sink
-        sink.report(ChannelState.STARTING)
         bot = self._bot = await identify(self._config, self._wire, sink, self._sleep)
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, self._sleep)
@@ -158,12 +161,12 @@ class SlackChannel:
             backfill_s = self._config.backfill_s
             await self._webhook.run(app, receiver, backfill, sleep=self._sleep, backfill_s=backfill_s)
 
-    def connections(self) -> Connections | None:
+    def count_connections(self) -> Connections | None:
         """The sockets of Socket Mode, where this process reads."""
         if self._sockets is None:
             return None
         wanted = self._config.sockets
-        return Connections("sockets", self._sockets.standing, wanted, wanted)
+        return Connections("sockets", self._sockets.standing, wanted)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """One path, in HTTP mode; none in Socket Mode."""

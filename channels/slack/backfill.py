@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import structlog
 from pydantic import JsonValue, ValidationError
 
-from channels.base import KnownChat, NotPersisted
+from channels.base import KnownChat
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.foreign import JsonObject
@@ -34,7 +34,6 @@ PAGE = 200
 PAGES_AT_MOST = 10  # of one chat or thread
 LISTED_PAGES = 100  # of the chats we are in
 NAMED = 5  # chats that health names; the log has more
-STORE_PAUSE_S = 0.5
 TRIES = 5  # of a call
 BACKOFF = Backoff((0.5, 2.0, 5.0, 15.0, 30.0))  # after each of them
 READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
@@ -239,12 +238,7 @@ class Backfill:
 
     async def _hand_in(self, events: list[InboundMessage]) -> None:
         for begin in range(0, len(events), PAGE):
-            while True:
-                try:
-                    await self._receiver.hand_in(events[begin : begin + PAGE])
-                    break
-                except NotPersisted:
-                    await self._sleep(STORE_PAUSE_S)
+            await self._receiver.hand_in(events[begin : begin + PAGE])
 
     async def _pages(self, method: str, arguments: Arguments) -> list[RawMessage]:
         """All pages of a history, unreadable messages left out."""

@@ -16,10 +16,10 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.base import ChannelState, NotPersisted, Sink
+from channels.base import ChannelState, Sink
+from channels.chat.offering import offer_until_stored
 from channels.clocks import Clock, Sleep
 from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
-from channels.retrying import Backoff
 from channels.slack.cursor import ResumePoint
 from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory, people_in, profile_in
@@ -27,7 +27,6 @@ from channels.slack.translate import TranslationContext, to_rejected, translate_
 from channels.slack.translate_interaction import translate_actions, translate_command
 from channels.slack.wire import quiet_logger
 
-STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))  # between offers of one delivery
 COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
 _log = structlog.get_logger()
@@ -72,15 +71,7 @@ class Receiver:
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
-            translated, attempt = self._translate_safely(body), 0
-            while True:
-                try:
-                    await self.hand_in([translated])
-                    break
-                except NotPersisted:
-                    attempt += 1
-                self.sink.report(ChannelState.DEGRADED, "the store takes no messages; this one is offered again")
-                await self._sleep(STORE_BACKOFF.wait_s(attempt))
+            await self.hand_in([self._translate_safely(body)])
         self.sink.report(ChannelState.READY)
 
     def _translate_safely(self, body: object) -> InboundEvent | Rejected | None:
@@ -91,11 +82,7 @@ class Receiver:
             return to_rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
-        """Commit events in their order, with the resume point.
-
-        Raises:
-            NotPersisted: they were not committed.
-        """
+        """Commit events in their order, with the resume point, however long the store is away."""
         events: list[InboundEvent] = []
         refused: list[Rejected] = []
         for event in translated:
@@ -106,7 +93,11 @@ class Receiver:
                 self.resume_point.note(event)
                 events.append(self._in_language(event))
         if events or refused:
-            await self.sink.receive(events, rejected=refused, cursor=self.resume_point.cursor())
+            await offer_until_stored(
+                lambda: self.sink.receive(events, rejected=refused, cursor=self.resume_point.cursor()),
+                self.sink,
+                self._sleep,
+            )
 
     def _in_language(self, event: InboundEvent) -> InboundEvent:
         """With the language of its sender's Slack, as far as it is known."""

@@ -13,7 +13,7 @@ from aiohttp import ClientError, ClientWebSocketResponse, WSMsgType
 from pydantic import JsonValue
 from slack_bolt.app.async_app import AsyncApp
 
-from channels.base import ChannelState, NotPersisted
+from channels.base import ChannelState
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import decode_json
@@ -229,8 +229,6 @@ class SocketMode:
             if await self._take(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
-        except NotPersisted:
-            self._report(ChannelState.DEGRADED, "the store takes no messages; Slack will deliver them again")
         except (ClientError, OSError):
             _log.info("ack_not_sent", account=self._config.name, envelope_id=envelope)  # it comes again
         finally:
@@ -238,7 +236,7 @@ class SocketMode:
             link.slots.release()
 
     async def _take(self, payload: JsonValue) -> bool:
-        """Whether an envelope's payload is committed; raises NotPersisted, or answers False, where it is not."""
+        """Whether an envelope's payload is committed."""
         if isinstance(payload, dict):
             try:
                 return (await dispatch(self._app, payload)).status == 200

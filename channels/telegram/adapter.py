@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from channels.base import HttpRoute, Menus, Renderer, Sign, Sink
+from channels.base import ChannelConnection, HttpRoute, Menus, Renderer, Sign
 from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of
@@ -26,7 +26,7 @@ from channels.telegram.polling import PollPace, UpdatePoller
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
 from channels.telegram.translate import CHANNEL
-from channels.telegram.webhook import WebhookReceiver
+from channels.telegram.webhook import WebhookReceiver, WebhookWatch
 from channels.telegram.wire import TelegramWire
 
 REACTIONS: Mapping[Sign, str] = {
@@ -69,22 +69,13 @@ class TelegramChannel:
     def __repr__(self) -> str:
         return f"TelegramChannel({self.account!r})"
 
-    async def run(self, sink: Sink) -> None:
-        """Receive until cancelled.
-
-        Raises:
-            ConfigRefused: Telegram refuses the token.
-        """
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                if self._config.mode == "webhook":
-                    await self._webhook.run(sink, tasks)
-                else:
-                    pace = PollPace(self._config.poll_timeout_s, self._now_s)
-                    poller = UpdatePoller(self._config, self._wire, sink, pace, sleep=self._sleep, clock=self._clock)
-                    await poller.run(tasks)
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return the poller, or what takes updates by webhook and what watches that they come."""
+        if self._config.mode == "polling":
+            pace = PollPace(self._config.poll_timeout_s, self._now_s)
+            return (UpdatePoller(self._config, self._wire, pace, sleep=self._sleep, clock=self._clock),)
+        watch = WebhookWatch(self._config, self._wire, self._webhook.opened, sleep=self._sleep, clock=self._clock)
+        return self._webhook, watch
 
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""

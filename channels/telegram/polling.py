@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, NotPersisted, Sink
+from channels.base import ChannelState, Sink
+from channels.chat.offering import offer_until_stored
 from channels.clocks import Clock, Sleep
 from channels.foreign import whole_of
 from channels.retrying import Backoff, CallFailure
@@ -17,7 +19,6 @@ from channels.telegram.receiving import CallbackAnswerer, translate_updates
 from channels.telegram.translate import update_id_of
 from channels.telegram.wire import BotApiCaller, TelegramWire
 
-STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))  # between offers of one batch
 REFUSALS_BELIEVED = 3  # so many 401 in a row end the channel; one alone may be a hiccup of Telegram's
 
 IDLE_BACKOFF = Backoff((0.0, 0.05, 0.1, 0.2, 0.5, 1.0))
@@ -55,41 +56,49 @@ class UpdatePoller:
     """Receives for one bot until it is cancelled."""
 
     def __init__(
-        self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pace: PollPace, *, sleep: Sleep, clock: Clock
+        self, config: TelegramAccount, wire: TelegramWire, pace: PollPace, *, sleep: Sleep, clock: Clock
     ) -> None:
         """`sleep` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
-        self._sink = sink
         self._pace = pace
         self._sleep = sleep
         self._clock = clock
-        self._caller = BotApiCaller(config, wire, sink, sleep, explain_refusal)
 
-    async def run(self, tasks: asyncio.TaskGroup) -> None:
-        """Poll, hand in, confirm; for ever. `tasks` is the parent of what goes on beside.
+    async def run(self, sink: Sink) -> None:
+        """Poll, hand in and confirm until cancelled.
 
         Raises:
             ConfigRefused: Telegram refuses the token; health was told.
         """
-        self._sink.report(ChannelState.STARTING)
-        bot = await identify(self._config.name, self._caller, self._config.call_timeout_s)
-        self._sink.report(ChannelState.READY)
-        answerer = CallbackAnswerer(self._config, self._wire, tasks)
-        offset = whole_of(await self._sink.cursor()) or 0
+        caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
+        bot = await identify(self._config.name, caller, self._config.call_timeout_s)
+        sink.report(ChannelState.READY)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._poll_on(sink, caller, bot, CallbackAnswerer(self._config, self._wire, tasks))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it
+
+    async def _poll_on(self, sink: Sink, caller: BotApiCaller, bot: BotIdentity, answerer: CallbackAnswerer) -> None:
+        offset = whole_of(await sink.cursor()) or 0
         while True:
             self._pace.start_poll()
-            batch, before = await self._poll(offset), offset
+            batch, before = await self._poll(caller, offset), offset
             if not isinstance(batch, list):
-                await self._caller.report_and_wait(CallFailure("Telegram's answer to getUpdates is no list"))
+                await caller.report_and_wait(CallFailure("Telegram's answer to getUpdates is no list"))
                 continue
-            self._sink.report(ChannelState.READY)
+            sink.report(ChannelState.READY)
             if batch:
-                offset = await self._hand_in(batch, bot, offset, answerer)
+                events, rejected = translate_updates(batch, bot, self._clock())
+                offset = _next_offset(batch, offset)
+                offer = partial(sink.receive, events, rejected=rejected, cursor=str(offset))
+                await offer_until_stored(offer, sink, self._sleep)
+                answerer.answer(events)
             if (rest_s := self._pace.rest_s(moved=offset != before)) > 0:
                 await self._sleep(rest_s)
 
-    async def _poll(self, offset: int) -> JsonValue:
+    async def _poll(self, caller: BotApiCaller, offset: int) -> JsonValue:
         """The next updates; waits for the first of them."""
         body: dict[str, JsonValue] = {
             "timeout": self._config.poll_timeout_s,
@@ -98,25 +107,16 @@ class UpdatePoller:
         if offset:
             body["offset"] = offset
         watchdog_s = self._config.poll_timeout_s + self._config.poll_grace_s
-        return await self._caller.call_until_ok("getUpdates", body, timeout_s=watchdog_s, patience=REFUSALS_BELIEVED)
+        return await caller.call_until_ok("getUpdates", body, timeout_s=watchdog_s, patience=REFUSALS_BELIEVED)
 
-    async def _hand_in(self, batch: list[JsonValue], bot: BotIdentity, offset: int, answerer: CallbackAnswerer) -> int:
-        """Give a batch to the sink until it holds; returns the offset that confirms it."""
-        events, rejected = translate_updates(batch, bot, self._clock())
-        # The last one, not the greatest: ids start anywhere after a week without updates.
-        ids = [update_id for raw in batch if (update_id := update_id_of(raw)) is not None]
-        confirmed = ids[-1] + 1 if ids else offset
-        attempt = 0
-        while True:
-            try:
-                await self._sink.receive(events, rejected=rejected, cursor=str(confirmed))
-            except NotPersisted:
-                attempt += 1
-                self._sink.report(ChannelState.DEGRADED, "the store takes no messages; this batch is offered again")
-                await self._sleep(STORE_BACKOFF.wait_s(attempt))
-            else:
-                answerer.answer(events)
-                return confirmed
+
+def _next_offset(batch: list[JsonValue], offset: int) -> int:
+    """Return the offset that confirms a batch: behind its last update.
+
+    That is not the greatest: ids start anywhere after a week without updates.
+    """
+    ids = [update_id for raw in batch if (update_id := update_id_of(raw)) is not None]
+    return ids[-1] + 1 if ids else offset
 
 
 def explain_refusal(refusal: ApiRefusal) -> str:

@@ -42,7 +42,7 @@ class _Open:
 
 
 class WebhookReceiver:
-    """Takes updates for one bot; what comes before `run` is ready, or after it ended, is answered 503."""
+    """Takes updates for one bot; `handle` answers 503 before `run` is ready, and after it ended."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, *, sleep: Sleep, clock: Clock) -> None:
         """`sleep` waits so many seconds; `clock` gives aware UTC."""
@@ -51,71 +51,27 @@ class WebhookReceiver:
         self._sleep = sleep
         self._clock = clock
         self._open: _Open | None = None
+        self.opened = asyncio.Event()  # set while updates are taken
         secret = config.webhook_secret.get_secret_value() if config.webhook_secret else ""
         self._secret = secret.encode()
 
-    async def run(self, sink: Sink, tasks: asyncio.TaskGroup) -> None:
-        """Have Telegram bring updates here, and watch that it does; for ever. `tasks` parents what goes on beside.
+    async def run(self, sink: Sink) -> None:
+        """Take updates until cancelled.
 
         Raises:
             ConfigRefused: Telegram refuses the token; health was told.
         """
-        sink.report(ChannelState.STARTING)
         caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
         bot = await identify(self._config.name, caller, self._config.call_timeout_s)
-        # Open before Telegram is told: the first update may come before setWebhook is answered.
-        self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
         try:
-            await sink.share(1, self._watch)
+            async with asyncio.TaskGroup() as tasks:
+                self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
+                self.opened.set()
+                sink.report(ChannelState.READY)
+                await asyncio.Event().wait()
         finally:
             self._open = None
-
-    async def _watch(self, _number: int, sink: Sink) -> None:
-        """Tell Telegram where to bring updates, and see that it does: one process does, for all that take them."""
-        caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
-        await self._set(caller)
-        sink.report(ChannelState.READY)
-        while True:
-            await self._sleep(CHECK_S)
-            await self._look(caller, sink)
-
-    async def _set(self, caller: BotApiCaller) -> None:
-        """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
-        body: dict[str, JsonValue] = {
-            "url": self._config.webhook_target,
-            "secret_token": self._secret.decode(),
-            "max_connections": self._config.webhook_connections,
-            "allowed_updates": list(ALLOWED_UPDATES),
-        }
-        await self._ask(caller, "setWebhook", body)
-        _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
-
-    async def _look(self, caller: BotApiCaller, sink: Sink) -> None:
-        """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
-        info = await self._ask(caller, "getWebhookInfo", {})
-        standing = info if isinstance(info, dict) else {}
-        url = standing.get("url")
-        if not url:
-            await self._set(caller)
-            sink.report(ChannelState.READY)
-        elif url != self._config.webhook_target:
-            words = f"another program took this bot's updates to {url}; stop it, then restart the gateway"
-            sink.report(ChannelState.DEGRADED, words)
-        elif self._fails(standing):
-            why = standing.get("last_error_message")
-            sink.report(ChannelState.DEGRADED, f"Telegram cannot bring updates to {url}: {why}")
-        else:
-            sink.report(ChannelState.READY)
-
-    def _fails(self, standing: Mapping[str, JsonValue]) -> bool:
-        """Whether something waits there because it could not be brought lately."""
-        failed_at = standing.get("last_error_date")
-        lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
-        return lately and bool(standing.get("pending_update_count"))
-
-    async def _ask(self, caller: BotApiCaller, method: str, body: dict[str, JsonValue]) -> JsonValue:
-        timeout_s = self._config.call_timeout_s
-        return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
+            self.opened.clear()
 
     async def handle(self, request: web.Request) -> web.Response:
         """One update from Telegram, or from somebody who says so.
@@ -151,6 +107,72 @@ class WebhookReceiver:
                 return _later()
             held.answerer.answer(events)
         return web.Response(text="")
+
+
+class WebhookWatch:
+    """Tells Telegram where to bring updates, and checks that it does; one process watches for all that take updates."""
+
+    def __init__(
+        self, config: TelegramAccount, wire: TelegramWire, opened: asyncio.Event, *, sleep: Sleep, clock: Clock
+    ) -> None:
+        """`opened` is set while this process takes updates."""
+        self._config = config
+        self._wire = wire
+        self._opened = opened
+        self._sleep = sleep
+        self._clock = clock
+
+    async def run(self, sink: Sink) -> None:
+        """Set the webhook and watch it until cancelled.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        await self._opened.wait()  # the first update may come before setWebhook is answered
+        caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
+        await self._set(caller)
+        sink.report(ChannelState.READY)
+        while True:
+            await self._sleep(CHECK_S)
+            await self._look(caller, sink)
+
+    async def _set(self, caller: BotApiCaller) -> None:
+        """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
+        body: dict[str, JsonValue] = {
+            "url": self._config.webhook_target,
+            "secret_token": self._config.webhook_secret.get_secret_value() if self._config.webhook_secret else "",
+            "max_connections": self._config.webhook_connections,
+            "allowed_updates": list(ALLOWED_UPDATES),
+        }
+        await self._ask(caller, "setWebhook", body)
+        _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
+
+    async def _look(self, caller: BotApiCaller, sink: Sink) -> None:
+        """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
+        info = await self._ask(caller, "getWebhookInfo", {})
+        standing = info if isinstance(info, dict) else {}
+        url = standing.get("url")
+        if not url:
+            await self._set(caller)
+            sink.report(ChannelState.READY)
+        elif url != self._config.webhook_target:
+            words = f"another program took this bot's updates to {url}; stop it, then restart the gateway"
+            sink.report(ChannelState.DEGRADED, words)
+        elif self._fails(standing):
+            why = standing.get("last_error_message")
+            sink.report(ChannelState.DEGRADED, f"Telegram cannot bring updates to {url}: {why}")
+        else:
+            sink.report(ChannelState.READY)
+
+    def _fails(self, standing: Mapping[str, JsonValue]) -> bool:
+        """Whether something waits there because it could not be brought lately."""
+        failed_at = standing.get("last_error_date")
+        lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
+        return lately and bool(standing.get("pending_update_count"))
+
+    async def _ask(self, caller: BotApiCaller, method: str, body: dict[str, JsonValue]) -> JsonValue:
+        timeout_s = self._config.call_timeout_s
+        return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
 
 
 def _later() -> web.Response:

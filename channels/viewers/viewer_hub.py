@@ -15,7 +15,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, NotPersisted, Sink
+from channels.base import ChannelConnection, ChannelState, NotPersisted, Sink
 from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, InboundEvent, OutboundPart, Receipt
@@ -274,6 +274,10 @@ class ViewerChannel(ABC):
 
     def __init__(self, inbox: ViewerInbox) -> None:
         self._inbox = inbox
+
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return this channel: it has one connection."""
+        return (self,)
 
     async def run(self, sink: Sink) -> None:
         """Hear views until cancelled; then those that are open still see what is sent."""

@@ -48,7 +48,6 @@ class LeasedAccount:
     account: str
     everywhere: bool = False  # it is read for by every process, by webhook
     attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
-    connections: int = 1  # each is leased by itself
 
 
 @dataclass(slots=True)
@@ -143,10 +142,10 @@ class ClusterMembership:
         """
         begun_s = self._now_s()
         idle = () if self._events is None else self._events.idle()
-        names, shared = ([], []) if self._leaving else (self._names(), self._shared_names())
+        names = [] if self._leaving else self._names()
         look = partial(
             leases.look_round, me=self.me, wanted=names, surplus=idle, fenced=self.ownership.fenced,
-            lease_s=LEASE_S, takes=None if self._leaving else self._patience(begun_s), shared=shared,
+            lease_s=LEASE_S, takes=None if self._leaving else self._patience(begun_s),
         )  # fmt: skip
         self._note(await self._link.transact(look, LEASE_S), begun_s)
         self._seen_s = begun_s
@@ -204,19 +203,11 @@ class ClusterMembership:
             inward = in_name(wanted.channel, wanted.account)
             if wanted.everywhere:
                 names.append(hook_name(wanted.channel, wanted.account))
-            elif wanted.connections == 1:
+            else:
                 names.append(inward)
             if not wanted.attached or inward in self.ownership.names:
                 names.append(out_name(wanted.channel, wanted.account))
         return names
-
-    def _shared_names(self) -> list[list[str]]:
-        """The leases of each account that is read for by several connections."""
-        return [
-            [in_name(wanted.channel, wanted.account, number) for number in range(wanted.connections)]
-            for wanted in self._wanted()
-            if wanted.connections > 1
-        ]
 
     async def begin_leaving(self) -> None:
         """Take nothing more, read for no account any more, and let others have what is idle."""

@@ -25,9 +25,9 @@ NOT_OURS = -1
 """An epoch that no shard ever has."""
 
 
-def in_name(channel: str, account: str, number: int = 0) -> str:
-    """The lease of who reads for an account; where it has several connections, by this one."""
-    return f"in {channel}:{account}" + (f"/{number}" if number else "")
+def in_name(channel: str, account: str) -> str:
+    """Return the name of the lease to read for an account, by all its connections."""
+    return f"in {channel}:{account}"
 
 
 def hook_name(channel: str, account: str) -> str:

@@ -1,24 +1,25 @@
-"""An account as it stands, and its connections: which of them this process reads by, and what each is given.
+"""An account, its health, and one run of its connections, each with a sink of its own.
 
-Most accounts have one. Where several processes share the work, a connection is read by whoever holds its lease.
+If several processes share the work, the one that holds the account's lease runs all its connections.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
 import structlog
 
-from channels.base import Channel, ChannelState, LayOut, RunConnection
+from channels.base import Channel, ChannelConnection, ChannelState, LaysOutCursors
 from channels.messages import DEFAULT_TENANT
 from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
 from gateway.delivery.pacing import Pacer
-from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
-from gateway.store import chats, leases
+from gateway.store import chats
 from gateway.store.engine import Store
+from gateway.store.leases import Lease
 from gateway.supervision import run_until
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY
 
@@ -40,7 +41,6 @@ class ChannelAccount:
     config: object = None  # as the operator wrote it: what differs is started anew
     everywhere: bool = False  # it is read for by every process of a cluster: the platform posts to any of them
     attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
-    sharded: bool = False  # it is read for by connections that several processes have some of each
 
 
 @dataclass(slots=True)
@@ -52,7 +52,6 @@ class HeldAccount:
     ready: "asyncio.Future[Channel]"
     state: ChannelState = ChannelState.STARTING
     detail: str = ""
-    connections: int = 1  # how many there are, in all processes together
     reports: dict[int, tuple[ChannelState, str]] = field(default_factory=lambda: {0: (ChannelState.STARTING, "")})
     missing: dict[int, str] = field(default_factory=dict)  # what was said and could not be read, by connection
     heard_at: datetime | None = None
@@ -87,13 +86,11 @@ class HeldAccount:
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
 
-    def stand_by(self, number: int) -> None:
-        """Show that another process reads by this connection, or will."""
+    def stand_by(self, numbers: Iterable[int]) -> None:
+        """Show that another process runs these connections."""
         self.begun.set()
-        self.missing.pop(number, None)
-        if self.spec.everywhere:
-            self.reports[number] = (ChannelState.READY, "")
-        else:
+        for number in numbers:
+            self.missing.pop(number, None)
             self.reports.pop(number, None)
         self._show()
 
@@ -117,7 +114,7 @@ class HeldAccount:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDeps:
-    """What reading for any account needs; `tasks` is the parent of what is read by leases."""
+    """What a run of an account needs; `tasks` is the parent of what runs under a lease."""
 
     store: Store
     intake: Intake
@@ -127,76 +124,73 @@ class ReadingDeps:
 
 
 class AccountReading:
-    """One run of an account's channel here."""
+    """One run of an account's connections in this process."""
 
     def __init__(self, deps: ReadingDeps, channel: Channel, account: HeldAccount) -> None:
-        self.deps = deps
-        self.channel = channel
-        self.account = account
+        self._deps = deps
+        self._channel = channel
+        self._account = account
 
     async def run(self) -> None:
-        """Run the channel until it ends; where several processes could, only for as long as it is this one's."""
-        ownership, spec = self.deps.ownership, self.account.spec
-        if not ownership.is_shared or spec.everywhere or spec.sharded:
-            await self.channel.run(ConnectionSink(self, 0))
+        """Run the connections until one ends; among several processes, only while this one holds the lease."""
+        name, account = self._channel.name, self._channel.account
+        if not self._deps.ownership.is_shared:
+            await self._run_all(EVERYTHING)
+        elif self._account.spec.everywhere:
+            first, *others = await self._channel.connections()
+            watch = partial(self._run_these, dict(enumerate(others, 1)))
+            async with unwrapped_tasks() as tasks:
+                tasks.create_task(self._run_one(0, first, EVERYTHING))
+                tasks.create_task(self._while_held(hook_name(name, account), range(1, len(others) + 1), watch))
         else:
-            await self._keep(0, lambda _number, sink: self.channel.run(sink))
+            await self._while_held(in_name(name, account), self._account.reports, self._run_all)
 
-    async def share(self, count: int, run: RunConnection) -> None:
-        """Run each of so many connections, those that are this process's."""
-        self.account.connections = count
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for number in range(count):
-                    tasks.create_task(self._keep(number, run))
-        except BaseExceptionGroup as ended:
-            raise ended.exceptions[0] from None  # the first says why; the rest were cancelled for it
-
-    async def _keep(self, number: int, run: RunConnection) -> None:
-        """Run a connection until it ends by itself, whenever it is this process's."""
-        ownership, sink = self.deps.ownership, ConnectionSink(self, number)
-        if not ownership.is_shared:
-            sink.report(ChannelState.STARTING)
-            await run(number, sink)
-            return
-        channel, account = self.channel.name, self.channel.account
-        name = hook_name(channel, account) if self.account.spec.everywhere else in_name(channel, account, number)
+    async def _while_held(
+        self, name: str, numbers: Iterable[int], run: Callable[[Lease], Coroutine[object, object, None]]
+    ) -> None:
+        """Run until it ends by itself, whenever this process holds the lease."""
+        ownership = self._deps.ownership
         while True:
             if ownership.lease(name) is None:
-                self.account.stand_by(number)
-            lease = sink.lease = await ownership.until_held(name)
-            sink.report(ChannelState.STARTING)
-            await run_until(partial(run, number, sink), partial(ownership.until_lost, lease), self.deps.tasks)
+                self._account.stand_by([*numbers])
+            lease = await ownership.until_held(name)
+            await run_until(partial(run, lease), partial(ownership.until_lost, lease), self._deps.tasks)
             if ownership.lease(name) == lease:
                 return
 
+    async def _run_all(self, lease: Lease) -> None:
+        connections = dict(enumerate(await self._channel.connections()))
+        if isinstance(self._channel, LaysOutCursors):
+            await self._lay_out_cursors(partial(self._channel.lay_out, count=len(connections)))
+        self._account.reports.clear()
+        await self._run_these(connections, lease)
 
-class ConnectionSink(ChannelSink):
-    """What one connection of an adapter is given, or the adapter itself: the whole of its `Sink`."""
+    async def _run_these(self, connections: Mapping[int, ChannelConnection], lease: Lease) -> None:
+        async with unwrapped_tasks() as tasks:
+            for number, connection in connections.items():
+                tasks.create_task(self._run_one(number, connection, lease))
 
-    def __init__(self, reading: AccountReading, number: int) -> None:
-        """`number` is which of the account's connections it is; the adapter itself is told as its first."""
-        deps, account = reading.deps, reading.account
-        super().__init__(deps.store, deps.intake, reading.channel, account, account.spec.tenant, number)
-        self._reading = reading
+    async def _run_one(self, number: int, connection: ChannelConnection, lease: Lease) -> None:
+        deps, account = self._deps, self._account
+        sink = ChannelSink(deps.store, deps.intake, self._channel, account, account.spec.tenant, number)
+        sink.lease = lease
+        sink.report(ChannelState.STARTING)
+        await connection.run(sink)
 
-    async def share(self, count: int, run: RunConnection) -> None:
-        """Run each of so many connections for as long as it is this process's."""
-        await self._reading.share(count, run)
+    async def _lay_out_cursors(self, lay_out: Callable[[Mapping[int, str]], Mapping[int, str | None]]) -> None:
+        """Commit the resume points that change before the connections run."""
+        name, account, store = self._channel.name, self._channel.account, self._deps.store.of(self._account.spec.tenant)
+        known = partial(chats.cursors_of, channel=name, account=account)
+        if changes := lay_out(await store.read(known, lasting=True)):
+            now, tenant = self._deps.clock(), store.home_tenant
+            await store.write(lambda c: chats.set_cursors(c, tenant, name, account, changes, now))
 
-    async def lay_out(self, plan: LayOut) -> None:
-        """Change resume points of the account's connections in one commit; none where `plan` changes none."""
-        name, account, tenant = self._channel.name, self._channel.account, self._store.home_tenant
-        now = self._reading.deps.clock()
-        if plan(await self._store.read(partial(chats.cursors_of, channel=name, account=account), lasting=True)):
-            await self._store.write(lambda c: chats.lay_out_cursors(c, tenant, name, account, plan, now))
 
-    async def take_turn(self, name: str, every_s: float) -> float:
-        """0.0 where it is our turn among several processes; else how long to wait."""
-        if self.lease is EVERYTHING:
-            return 0.0
-        of_account = f"turn {self._channel.name}:{self._channel.account} {name}"
-        try:
-            return await self._store.write(partial(leases.take_turn, name=of_account, every_s=every_s))
-        except StoreUnavailable:
-            return every_s
+@asynccontextmanager
+async def unwrapped_tasks() -> AsyncIterator[asyncio.TaskGroup]:
+    """Run tasks side by side; raise the error that ended the first of them, without a group around it."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield tasks
+    except BaseExceptionGroup as ended:
+        raise ended.exceptions[0] from None

@@ -157,10 +157,8 @@ class ChannelManager:
 
     def list_accounts(self) -> list[LeasedAccount]:
         """Every account, as leases of it are asked for."""
-        specs = [(held.spec, held.connections) for held in self._held.values() if not held.retired]
-        return [
-            LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached, count) for spec, count in specs
-        ]
+        specs = [held.spec for held in self._held.values() if not held.retired]
+        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""
@@ -274,6 +272,8 @@ class ChannelManager:
         except (ConfigRefused, ChannelNotInstalled) as refused:
             held.note(ChannelState.FAILED, str(refused))
             return False
+        except ChannelError as failure:
+            reason = str(failure)
         except Exception as error:  # noqa: BLE001  one channel's run: recorded, shown in health, started again
             series(FAULTS, "channel").inc()
             log.exception("channel_broken", channel=held.spec.channel, account=held.spec.account)
@@ -286,9 +286,8 @@ class ChannelManager:
         """Whether this process reads for an account."""
         if not self._ownership.is_shared:
             return True
-        spec, lease = held.spec, self._ownership.lease
-        names = (in_name(spec.channel, spec.account, number) for number in range(held.connections))
-        return spec.everywhere or any(lease(name) is not None for name in names)
+        spec = held.spec
+        return spec.everywhere or self._ownership.lease(in_name(spec.channel, spec.account)) is not None
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

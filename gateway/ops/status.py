@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -299,10 +298,9 @@ class GatewayStatus:
         known = self._manager.states(self._store.tenant)
         for channel in self._manager.now_serving():
             name = f"{channel.name}:{channel.account}"
-            open_ = channel.connections() if isinstance(channel, CountsConnections) and name in known else None
+            open_ = channel.count_connections() if isinstance(channel, CountsConnections) and name in known else None
             if open_ is not None:
-                all_ = "" if open_.total == open_.wanted else f" here, {open_.total} in all"
-                found[name] = f"{open_.standing} of {open_.wanted} {open_.kind}{all_}"
+                found[name] = f"{open_.standing} of {open_.wanted} {open_.kind}"
         return found
 
 
@@ -312,7 +310,7 @@ def cluster_report(look: ClusterLook, me: Member) -> dict[str, JsonValue]:
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
         own = [shard for shard, owner in look.shards.items() if owner == id_]
-        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_ and "@" not in name]
+        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_]
         members[f"{each.member.host}/{id_}"] = {
             "state": state + (" (this one)" if id_ == me.id else ""),
             "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
@@ -338,29 +336,17 @@ def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
     """Who reads and who sends for each, and what is unsent."""
     hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
     owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
-    named = {re.split("[/@]", name.partition(" ")[2])[0] for name in owners if " " in name}
+    named = {name.partition(" ")[2] for name in owners if " " in name}
     accounts: dict[str, JsonValue] = {}
     for account in sorted(named | {f"{channel}:{name}" for channel, name in look.unsent}):
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
         accounts[account] = {
-            "read_by": _readers(in_name(channel, name), owners) or "nobody, or each by webhook",
+            "read_by": owners.get(in_name(channel, name), "nobody, or each by webhook"),
             "sent_by": owners.get(out_name(channel, name), "nobody"),
             "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
         }  # fmt: skip
     return accounts
-
-
-def _readers(name: str, owners: Mapping[str, str]) -> str:
-    """Who holds the leases of reading for an account; of several connections each its own."""
-    parts = {lease: owner for lease, owner in owners.items() if lease == name or lease.startswith(f"{name}/")}
-    if len(parts) < 2:
-        return "".join(parts.values())
-    numbers = {
-        owner: sorted(int(lease.partition("/")[2] or 0) for lease in parts if parts[lease] == owner)
-        for owner in parts.values()
-    }
-    return ", ".join(f"{owner} ({', '.join(map(str, numbers[owner]))})" for owner in sorted(numbers))
 
 
 def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:

@@ -5,12 +5,13 @@ A chat may go on under another id (a Telegram group became a supergroup): what i
 Plain functions over a connection. Strangers leave nothing here.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from channels.base import KnownChat, LayOut
+from channels.base import KnownChat
 from channels.messages import Address
 from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
 from gateway.store.outbox import IS_OPEN
@@ -54,11 +55,16 @@ def move_cursor(
     _move_cursor.count(connection, moved)
 
 
-def lay_out_cursors(
-    connection: sa.Connection, tenant: str, channel: str, account: str, plan: LayOut, now: datetime
+def set_cursors(
+    connection: sa.Connection,
+    tenant: str,
+    channel: str,
+    account: str,
+    cursors: Mapping[int, str | None],
+    now: datetime,
 ) -> None:
-    """Make the resume points of an account's connections what `plan` makes of them."""
-    for number, cursor in plan(cursors_of(connection, channel, account)).items():
+    """Set resume points of an account's connections; None forgets one."""
+    for number, cursor in cursors.items():
         move_cursor(connection, tenant, channel, account, cursor, now, number)
 
 

@@ -131,13 +131,11 @@ def look_round(
     lease_s: float,
     *,
     takes: timedelta | None = timedelta(0),
-    shared: Sequence[Sequence[str]] = (),
 ) -> Round:
     """Renew what is owned, hand back what is idle and more than a fair share, take what is free up to that share.
 
-    `wanted` are the names of leases that this process would have, of each group of `shared` a fair share; `surplus`
-    shards that it may do without. It `takes` what its owner let run out so long ago; None: it leaves, takes nothing,
-    and no share is fair any more.
+    `wanted` are the names of leases that this process would have; `surplus` shards that it may do without. It `takes`
+    what its owner let run out so long ago; None: it leaves, takes nothing, and no share is fair any more.
     """
     until = STORE_NOW + int(lease_s * 1_000_000)
     now = _stay(connection, me.id, fenced, lease_s)
@@ -160,29 +158,7 @@ def look_round(
         died = _take_shards(connection, me.id, share - len(own), (before, until), own)
     if missing := [name for name in wanted if name not in names]:
         _take_names(connection, me.id, missing, (before, until), names)
-    for group in shared:
-        _share_names(connection, me, group, (before, until), names)
     return Round(own, names, died, rejoined, now)
-
-
-def _share_names(
-    connection: sa.Connection, me: Member, group: Sequence[str], span: "Span", names: dict[str, int]
-) -> None:
-    """Have a fair share of these leases, among those processes that want them: each holds a lease of its own that
-    says so.
-    """
-    present = f"{group[0]}@{me.node}"
-    if present not in names:
-        _take_names(connection, me.id, [present], span, names)
-    others = leases.c.name.startswith(f"{group[0]}@", autoescape=True), leases.c.until > STORE_NOW
-    count = int(connection.execute(sa.select(sa.func.count()).select_from(leases).where(*others)).scalar_one())
-    share = -(-len(group) // max(count, 1))
-    own = [name for name in group if name in names]
-    hand_back_names(connection, me.id, own[share:])
-    for name in own[share:]:
-        del names[name]
-    if missing := [name for name in group if name not in names] if len(own) < share else []:
-        _take_names(connection, me.id, missing, span, names, share - len(own))
 
 
 def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> datetime | None:
@@ -219,17 +195,16 @@ def _take_shards(connection: sa.Connection, owner: str, most: int, span: Span, o
 
 
 def _take_names(
-    connection: sa.Connection, owner: str, wanted: Sequence[str], span: Span, names: dict[str, int],
-    most: int | None = None,
-) -> None:  # fmt: skip
-    """Take those of the named leases that are free; at most so many."""
+    connection: sa.Connection, owner: str, wanted: Sequence[str], span: Span, names: dict[str, int]
+) -> None:
+    """Take those of the named leases that are free."""
     before, until = span
     fresh = [{"name": name, "owner": None, "epoch": 0, "until": None} for name in wanted]
     known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
     if rows := [row for row in fresh if row["name"] not in known]:
         connection.execute(insert_new(connection, leases), rows)
     free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < before)
-    query = sa.select(leases.c.name).where(*free).limit(most).with_for_update(skip_locked=True)
+    query = sa.select(leases.c.name).where(*free).with_for_update(skip_locked=True)
     found = connection.execute(query).scalars().all()
     if not found:
         return
@@ -250,17 +225,6 @@ def hand_back_names(connection: sa.Connection, owner: str, given: Collection[str
     if given:
         where = leases.c.owner == owner, leases.c.name.in_(given)
         connection.execute(sa.update(leases).where(*where).values(owner=None, until=None, epoch=leases.c.epoch + 1))
-
-
-def take_turn(connection: sa.Connection, name: str, every_s: float) -> float:
-    """0.0 where a turn of this name is free, which then is nobody's for so long; else how long to wait."""
-    connection.execute(insert_new(connection, leases), [{"name": name, "owner": None, "epoch": 0, "until": None}])
-    mine = leases.c.name == name, sa.or_(leases.c.until.is_(None), leases.c.until <= STORE_NOW)
-    until = STORE_NOW + int(every_s * 1_000_000)
-    if connection.execute(sa.update(leases).where(*mine).values(until=until)).rowcount:
-        return 0.0
-    left = sa.select(sa.type_coerce(leases.c.until, sa.BigInteger) - STORE_NOW).where(leases.c.name == name)
-    return max(int(connection.execute(left).scalar_one()), 1_000) / 1_000_000
 
 
 def begin_leaving(connection: sa.Connection, me: Member) -> None:

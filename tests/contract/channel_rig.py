@@ -83,7 +83,7 @@ class Rig(ABC):
         self._running = self._tasks.create_task(self._run(self.channel))
 
     async def _run(self, channel: Channel) -> None:
-        await channel.run(self.sink)
+        await self.sink.run(channel)
 
     async def restart(self) -> None:
         """The process ends wherever it is, and the next one begins."""

@@ -173,7 +173,7 @@ async def test_a_dead_token_ends_the_channel_and_says_where_to_mend_it():
     """401 at login: FAILED, with the page to open; a send meanwhile is retryable, not lost."""
     async with discord("wrong.token.here") as rig:
         with pytest.raises(ConfigRefused, match=r"discord\.com/developers/applications.*page Bot"):
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
         assert ChannelState.FAILED == rig.sink.states[-1][0]
         with pytest.raises(Retryable):
             await rig.channel.send(part("x"))
@@ -182,7 +182,7 @@ async def test_a_dead_token_ends_the_channel_and_says_where_to_mend_it():
 async def _refused(rig: Rig) -> str:
     """Why the channel ended."""
     with pytest.raises(ConfigRefused) as caught:
-        await rig.channel.run(rig.sink)
+        await rig.sink.run(rig.channel)
     return str(caught.value)
 
 
@@ -204,7 +204,7 @@ async def test_a_missing_intent_ends_the_channel_and_says_where_to_switch_it_on(
         with pytest.raises(
             ConfigRefused, match=r"Message Content Intent at https://discord\.com.*message_content = false"
         ):
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
 
 
 async def test_without_asking_for_the_intent_the_bot_runs():

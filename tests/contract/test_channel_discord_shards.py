@@ -10,8 +10,7 @@ import pytest
 
 from channels.base import ChannelState
 from channels.connections import Connections
-from channels.discord.connection import ShardsOutgrown
-from channels.errors import ConfigRefused
+from channels.errors import ConfigRefused, Retryable
 from tests.fakes.discord import Rig, discord, texts
 
 SHARDS = 4
@@ -61,9 +60,9 @@ async def test_each_shard_hears_its_servers_and_the_first_direct_messages():
         await rig.sink.until(lambda: {f"int:{one.id}" for one in used} <= {one.event_id for one in rig.sink.events})
         for at, room in enumerate((1, *ROOMS)):
             assert [part[at] for part in said] == [text for text in texts(rig) if text.endswith(f" in {room}")]
-        assert Connections("shards", SHARDS, SHARDS, SHARDS) == rig.channel.connections()
+        assert Connections("shards", SHARDS, SHARDS) == rig.channel.count_connections()
         assert (SHARDS, SHARDS) == (rig.sessions.identifies, rig.simulator.gateway.sockets)
-    assert rig.channel.connections() is None
+    assert rig.channel.count_connections() is None
 
 
 @pytest.mark.parametrize("how", ["cut", "closed", "asked"])
@@ -181,9 +180,9 @@ async def test_no_session_is_opened_once_the_days_are_used_up():
 
 
 async def _ended(rig: Rig) -> BaseException:
-    with pytest.raises((ConfigRefused, ShardsOutgrown)) as ended:
+    with pytest.raises((ConfigRefused, Retryable)) as ended:
         async with asyncio.timeout(30):
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
     return ended.value
 
 
@@ -196,7 +195,7 @@ async def test_too_few_shards_are_told_with_what_to_write():
         assert (ChannelState.FAILED, str(ended)) in rig.sink.states
     async with sharded("auto") as rig:
         rig.sessions.limit.guilds_a_shard = 1
-        assert isinstance(await _ended(rig), ShardsOutgrown)
+        assert isinstance(await _ended(rig), Retryable)
         rig.sessions.limit.shards = 5
         async with rig.running(wait=False):
             await _stand(rig, 5)

@@ -136,7 +136,7 @@ async def test_refused_bot_token_fails_at_once_and_says_where_to_mend_it():
     """FAILED, ConfigRefused, where to click, and no token in the words."""
     async with slack(bot_token="xoxb-unknown-secret") as rig:
         with pytest.raises(ConfigRefused, match="OAuth & Permissions") as refused:
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
         assert ChannelState.FAILED is rig.sink.states[-1][0]
         assert "unknown-secret" not in str(refused.value) + str(rig.sink.states)
 
@@ -145,7 +145,7 @@ async def test_refused_app_token_says_where_to_mend_it():
     """It is another token, from another page."""
     async with slack(app_token="xapp-unknown-secret") as rig:
         with pytest.raises(ConfigRefused, match=r"App-Level Tokens.*connections:write") as refused:
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
         assert "unknown-secret" not in str(refused.value) + str(rig.sink.states)
 
 
@@ -154,7 +154,7 @@ async def test_missing_scope_is_named_before_anything_is_lost():
     async with slack() as rig:
         rig.simulator.world.the_app().scopes = "commands,im:history"
         with pytest.raises(ConfigRefused, match=r"chat:write.*Bot Token Scopes"):
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
 
 
 async def test_socket_mode_that_is_off_is_named():
@@ -169,7 +169,7 @@ async def test_socket_mode_that_is_off_is_named():
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(switch_off())
             with pytest.raises(ConfigRefused, match="Enable Socket Mode"):
-                await rig.channel.run(rig.sink)
+                await rig.sink.run(rig.channel)
         assert "Enable Socket Mode" in rig.sink.details(ChannelState.DEGRADED)[0]
         assert ChannelState.FAILED is rig.sink.states[-1][0]
 

@@ -31,8 +31,8 @@ async def test_events_come_by_every_socket_and_each_is_acknowledged_on_its_own()
         await rig.simulator.until(lambda: not rig.simulator.sockets.open, timeout_s=30)
         assert (said, 60) == ({event.message_id for event in rig.sink.events}, len(rig.sink.events))
         assert [] == rig.simulator.sockets.strayed
-        assert Connections("sockets", SOCKETS, SOCKETS, SOCKETS) == rig.channel.connections()
-    assert rig.channel.connections() is None
+        assert Connections("sockets", SOCKETS, SOCKETS) == rig.channel.count_connections()
+    assert rig.channel.count_connections() is None
 
 
 @pytest.mark.parametrize("sockets", [1, SOCKETS, 10])

@@ -176,7 +176,7 @@ async def test_refused_token_fails_at_once_and_says_where_to_mend_it():
     """At the start one 401 is enough: FAILED, ConfigRefused, and no token in the words."""
     async with telegram("999999:unknown-token") as rig:
         with pytest.raises(ConfigRefused, match="@BotFather") as refused:
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
         assert ChannelState.FAILED is rig.sink.states[-1][0]
         assert "unknown-token" not in str(refused.value) + str(rig.sink.states)
 
@@ -186,7 +186,7 @@ async def test_token_revoked_later_ends_the_channel_after_three_refusals():
     async with telegram() as rig:
         rig.simulator.faults.script(Fault(kind="status", status=401, method="getUpdates", times=None))
         with pytest.raises(ConfigRefused):
-            await rig.channel.run(rig.sink)
+            await rig.sink.run(rig.channel)
         assert [1.0, 2.0] == rig.pauses.asked_s
 
 

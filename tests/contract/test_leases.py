@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from agent.errors import Fenced
 from channels.messages import Address, Rendered
-from gateway.cluster.ownership import in_name
 from gateway.store import inbox, journal, leases, outbox, people
 from gateway.store.engine import Connection, Store, link_to
 from gateway.store.inbox import NewRow
@@ -49,12 +48,10 @@ class Cluster:
         *wanted: str,
         surplus: range = range(0),
         takes: timedelta | None = timedelta(0),
-        shared: Sequence[Sequence[str]] = (),
     ) -> Round:
         """One round of a member."""
         look = partial(
             leases.look_round, me=member, wanted=wanted, surplus=surplus, fenced=0, lease_s=60.0, takes=takes,
-            shared=shared,
         )  # fmt: skip
         return await self.store.write(look)
 
@@ -91,39 +88,6 @@ async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster)
     assert [86, 84] == [len((await cluster.look(each)).shards) for each in (B, C)]
     owners, names = await cluster.store.read(leases.owners)
     assert ({A.id: 86, B.id: 86, C.id: 84}, {}) == (Counter(owners.values()), names)
-
-
-CONNECTIONS = [in_name("discord", "main", number) for number in range(4)]
-
-
-async def test_the_connections_of_an_account_are_shared_fairly_and_a_dead_ones_taken(cluster: Cluster) -> None:
-    """The first has all until another comes that reads for the account; who does not read for it counts for nothing."""
-
-    async def look(member: Member) -> list[str]:
-        names = (await cluster.look(member, shared=[CONNECTIONS])).names
-        return sorted(name for name in names if "@" not in name)
-
-    await cluster.join(A, B, C)
-    assert CONNECTIONS == await look(A)
-    await cluster.look(C, OUT)
-    assert CONNECTIONS == await look(A)
-    assert [] == await look(B)
-    assert CONNECTIONS[:2] == await look(A)
-    assert CONNECTIONS[2:] == await look(B)
-    await cluster.run_out(A)
-    assert CONNECTIONS == await look(B)
-
-
-async def test_a_turn_is_one_processs_at_a_time(cluster: Cluster) -> None:
-    """Whoever comes too early is told how long it is another's."""
-
-    async def turn(name: str, every_s: float) -> float:
-        return await cluster.store.write(partial(leases.take_turn, name=name, every_s=every_s))
-
-    assert 0.0 == await turn("identify 0", 60.0)
-    assert 50.0 < await turn("identify 0", 60.0) <= 60.0
-    assert 0.0 == await turn("identify 1", 0.0)
-    assert 0.0 == await turn("identify 1", 60.0)
 
 
 async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fenced(cluster: Cluster) -> None:

@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from channels.base import Limits, Menus, Renderer, Sign, Sink, TextUnit
+from channels.base import ChannelConnection, Limits, Menus, Renderer, Sign, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.pacing import Pacer
@@ -66,6 +66,10 @@ class FakeChannel:
     menus: Menus | None = None
     closed: bool = False
     now: Callable[[], float] = time.monotonic
+
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return this channel: it has one connection."""
+        return (self,)
 
     async def run(self, sink: Sink) -> None:
         """Hear nothing."""

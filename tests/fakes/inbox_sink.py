@@ -7,7 +7,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from channels.base import ChannelState, KnownChat, LayOut, NotPersisted, RunConnection
+from channels.base import Channel, ChannelState, KnownChat, NotPersisted
 from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
 from gateway.store import chats, inbox
 from gateway.store.engine import Connection, Store
@@ -32,18 +32,11 @@ class InboxSink:
         self.committed: str | None = None  # the cursor
         self._changed = asyncio.Event()
 
-    async def share(self, count: int, run: RunConnection) -> None:
-        """As the port says: there is one connection."""
-        assert 1 == count
-        await run(0, self)
-
-    async def lay_out(self, plan: LayOut) -> None:
-        """As the port says: nothing changes."""
-        assert not plan({} if self.committed is None else {0: self.committed})
-
-    async def take_turn(self, name: str, every_s: float) -> float:
-        """As the port says: within one process it is always ours."""
-        return 0.0
+    async def run(self, channel: Channel) -> None:
+        """Run the connections of a channel, of which the first alone has a resume point."""
+        async with asyncio.TaskGroup() as tasks:
+            for connection in await channel.connections():
+                tasks.create_task(connection.run(self))
 
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None

@@ -39,7 +39,7 @@ class Rig:
     async def running(self, *, wait: bool = True) -> AsyncIterator[None]:
         """The channel receives within this; it is connected when the body begins."""
         async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self.channel.run(self.sink))
+            running = tasks.create_task(self.sink.run(self.channel))
             if wait:
                 await self.connected()
             yield

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from channels.base import ChannelState, KnownChat, LayOut, NotPersisted, RunConnection
+from channels.base import Channel, ChannelState, KnownChat, LaysOutCursors, NotPersisted
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from gateway.inbound.connections import BAD_LAST
 
 
 def chat_of(event: InboundEvent) -> KnownChat | None:
@@ -30,6 +31,7 @@ class RecordingSink:
         self.batches: list[list[str]] = []  # the event ids of each offer, also of those refused
         self.states: list[tuple[ChannelState, str]] = []
         self.cursors = {} if cursor is None else {0: cursor}  # by connection
+        self._latest: dict[int, tuple[ChannelState, str]] = {}  # by connection
         self.refusals = 0  # so many offers end in NotPersisted
         self.open = asyncio.Event()  # cleared: `receive` waits
         self.open.set()
@@ -45,23 +47,19 @@ class RecordingSink:
     def committed(self, cursor: str | None) -> None:
         self.cursors = {} if cursor is None else {0: cursor}
 
-    async def share(self, count: int, run: RunConnection) -> None:
-        """As the port says: all of them are read by here."""
+    async def run(self, channel: Channel) -> None:
+        """Run the connections of a channel, as the gateway does."""
+        connections = await channel.connections()
+        if isinstance(channel, LaysOutCursors):
+            changed = self.cursors | channel.lay_out(self.cursors, len(connections))
+            self.cursors = {number: cursor for number, cursor in changed.items() if cursor is not None}
+        self._latest = dict.fromkeys(range(len(connections)), (ChannelState.STARTING, ""))
         try:
             async with asyncio.TaskGroup() as tasks:
-                for number in range(count):
-                    tasks.create_task(run(number, _ConnectionSink(self, number) if number else self))
+                for number, connection in enumerate(connections):
+                    tasks.create_task(connection.run(_ConnectionSink(self, number) if number else self))
         except BaseExceptionGroup as ended:
             raise ended.exceptions[0] from None
-
-    async def lay_out(self, plan: LayOut) -> None:
-        """As the port says."""
-        changed = self.cursors | plan(self.cursors)
-        self.cursors = {number: cursor for number, cursor in changed.items() if cursor is not None}
-
-    async def take_turn(self, name: str, every_s: float) -> float:
-        """As the port says: within one process it is always ours."""
-        return 0.0
 
     async def receive(
         self,
@@ -101,9 +99,10 @@ class RecordingSink:
             self.states.append((ChannelState.DEGRADED, detail))
         self._tell()
 
-    def report(self, state: ChannelState, detail: str = "") -> None:
-        """As the port says."""
-        self.states.append((state, detail))
+    def report(self, state: ChannelState, detail: str = "", *, number: int = 0) -> None:
+        """As the port says: the account does as the worst of its connections."""
+        self._latest[number] = (state, detail)
+        self.states.append(max(self._latest.values(), key=lambda told: BAD_LAST.index(told[0])))
         self._tell()
 
     def _tell(self) -> None:
@@ -126,8 +125,8 @@ class _ConnectionSink:
 
     def __init__(self, whole: RecordingSink, number: int) -> None:
         self._number = number
-        self.chats, self.report, self.report_missing = whole.chats, whole.report, whole.report_missing
-        self.lay_out, self.take_turn = whole.lay_out, whole.take_turn
+        self.chats, self.report_missing = whole.chats, whole.report_missing
+        self.report = partial(whole.report, number=number)
         self.receive = partial(whole.receive, number=number)
         self._whole = whole
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from channels.base import ChannelState, Limits, NotPersisted, Sink, TextUnit
+from channels.base import ChannelConnection, ChannelState, Limits, NotPersisted, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.markdown.layout import plain_text
 from channels.markdown.tree import Block, clean
@@ -57,6 +57,10 @@ class LetterboxChannel:
         self._in = config.directory / "in"
         self._out = config.directory / "out"
         self._pause = pause
+
+    async def connections(self) -> Sequence[ChannelConnection]:
+        """Return this channel: it has one connection."""
+        return (self,)
 
     async def run(self, sink: Sink) -> None:
         """Look for letters, in the order of their numbers."""

@@ -47,21 +47,6 @@ def test_it_says_who_is_how_far_behind() -> None:
     assert "versions_differ" not in report
 
 
-def test_the_readers_of_an_account_with_several_connections_are_named_with_their_numbers() -> None:
-    """What says that a process reads for it at all is no lease to be shown."""
-    held = {in_name("discord", "main", number): (A, B)[number % 2].id for number in range(4)}
-    names = held | {f"{in_name('discord', 'main')}@aaaa": A.id, in_name("discord", "mainly"): B.id}
-    report = cluster_report(ClusterLook(members=[there(A), there(B)], names=names), A)["cluster"]
-    assert isinstance(report, dict)
-    accounts, members = report["accounts"], report["members"]
-    assert isinstance(accounts, dict)
-    assert isinstance(members, dict)
-    assert {"discord:main": f"a/{A.id} (0, 2), b/{B.id} (1, 3)", "discord:mainly": f"b/{B.id}"} == {
-        name: account["read_by"] for name, account in accounts.items()
-    }
-    assert [in_name("discord", "main"), in_name("discord", "main", 2)] == members[f"a/{A.id}"]["leases"]
-
-
 def pick(member: object, *names: str) -> dict[str, object]:
     """Of what is said of one, how much it has, and this."""
     assert isinstance(member, dict)

@@ -19,7 +19,7 @@ def held(**more: bool) -> HeldAccount:
 
 async def test_an_account_does_as_the_worst_of_its_connections() -> None:
     """Which of them, they say themselves; what one could not read is told as long as it is missing."""
-    account = held(sharded=True)
+    account = held()
     for number in range(3):
         account.note(ChannelState.READY, "", number)
     assert (ChannelState.READY, "") == (account.state, account.detail)
@@ -36,13 +36,14 @@ async def test_an_account_does_as_the_worst_of_its_connections() -> None:
 
 
 async def test_what_another_process_reads_by_says_nothing_here() -> None:
-    """A process that has none of the connections is well; one that takes a webhook's updates is, too."""
-    account = held(sharded=True)
+    """A process without the account's lease is well; so is one that takes a webhook's updates and does not watch it."""
+    account = held()
     account.note(ChannelState.DEGRADED, "shard 0 of 2: lost", 0)
-    account.stand_by(0)
-    account.stand_by(1)
+    account.note(ChannelState.READY, "", 1)
+    account.stand_by([0, 1])
     assert (ChannelState.READY, "another process reads for it") == (account.state, account.detail)
     hooked = held(everywhere=True)
-    hooked.stand_by(0)
+    hooked.note(ChannelState.READY, "", 0)
+    hooked.stand_by([1])
     assert (ChannelState.READY, "") == (hooked.state, hooked.detail)
     assert hooked.begun.is_set()
