@@ -9,6 +9,7 @@ each goes by the clock of one.
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -102,3 +103,13 @@ processes on a PostgreSQL each goes by that server's.
 def steady_s() -> float:
     """The same as Unix time."""
     return steady_now().timestamp()
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The two clocks of a process."""
+
+    now: Clock = steady_now
+    """For ages, waits and expiry."""
+    dates: Clock = wall_now
+    """For days that people read."""

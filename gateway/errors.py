@@ -1,5 +1,8 @@
 """Each thing that can go wrong in the gateway has a name; nothing is handled here."""
 
+from collections.abc import Collection
+from difflib import get_close_matches
+
 
 class GatewayError(Exception):
     """An error whose message tells the operator what to do."""
@@ -36,3 +39,10 @@ class SchemaDiffers(GatewayError):
 
 class StoreClosed(GatewayError):
     """A final dump was made of the database: no gateway uses it until it is reopened."""
+
+
+def unknown_tenant(name: str, known: Collection[str]) -> str:
+    """Say that there is no tenant of this name, with the nearest one, or all there are."""
+    near = get_close_matches(name, known, 1, cutoff=0.6)
+    hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
+    return f"there is no tenant {name!r}; {hint}"

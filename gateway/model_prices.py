@@ -16,9 +16,9 @@ from agent.config import LinkConfig
 from agent.models.facts import configured_prices
 from agent.models.select import prices_in_force
 from channels.messages import DEFAULT_TENANT
+from gateway.agent_models import judge_link
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
-from gateway.makers import judge_link
 from gateway.ops.model_servers import links_of
 from gateway.safety.private_files import replace_file
 

@@ -1,30 +1,28 @@
 """Takes a changed configuration into the running gateway, or leaves what is in force as it is and says why.
 
-How each part changes is the part's own matter; what is wired to it, the composition root's.
+The gateway puts the changed settings in force; this decides which keys changed, and tells owners of a refusal.
 """
 
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 import structlog
 from pydantic import BaseModel, JsonValue
 
 from agent.language import escape
-from agent.ports import ChatModel
+from channels.messages import DEFAULT_TENANT
+from gateway.accounts import ConfiguredAccounts
+from gateway.chores import Chores, bring_up_tables
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath
 from gateway.delivery.owner_words import OwnerWords
 from gateway.errors import GatewayError
-from gateway.inbound.intake import Intake
-from gateway.ops.status import GatewayStatus
-from gateway.sessions.budgets import Budgets
-from gateway.telemetry import learn_secrets
+from gateway.shared import Shared
+from gateway.tenant import Tenant, TenantDeps
 from gateway.texts import HARNESS
-from gateway.wiring import Runtime
 
 log = structlog.get_logger()
 
@@ -40,7 +38,7 @@ NEXT_START: tuple[KeyPath, ...] = (
 """What of those waits as well."""
 
 Apply = Callable[[Settings, frozenset[str]], Awaitable[None]]
-"""Puts settings in force, of which these tables changed."""
+"""Puts settings in force, of which these tables changed; a reload that changes none calls hung hooks again."""
 
 
 def changed_keys(old: object, new: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -69,27 +67,65 @@ def waits_for_start(key: KeyPath) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LiveParts:
-    """The parts that a changed configuration reaches, beside channels and models."""
+class TenantChange:
+    """Puts changed settings in force among the tenants of a running gateway."""
 
-    intake: Intake
-    runtime: Runtime
-    budgets: Budgets
-    standing: GatewayStatus
-    begin_schedules: Callable[[], None]
-    """Of agents that the configuration brought."""
+    def __init__(
+        self,
+        tenants: dict[str, Tenant],
+        shared: Shared,
+        deps: TenantDeps,
+        accounts: ConfiguredAccounts,
+        chores: Chores,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`tenants` are those of the gateway; `tasks` is the parent of what waits for a removed one to be idle."""
+        self._tenants = tenants
+        self._shared = shared
+        self._deps = deps
+        self._accounts = accounts
+        self._chores = chores
+        self._tasks = tasks
+        self._leaving: list[Tenant] = []  # removed, not closed yet
 
-    def retry_hooks(self) -> None:
-        """Call hooks that hung again."""
-        for chain in self.runtime.hooks.values():
-            chain.retry_hung()
+    async def apply(self, settings: Settings, tables: Collection[str]) -> None:
+        """Replace each tenant by what the settings make of it; `tables` are those that changed.
 
-    def reconfigure(self, tenant: str, settings: Settings, model: ChatModel | None) -> None:
-        """Rules, limits, which secrets are taken out of log and answers; the model."""
-        learn_secrets(settings.secret_values())
-        self.runtime.reconfigure[tenant](settings, model)
-        self.intake.of_tenants.get(tenant, self.intake).reconfigure(settings.access)
+        Raises:
+            GatewayError: one cannot be made; nothing was changed.
+        """
+        names = (DEFAULT_TENANT, *settings.tenants)
+        made = {name: self._make(name, settings) for name in names}
+        await bring_up_tables(self._shared.store, made.values())
+        self._tenants.update(made)
+        for tenant in made.values():
+            tenant.put_in_force()
+            tenant.hooks.retry_hung()
+        if "channels" in tables:
+            await self._shared.channels.reconfigure(
+                self._accounts.list_accounts(made[DEFAULT_TENANT].settings.channels)
+            )
+            await self._shared.delivery.recover()
+        for name in self._tenants.keys() - made.keys():
+            self._tasks.create_task(self._let_go(self._tenants.pop(name)))
+        self._chores.begin_schedules()
+
+    def _make(self, name: str, settings: Settings) -> Tenant:
+        if name in self._tenants:
+            return self._tenants[name].with_settings(settings)
+        return Tenant(name, settings, self._shared, self._deps)
+
+    async def _let_go(self, tenant: Tenant) -> None:
+        self._leaving.append(tenant)
+        await self._shared.sessions.let_go(tenant)
+        await tenant.aclose()
+        self._leaving.remove(tenant)
+        log.info("tenant_let_go", tenant=tenant.name)
+
+    async def aclose(self) -> None:
+        """Close every tenant; nothing runs any more."""
+        for tenant in (*self._tenants.values(), *self._leaving):
+            await tenant.aclose()
 
 
 class Reloader:
@@ -101,14 +137,12 @@ class Reloader:
         read: Callable[[], Settings],
         apply: Apply,
         words: OwnerWords,
-        retry_hooks: Callable[[], None],
     ) -> None:
         """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
         self._settings = self._begun = settings
         self._read = read
         self._apply = apply
         self._words = words
-        self._retry_hooks = retry_hooks
         self._one_at_a_time = asyncio.Lock()
         self._breakage = ""  # of the configuration as it is written now; "": it could be used when it was read last
         self.wanted = asyncio.Event()
@@ -132,13 +166,11 @@ class Reloader:
             try:
                 settings = await asyncio.to_thread(self._read)
                 now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
-                if now:
-                    await self._apply(settings, frozenset(key[0] for key in now))
+                await self._apply(settings, frozenset(key[0] for key in now))
             except GatewayError as refused:
                 log.error("configuration_refused", problem=str(refused))
                 await self._tell(refused)
                 raise
-            self._retry_hooks()
             self._settings, self._breakage = settings, ""
             answer: dict[str, JsonValue] = {
                 "in_force": [".".join(key) for key in now],

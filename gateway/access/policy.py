@@ -43,7 +43,8 @@ class AccessSnapshot:
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         """`people` as `gateway.store.people.everybody` gives them."""
-        self.rules: dict[str, AccessConfig] = {}  # by tenant, those in force; a reload puts others here
+        self._rules: dict[str, AccessConfig] = {}  # by tenant, those in force
+        self._languages: dict[str, str | None] = {}  # by tenant
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
         self._groups: dict[tuple[str, str, str, str], Group] = {}
@@ -52,6 +53,18 @@ class AccessSnapshot:
         self._forgotten: dict[tuple[str, str], Forgotten] = {}  # by tenant and mark
         self._last_forgotten_at = _LONG_AGO
         self.replace(people)
+
+    def configure(self, tenant: str, rules: AccessConfig, language: str | None = None) -> None:
+        """Decide about a tenant's people by these rules; `language` is for people who have not chosen one."""
+        self._rules[tenant], self._languages[tenant] = rules, language
+
+    def rules_of(self, tenant: str) -> AccessConfig:
+        """Return the access rules in force; a tenant that is not configured lets nobody in."""
+        return self._rules.get(tenant, _NOTHING_SET)
+
+    def language_of(self, tenant: str) -> str | None:
+        """Return the language of people who have not chosen one; None if the tenant has not set it."""
+        return self._languages.get(tenant)
 
     def replace(self, people: Iterable[Person]) -> None:
         """Know these people and nobody else, from one moment to the next."""
@@ -147,7 +160,7 @@ class AccessSnapshot:
     def _takes_by_policy(self, person: Person, account: str) -> bool:
         """Whether the configuration, as it is now, still lets in whom it has let into this account."""
         channel, _, name = account.partition(":")
-        rules = self.rules.get(person.tenant, _NOTHING_SET).rules_of(channel, name)
+        rules = self.rules_of(person.tenant).rules_of(channel, name)
         if rules.direct is Policy.OPEN or rules.groups is Policy.OPEN:
             return True
         return any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))

@@ -15,6 +15,7 @@ import click
 from channels.slack.manifest import build_manifest
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
+from gateway.command_set import describe_slack_app
 from gateway.config.editing import Draft, draft
 from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
@@ -22,7 +23,6 @@ from gateway.config.sources import KeyPath, key_of
 from gateway.errors import SettingsError
 from gateway.model_prices import price_sentences
 from gateway.product import check_names, in_force, load_product
-from gateway.wiring import describe_slack_app
 
 
 @click.group("config")

@@ -11,9 +11,8 @@ from pydantic import JsonValue
 
 from channels.tenant import DEFAULT_TENANT
 from gateway.cli.prepare import prepare
-from gateway.config.named_things import unknown_tenant
 from gateway.config.settings import Settings
-from gateway.errors import GatewayError, SchemaDiffers
+from gateway.errors import GatewayError, SchemaDiffers, unknown_tenant
 from gateway.ops import control_client
 from gateway.ops.lock import why_silent
 from gateway.safety.private_files import DATABASE

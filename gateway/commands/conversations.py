@@ -3,7 +3,7 @@
 In a direct chat those of the person's other direct chats are among them (decision 0065).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -41,23 +41,16 @@ MOST_BUTTONS = 5
 LABEL_CHARS = 40
 HOLDS = timedelta(days=1)
 
-Seals = Callable[[], SealedButtons | None]
-"""What seals buttons, once the gateway serves."""
 
-
-def _no_seals() -> None:
-    return None
-
-
-def conversation_decisions(store: Store, texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
+def conversation_decisions(store: Store, seals: SealedButtons, texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
     """What the buttons under the list do."""
-    replies = _ConversationReplies(store, texts)
+    replies = _ConversationReplies(store, seals, texts)
     return {RESUME: replies.resume, TAKE_UP: replies.take_up}
 
 
-def conversation_commands(store: Store, texts: Catalogue = HARNESS, seals: Seals = _no_seals) -> tuple[Command, ...]:
+def conversation_commands(store: Store, seals: SealedButtons, texts: Catalogue = HARNESS) -> tuple[Command, ...]:
     """The commands, over what is recorded there."""
-    replies = _ConversationReplies(store, texts, seals)
+    replies = _ConversationReplies(store, seals, texts)
     return (
         Command(
             "sessions",
@@ -79,7 +72,7 @@ def conversation_commands(store: Store, texts: Catalogue = HARNESS, seals: Seals
 class _ConversationReplies:
     """What each of them answers."""
 
-    def __init__(self, store: Store, texts: Catalogue, seals: Seals = _no_seals) -> None:
+    def __init__(self, store: Store, seals: SealedButtons, texts: Catalogue) -> None:
         self._store = store
         self._texts = texts
         self._seals = seals
@@ -126,8 +119,8 @@ class _ConversationReplies:
 
     def _buttons(self, asked: Invocation, heads: Sequence[ConversationHead]) -> tuple[Button, ...]:
         """One for each of the newest that is not the present one, for its asker alone."""
-        seals, where, locale = self._seals(), asked.address, asked.principal.locale
-        if seals is None or where is None:
+        where, locale = asked.address, asked.principal.locale
+        if where is None:
             return ()
         account, until = f"{where.channel}:{where.account}", asked.now + HOLDS
         key, user_id = asked.session.where[1], asked.principal.user_id
@@ -135,7 +128,7 @@ class _ConversationReplies:
         return tuple(
             Button(
                 f"{number}. {head.title or self._texts.text(locale, 'commands.sessions_untitled')}"[:LABEL_CHARS],
-                seals.seal(RESUME if head.key == key else TAKE_UP, short_id(head.id), user_id, account, until),
+                self._seals.seal(RESUME if head.key == key else TAKE_UP, short_id(head.id), user_id, account, until),
             )
             for number, head in others
         )

@@ -14,7 +14,7 @@ from agent.ports import Principal
 from channels.base import CommandOption
 from gateway.access import ranks
 from gateway.access.buttons import long_id
-from gateway.access.config import AccessConfig
+from gateway.access.policy import AccessSnapshot
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import VOID, Decision
@@ -52,19 +52,18 @@ class GroupDeps:
     """What it works with in a running gateway."""
 
     store: Store
-    access: AccessConfig
+    people: AccessSnapshot
     clock: Callable[[], datetime]
-    changed: Callable[[Group], None]  # called after the commit
 
 
-def group_command(deps: Callable[[], GroupDeps]) -> Command:
+def group_command(deps: GroupDeps) -> Command:
     """For operators and owners, in groups."""
     what = CommandOption("what", "menu.group.what", choices=(*WORDS, "context"))
     handle = _GroupReplies(deps).group
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
-def group_decisions(deps: Callable[[], GroupDeps], follow: FollowAllowed = _follow_nothing) -> Mapping[str, Decision]:
+def group_decisions(deps: GroupDeps, follow: FollowAllowed = _follow_nothing) -> Mapping[str, Decision]:
     """The button, made for the operator who mentioned the bot."""
     return {ALLOW: _GroupReplies(deps, follow).allow}
 
@@ -72,7 +71,7 @@ def group_decisions(deps: Callable[[], GroupDeps], follow: FollowAllowed = _foll
 class _GroupReplies:
     """What is done, and said about it."""
 
-    def __init__(self, deps: Callable[[], GroupDeps], follow: FollowAllowed = _follow_nothing) -> None:
+    def __init__(self, deps: GroupDeps, follow: FollowAllowed = _follow_nothing) -> None:
         self._deps = deps
         self._follow = follow
 
@@ -101,7 +100,7 @@ class _GroupReplies:
         return reply
 
     async def _set(self, find: Find, wanted: Mapping[str, object], principal: Principal) -> Reply:
-        deps = self._deps()
+        deps = self._deps
 
         def job(connection: Connection) -> Group | None:
             group = find(connection)
@@ -119,12 +118,13 @@ class _GroupReplies:
         group = await deps.store.commit(job)
         if group is None:
             return Reply(HARNESS.text(principal.locale, VOID))
-        deps.changed(group)
+        deps.people.put_group(group)
         log.info("group_set", channel=group.channel, chat=group.chat, by=principal.user_id, **wanted)
         return Reply(self._standing(group, principal.locale))
 
     def _standing(self, group: Group, locale: str | None) -> str:
-        listed = self._deps().access.rules_of(group.channel, group.account).lists_group(f"{group.channel}:{group.chat}")
+        rules = self._deps.people.rules_of(group.tenant).rules_of(group.channel, group.account)
+        listed = rules.lists_group(f"{group.channel}:{group.chat}")
         if not (listed or group.allowed):
             return HARNESS.text(locale, "groups.off")
         rule = HARNESS.text(locale, "groups.all" if group.every_message else "groups.mention")

@@ -53,10 +53,6 @@ class LinkDeps:
     changed: Changed
 
 
-Deps = Callable[[], LinkDeps]
-"""There once the gateway serves."""
-
-
 UnlinkOf = Callable[[str, str], Awaitable[Mapping[str, JsonValue]]]
 """Undoes a link of another's: their sender, who wants it; who left.
 
@@ -68,7 +64,7 @@ async def _of_nobody(_who: str, _by: str) -> Mapping[str, JsonValue]:
     raise OperationRefused("people.not_now")
 
 
-def link_commands(deps: Deps, unlink_of: UnlinkOf = _of_nobody) -> tuple[Command, ...]:
+def link_commands(deps: LinkDeps, unlink_of: UnlinkOf = _of_nobody) -> tuple[Command, ...]:
     """For everybody: it is about oneself; operators may undo those of others."""
     replies = _LinkReplies(deps, unlink_of)
     code, number = CommandOption("code", "menu.link.code"), CommandOption("number", "menu.unlink.number")
@@ -78,7 +74,7 @@ def link_commands(deps: Deps, unlink_of: UnlinkOf = _of_nobody) -> tuple[Command
     )
 
 
-def link_decisions(deps: Deps) -> Mapping[str, Decision]:
+def link_decisions(deps: LinkDeps) -> Mapping[str, Decision]:
     """The buttons under the two questions that a link takes."""
     replies = _LinkReplies(deps)
 
@@ -96,7 +92,7 @@ def link_decisions(deps: Deps) -> Mapping[str, Decision]:
 class _LinkReplies:
     """What each step does, and says to who takes it."""
 
-    def __init__(self, deps: Deps, unlink_of: UnlinkOf = _of_nobody) -> None:
+    def __init__(self, deps: LinkDeps, unlink_of: UnlinkOf = _of_nobody) -> None:
         self._deps = deps
         self._unlink_of = unlink_of
 
@@ -113,7 +109,7 @@ class _LinkReplies:
         return await (self._give(asked, side, given) if given else self._offer(asked, side))
 
     async def _offer(self, asked: Invocation, side: Side) -> Reply:
-        deps, principal = self._deps(), asked.principal
+        deps, principal = self._deps, asked.principal
 
         def job(connection: Connection) -> tuple[Link, Sequence[str]]:
             made = linking.offer(connection, principal.tenant, side, deps.clock())
@@ -128,7 +124,7 @@ class _LinkReplies:
         return Reply(text, secret_ref=secret_ref(offered.id))
 
     async def _give(self, asked: Invocation, side: Side, typed: str) -> Reply:
-        deps, principal = self._deps(), asked.principal
+        deps, principal = self._deps, asked.principal
         step = partial(linking.give, key=deps.key, tenant=principal.tenant, typed=normalise(typed), side=side)
         given = await deps.store.write(_once(lambda connection: step(connection, now=deps.clock())))
         if isinstance(given, LinkWhy):
@@ -142,7 +138,7 @@ class _LinkReplies:
 
     async def agree(self, link_id: str | None, principal: Principal) -> str:
         """Whoever gave the code says that it is them; the other side is asked."""
-        deps = self._deps()
+        deps = self._deps
 
         def job(connection: Connection) -> Linked | LinkWhy:
             done = linking.agree(connection, link_id, principal.user_id, deps.clock())
@@ -163,7 +159,7 @@ class _LinkReplies:
 
     async def connect(self, link_id: str | None, principal: Principal) -> str:
         """Whoever offered says so, too: both are one from now on."""
-        deps = self._deps()
+        deps = self._deps
 
         def job(connection: Connection) -> Linked | LinkWhy:
             done = linking.connect(connection, link_id, principal.user_id, deps.clock())
@@ -180,7 +176,7 @@ class _LinkReplies:
 
     async def refuse(self, link_id: str | None, principal: Principal) -> str:
         """Either side wants nothing of it; the other one is not told more than that nothing came of it."""
-        deps = self._deps()
+        deps = self._deps
         step = partial(linking.refuse, link_id=link_id, user_id=principal.user_id)
         done = await deps.store.write(lambda connection: step(connection, now=deps.clock()))
         if isinstance(done, LinkWhy):
@@ -189,7 +185,7 @@ class _LinkReplies:
 
     async def unlink(self, asked: Invocation) -> Reply:
         """Undo a link: the only one, or the one of this number."""
-        principal, deps = asked.principal, self._deps()
+        principal, deps = asked.principal, self._deps
         if not asked.direct:
             return Reply(HARNESS.text(principal.locale, "linking.only_direct"))
         held = await deps.store.read(partial(linking.list_held, user_id=principal.user_id))
@@ -212,7 +208,7 @@ class _LinkReplies:
         return HARNESS.text(principal.locale, "linking.undone_for", who=whom(done))
 
     async def _undo(self, link_id: str, asked: Invocation) -> str:
-        deps, principal = self._deps(), asked.principal
+        deps, principal = self._deps, asked.principal
 
         def job(connection: Connection) -> Linked | LinkWhy:
             done = linking.undo(connection, link_id, principal.user_id, deps.clock())
@@ -236,7 +232,7 @@ class _LinkReplies:
 
     def _buttons(self, both: Linked, reader: Person, where: Address, yes: str) -> tuple[Button, ...]:
         account, id_, until = f"{where.channel}:{where.account}", short_id(both.link.id), both.link.expires_at
-        seal = partial(self._deps().seals.seal, subject=id_, user_id=reader.user_id, account=account, until=until)
+        seal = partial(self._deps.seals.seal, subject=id_, user_id=reader.user_id, account=account, until=until)
         labels = ((yes, ButtonStyle.PRIMARY), ("link_no", ButtonStyle.SECONDARY))
         return tuple(
             Button(HARNESS.text(reader.locale, f"linking.button_{word}"), seal(word), style) for word, style in labels

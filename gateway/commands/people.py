@@ -7,20 +7,20 @@ where others read along.
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.access.buttons import SealedButtons
 from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply, SetName
-from gateway.commands.decisions import Decision, whom
+from gateway.commands.decisions import Decision, access_decisions, whom
 from gateway.commands.groups import GroupDeps, group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
 from gateway.safety.names import shown_name
@@ -32,60 +32,41 @@ SHOWN = 40
 NUMBER_CHARS = 8
 INVITE_DAYS = "7"
 
-Ways = Callable[[str], Awaitable[list[JsonValue]]]
-"""From a code to the links that bring it to one of the bots, each with its account."""
+
+class Links(Protocol):
+    """Where people open an invitation, and operators the console."""
+
+    async def ways(self, code: str, tenant: str) -> list[JsonValue]:
+        """Return the links that bring a code to one of the tenant's bots, each with its account."""
+        ...
+
+    def console_link(self, by: str) -> tuple[str, str]:
+        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
+        ...
 
 
-@dataclass(slots=True)
-class OperatorDesk:
-    """What the commands work with; there before the gateway that fills it."""
+@dataclass(frozen=True, slots=True)
+class PeopleServices:
+    """What the commands about people of one tenant work with."""
 
-    access: AccessOperations | None = None
-    invites: InviteOperations | None = None
-    ways: Ways | None = None
-    linking: LinkDeps | None = None
-    groups: GroupDeps | None = None
-    console_link: Callable[[str], tuple[str, str]] | None = None  # for an actor: the address, and its secret's ref
-
-    def link_deps(self) -> LinkDeps:
-        """What linking works with; messages are read once it is there."""
-        assert self.linking is not None, "commands run once the gateway serves"
-        return self.linking
-
-    def group_deps(self) -> GroupDeps:
-        """What `/group` works with, as above."""
-        assert self.groups is not None, "commands run once the gateway serves"
-        return self.groups
-
-    def link_for(self, by: str) -> tuple[str, str]:
-        """An address that opens the console once for this actor, and the ref of the secret in it."""
-        if self.console_link is None:
-            raise OperationRefused("people.not_now")
-        return self.console_link(by)
-
-    def seals(self) -> SealedButtons | None:
-        """What seals buttons; None before the gateway serves."""
-        return None if self.linking is None else self.linking.seals
-
-    async def unlink(self, who: str, by: str) -> Mapping[str, JsonValue]:
-        """Undo a link of another's; who left."""
-        if self.access is None:
-            raise OperationRefused("people.not_now")
-        return await self.access.unlink(who, by)
-
-    async def follow_allowed(self, group_id: str, by: str) -> None:
-        """A group was allowed: its cards say so, and what was said there before is taken in."""
-        if self.access is not None:
-            await self.access.follow_allowed(group_id, by)
+    access: AccessOperations
+    invites: InviteOperations
+    links: Links
+    linking: LinkDeps
+    groups: GroupDeps
 
     def decisions(self) -> Mapping[str, Decision]:
-        """What the buttons of linking and of groups do."""
-        return {**link_decisions(self.link_deps), **group_decisions(self.group_deps, self.follow_allowed)}
+        """What the buttons under requests, links and groups do."""
+        return {
+            **access_decisions(self.access),
+            **link_decisions(self.linking),
+            **group_decisions(self.groups, self.access.follow_allowed),
+        }
 
 
-def people_commands(desk: OperatorDesk) -> tuple[Command, ...]:
-    """The commands over what the desk will have; each is for operators and owners alone."""
-    replies = _PeopleReplies(desk)
+def people_commands(services: PeopleServices) -> tuple[Command, ...]:
+    """The commands for operators and owners alone."""
+    replies = _PeopleReplies(services)
     who, number = CommandOption("who", "menu.role.who", required=True), CommandOption("number", "menu.approve.number")
     roles = CommandOption("role", "menu.role.role", choices=tuple(Role))
     rows: tuple[tuple[str, Callable[[Invocation], Awaitable[Reply]], tuple[CommandOption, ...]], ...] = (
@@ -127,14 +108,9 @@ async def _set_name(asked: Invocation) -> Reply:
 class _PeopleReplies:
     """What each of them answers."""
 
-    def __init__(self, desk: OperatorDesk) -> None:
-        self._desk = desk
-
-    @property
-    def _access(self) -> AccessOperations:
-        if self._desk.access is None:
-            raise OperationRefused("people.not_now")
-        return self._desk.access
+    def __init__(self, services: PeopleServices) -> None:
+        self._access = services.access
+        self._services = services
 
     def guard(self, handle: Callable[[Invocation], Awaitable[Reply]]) -> Callable[[Invocation], Awaitable[Reply]]:
         """The same, in a direct chat alone, with a refusal told as one."""
@@ -170,7 +146,7 @@ class _PeopleReplies:
 
     async def console(self, asked: Invocation) -> Reply:
         """A link that opens the console once, for whoever asked; its secret is kept nowhere."""
-        link, ref = self._desk.link_for(asked.principal.user_id)
+        link, ref = self._services.links.console_link(asked.principal.user_id)
         kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
         return Reply(HARNESS.text(asked.principal.locale, "people.console", link=kept), secret_ref=ref)
 
@@ -215,11 +191,10 @@ class _PeopleReplies:
 
     async def invite(self, asked: Invocation) -> Reply:
         """An invitation for one person, its code shown this once and kept nowhere."""
-        if self._desk.invites is None or self._desk.ways is None:
-            raise OperationRefused("people.not_now")
         role, locale = clean(asked.arguments).lower() or str(Role.MEMBER), asked.principal.locale
-        made = await self._desk.invites.make(role, INVITE_DAYS, asked.principal.user_id)
-        ways = [way for way in await self._desk.ways(INVITE_BULLETS) if isinstance(way, dict)]
+        made = await self._services.invites.make(role, INVITE_DAYS, asked.principal.user_id)
+        found = await self._services.links.ways(INVITE_BULLETS, asked.principal.tenant)
+        ways = [way for way in found if isinstance(way, dict)]
         lines = "\n".join(f"- {escape(str(way['account']))}: {way['link']}" for way in ways)
         said = HARNESS.text(locale, f"people.role_{made['role']}")
         text = HARNESS.text(

@@ -1,7 +1,7 @@
 """What a configuration names has to be there: agents, tools, models, tenants; else the nearest right name is said."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from pydantic import BaseModel, SecretStr
@@ -12,7 +12,7 @@ from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig
 from gateway.config.environment import BESIDE, MODEL_KEYS
 from gateway.config.sources import KeyPath, Sources
-from gateway.errors import SettingsError
+from gateway.errors import SettingsError, unknown_tenant
 from gateway.extensions import AGENTS, TOOLS, check_offered
 
 
@@ -88,13 +88,6 @@ def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources
                         f"{sources.place_of(path)}: {'.'.join(path)}: this is the bot of channels.{channel}.{other}, "
                         "which would be answered twice; give it the token of another bot, or take one of the two out"
                     )
-
-
-def unknown_tenant(name: str, known: Collection[str]) -> str:
-    """That there is none of this name, with the one that is spelled most like it, or all there are."""
-    near = get_close_matches(name, known, 1, cutoff=0.6)
-    hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
-    return f"there is no tenant {name!r}; {hint}"
 
 
 def check_agent(product: str, tools: Sequence[str], sources: Sources, above: KeyPath) -> None:

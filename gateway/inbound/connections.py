@@ -16,7 +16,7 @@ from channels.base import Channel, ChannelConnection, ChannelState, LaysOutCurso
 from channels.messages import DEFAULT_TENANT
 from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
 from gateway.delivery.pacing import Pacer
-from gateway.inbound.intake import ChannelSink, Intake
+from gateway.inbound.intake import ChannelSink, TakesIn
 from gateway.store import chats
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
@@ -117,7 +117,7 @@ class ReadingDeps:
     """What a run of an account needs; `tasks` is the parent of what runs under a lease."""
 
     store: Store
-    intake: Intake
+    tenants: Mapping[str, TakesIn]
     ownership: Ownership
     tasks: asyncio.TaskGroup
     clock: Callable[[], datetime]
@@ -172,7 +172,7 @@ class AccountReading:
 
     async def _run_one(self, number: int, connection: ChannelConnection, lease: Lease) -> None:
         deps, account = self._deps, self._account
-        sink = ChannelSink(deps.store, deps.intake, self._channel, account, account.spec.tenant, number)
+        sink = ChannelSink(deps.store, deps.tenants, self._channel, account, account.spec.tenant, number)
         sink.lease = lease
         sink.report(ChannelState.STARTING)
         await connection.run(sink)

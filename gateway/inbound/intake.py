@@ -83,7 +83,7 @@ class Intake:
     ) -> None:
         """Nothing is received before the first call of `receive`."""
         self._store = store
-        self._access = snapshot.rules[store.home_tenant] = access
+        self._access = access
         self._snapshot = snapshot
         self._delivery = delivery
         self._bus = bus
@@ -92,14 +92,16 @@ class Intake:
         self._doorway = doorway
         self._bounds = InboundBounds(access, snapshot, doorway.clock_s)
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
-        self.of_tenants: dict[str, Intake] = {}
-        """Where what comes in for others than the installation's own tenant goes."""
-        self.language: str | None = None  # for people of whom nobody knows which is theirs
 
     def reconfigure(self, access: AccessConfig) -> None:
         """These rules and bounds from the next event on; where a bound changes, what was counted begins anew."""
         self._bounds.reconfigure(access)
-        self._access = self._snapshot.rules[self._store.home_tenant] = access
+        self._access = access
+
+    @property
+    def language(self) -> str | None:
+        """The language of people who have not chosen one."""
+        return self._snapshot.language_of(self._store.home_tenant)
 
     def look_again(self, plans: Sequence[Plan]) -> None:
         """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
@@ -213,17 +215,30 @@ class Intake:
                 log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
 
 
+class TakesIn(Protocol):
+    """A tenant whose people are heard."""
+
+    @property
+    def intake(self) -> Intake: ...
+
+
 class ChannelSink:
     """The way in for an account, or for one of its connections."""
 
     lease: Lease = EVERYTHING  # who has lost it brings in what it read, and does not say how far that was
 
     def __init__(
-        self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str | None, number: int = 0
+        self,
+        store: Store,
+        tenants: Mapping[str, TakesIn],
+        channel: Channel,
+        health: AccountHealth,
+        tenant: str | None,
+        number: int = 0,
     ) -> None:
         """`tenant` is the account's, whatever a message says; None: each message says it, who made it saw its key."""
         self._store = store.of(tenant)
-        self._intake = intake.of_tenants.get(tenant or "", intake)
+        self._tenants = tenants
         self._channel = channel
         self._health = health
         self._tenant = tenant
@@ -239,52 +254,53 @@ class ChannelSink:
         """
         if self._tenant is None:
             for event in events:
-                sink = ChannelSink(self._store, self._intake, self._channel, self._health, event.tenant)
+                sink = ChannelSink(self._store, self._tenants, self._channel, self._health, event.tenant)
                 await sink.receive([event])
             return
+        intake = self._tenants[self._tenant].intake
         failpoint("received")
         self.report(ChannelState.READY)
         unread = list(rejected)
-        plans = list(self._plans(events, unread))
+        plans = list(self._plans(intake, events, unread))
         if plans or unread or cursor is not None:
             failpoint("inbox_pre")
             try:
                 try:
-                    whole = partial(self._commit, plans=plans, rejected=unread, cursor=cursor)
-                    await self._store.write(whole, then=self._intake.announce, lasting=False)
+                    whole = partial(self._commit, intake, plans=plans, rejected=unread, cursor=cursor)
+                    await self._store.write(whole, then=intake.announce, lasting=False)
                 except StoreUnavailable:
                     raise
                 except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
                     log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
-                    self._intake.look_again(())  # the commit may hold, and what broke may be what tells of it
-                    unread += await self._apart(plans)
-                    rest = partial(self._commit, plans=(), rejected=unread, cursor=cursor)
-                    await self._store.write(rest, then=self._intake.announce, lasting=False)
+                    intake.look_again(())  # the commit may hold, and what broke may be what tells of it
+                    unread += await self._apart(intake, plans)
+                    rest = partial(self._commit, intake, plans=(), rejected=unread, cursor=cursor)
+                    await self._store.write(rest, then=intake.announce, lasting=False)
             except StoreUnavailable as error:
-                self._intake.look_again(plans)
+                intake.look_again(plans)
                 raise NotPersisted(str(error)) from error
             failpoint("inbox_post")
-            self._intake.show_refused(plans)
+            intake.show_refused(plans)
         failpoint("acked")
 
-    def _plans(self, events: Sequence[InboundEvent], unread: list[Rejected]) -> Iterator[Plan]:
+    def _plans(self, intake: Intake, events: Sequence[InboundEvent], unread: list[Rejected]) -> Iterator[Plan]:
         """What is to be done with each event; one that breaks joins the `unread`."""
         for event in events:
             try:
-                plan = self._intake.plan(to_tenants(event, self._tenant, self._intake.language))
+                plan = intake.plan(to_tenants(event, self._tenant, intake.language))
             except Exception as error:  # noqa: BLE001  one event: kept for the operator
                 unread.append(_reject_broken(event, error))
                 continue
             if plan is not None:
                 yield plan
 
-    async def _apart(self, plans: Sequence[Plan]) -> list[Rejected]:
+    async def _apart(self, intake: Intake, plans: Sequence[Plan]) -> list[Rejected]:
         """Each event in a commit of its own, in order; those whose values the store does not take."""
         refused: list[Rejected] = []
         for plan in plans:
             try:
-                alone = partial(self._commit, plans=(plan,), rejected=(), cursor=None)
-                await self._store.write(alone, then=self._intake.announce, lasting=False)
+                alone = partial(self._commit, intake, plans=(plan,), rejected=(), cursor=None)
+                await self._store.write(alone, then=intake.announce, lasting=False)
             except VALUE_REFUSED as refusal:
                 refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
             except StoreUnavailable:
@@ -294,10 +310,15 @@ class ChannelSink:
         return refused
 
     def _commit(
-        self, connection: Connection, plans: Sequence[Plan], rejected: Sequence[Rejected], cursor: str | None
+        self,
+        intake: Intake,
+        connection: Connection,
+        plans: Sequence[Plan],
+        rejected: Sequence[Rejected],
+        cursor: str | None,
     ) -> CommitResult:
         """The whole of one commit, in the writer."""
-        admission = self._intake.begin_commit(connection, self._channel)
+        admission = intake.begin_commit(connection, self._channel)
         for plan in plans:
             admission.admit(plan)
         tenant = self._store.home_tenant

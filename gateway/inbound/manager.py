@@ -10,20 +10,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 import structlog
 
 from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
-from channels.messages import Address
+from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
 from gateway.cluster.membership import LeasedAccount
 from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
 from gateway.inbound.connections import AccountReading, ChannelAccount, HeldAccount, ReadingDeps
-from gateway.inbound.intake import Intake
+from gateway.inbound.intake import TakesIn
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
 from gateway.telemetry import FAULTS, series
@@ -43,6 +44,20 @@ SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
 
 
+class AccountTenant(TakesIn, Protocol):
+    """The tenant of an account."""
+
+    @property
+    def menus(self) -> Menus:
+        """The commands that its agent has, by language."""
+        ...
+
+    @property
+    def personas(self) -> Mapping[str, str]:
+        """Who the agent is on an account ("telegram:main"), in words for the model."""
+        ...
+
+
 class ChannelManager:
     """Every channel account of the gateway."""
 
@@ -52,11 +67,11 @@ class ChannelManager:
         store: Store,
         clock: Callable[[], datetime],
         tasks: asyncio.TaskGroup,
-        menus: Menus,
+        tenants: Mapping[str, AccountTenant],
         sleep: Sleep = asyncio.sleep,
         ownership: Ownership | None = None,
     ) -> None:
-        """Nothing is loaded before `run`; `tasks` is the parent of signs. `sleep` is for tests.
+        """Nothing is loaded before `run`; `tasks` is the parent of reactions, `tenants` changes with a reload.
 
         `ownership` says which accounts this process reads for; by default all.
         """
@@ -64,25 +79,21 @@ class ChannelManager:
         self._sleep = sleep
         self._store = store
         self._tasks = tasks
-        self._menus = menus
+        self._tenants = tenants
         self._signs = asyncio.Semaphore(SIGNS_AT_ONCE)
         self._reacting: dict[tuple[Address, str], asyncio.Task[None]] = {}  # the newest sign under way, by message
         loop = asyncio.get_running_loop()
         self._held = {(spec.channel, spec.account): HeldAccount(spec, clock, loop.create_future()) for spec in accounts}
         self._clock = clock
-        self._running: tuple[asyncio.TaskGroup, Intake] | None = None
+        self._running: asyncio.TaskGroup | None = None
         self._retired: list[Channel] = []  # not closed yet
-        self.personas: Mapping[str, str] = {}
-        """Who the agent is to be on an account ("telegram:main"), in words for the model."""
-        self.menus_of: dict[str, Menus] = {}
-        """Menus of tenants whose agent is another."""
 
-    async def run(self, intake: Intake) -> None:
+    async def run(self) -> None:
         """Keep every channel running until cancelled; then no channel reads any more."""
         async with asyncio.TaskGroup() as running:
-            self._running = (running, intake)
+            self._running = running
             for held in self._held.values():
-                held.reading = running.create_task(self._keep(held, intake))
+                held.reading = running.create_task(self._keep(held))
             await asyncio.Event().wait()  # others may come
 
     async def until_begun(self, within_s: float) -> None:
@@ -113,8 +124,7 @@ class ChannelManager:
     def _start(self, key: tuple[str, str], held: HeldAccount) -> None:
         self._held[key] = held
         if self._running is not None:
-            running, intake = self._running
-            held.reading = running.create_task(self._keep(held, intake))
+            held.reading = self._running.create_task(self._keep(held))
 
     async def _retire(self, held: HeldAccount) -> None:
         if held.retired:
@@ -186,9 +196,10 @@ class ChannelManager:
 
     def hints(self, address: Address) -> str:
         """How text is formatted there, and who the agent is to be there, for the model."""
-        ready = self._held[address.channel, address.account].ready
-        persona = self.personas.get(f"{address.channel}:{address.account}", "")
-        return "\n\n".join(filter(None, (persona, ready.result().limits.hints if ready.done() else "")))
+        held = self._held[address.channel, address.account]
+        tenant = self._tenants.get(held.spec.tenant or DEFAULT_TENANT)
+        persona = "" if tenant is None else tenant.personas.get(f"{address.channel}:{address.account}", "")
+        return "\n\n".join(filter(None, (persona, held.ready.result().limits.hints if held.ready.done() else "")))
 
     def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
@@ -232,8 +243,8 @@ class ChannelManager:
 
     # ------------------------------------------------------------ supervision
 
-    async def _keep(self, held: HeldAccount, intake: Intake) -> None:
-        while await self._apart(held, intake):
+    async def _keep(self, held: HeldAccount) -> None:
+        while await self._apart(held):
             await self._sleep(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
 
     async def aclose(self) -> None:
@@ -249,7 +260,7 @@ class ChannelManager:
             self._tasks.create_task(self._set_commands(held.ready.result()))
         return held.ready.result()
 
-    async def _apart(self, held: HeldAccount, intake: Intake) -> bool:
+    async def _apart(self, held: HeldAccount) -> bool:
         """`_run_once` in a task of its own.
 
         CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
@@ -257,16 +268,16 @@ class ChannelManager:
         goes_on: list[bool] = []
 
         async def run() -> None:
-            goes_on.append(await self._run_once(held, intake))
+            goes_on.append(await self._run_once(held))
 
         await until_ended(self._tasks.create_task(run()))
         return goes_on[0] if goes_on else True
 
-    async def _run_once(self, held: HeldAccount, intake: Intake) -> bool:
+    async def _run_once(self, held: HeldAccount) -> bool:
         """Load a channel and run it until it ends; whether it should be started again."""
         try:
             channel = await self._load(held)
-            deps = ReadingDeps(self._store, intake, self._ownership, self._tasks, self._clock)
+            deps = ReadingDeps(self._store, self._tenants, self._ownership, self._tasks, self._clock)
             await AccountReading(deps, channel, held).run()
             reason = "it ended by itself"
         except (ConfigRefused, ChannelNotInstalled) as refused:
@@ -292,9 +303,8 @@ class ChannelManager:
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""
         if isinstance(channel, HasCommands):
-            tenant = self._held[channel.name, channel.account].spec.tenant
-            menus = self.menus_of.get(tenant or "", self._menus)
-            await self._sign(channel.set_commands(menus), "menu_not_set", channel.name)
+            tenant = self._held[channel.name, channel.account].spec.tenant or DEFAULT_TENANT
+            await self._sign(channel.set_commands(self._tenants[tenant].menus), "menu_not_set", channel.name)
 
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""

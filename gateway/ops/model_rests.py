@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -23,11 +23,16 @@ MAX_MODEL_CHARS = 255
 RESTS = Rows(model_rests, Rest)
 
 
-async def retry(end_cooldowns: Callable[[], object], turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-    """Run `/retry`; for an owner also with models whose key was refused a moment ago: they may have mended it."""
-    if turn.principal.role == Role.OWNER:
-        end_cooldowns()
-    return await run_retry(turn, ports, agent)
+@dataclass(frozen=True, slots=True)
+class RetryTurns:
+    """Runs `/retry`; an owner's also with models whose key was refused a moment ago: they may have replaced it."""
+
+    board: HealthBoard
+
+    async def run(self, turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
+        if turn.principal.role == Role.OWNER:
+            self.board.end_cooldowns()
+        return await run_retry(turn, ports, agent)
 
 
 class ModelRests:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -10,22 +10,22 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from agent.hooks.chain import HookChain
+from agent.ports import ChatModel
 from channels.base import ChannelState
 from channels.connections import CountsConnections
 from channels.messages import DEFAULT_TENANT
 from gateway.access.listing import AccessLists, list_calls
-from gateway.access.policy import AccessSnapshot
 from gateway.cluster.ownership import in_name, out_name
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
-from gateway.inbound.manager import ChannelManager
 from gateway.ops.control_client import Handler
 from gateway.ops.conversations import conversation_calls
 from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.reports import report_calls
 from gateway.ops.trace import trace_calls
 from gateway.ops.usage_report import usage_calls
-from gateway.sessions.router import Router
+from gateway.sessions.budgets import Budgets
+from gateway.shared import Shared
 from gateway.store import inbox, outbox, pairing
 from gateway.store.engine import Store
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
@@ -40,13 +40,8 @@ from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING, TURNS_RUNNING
 class ModelStanding:
     """The model that answers."""
 
-    name: str  # provider:name
     board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
     watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
-    caps: Callable[[str | None], Awaitable[Mapping[str, str]]] | None = None
-    """What may be spent, and what is, of a tenant's (None: all); None: nobody asks."""
-    lost_prices: Callable[[], Mapping[str, str]] = dict
-    """By model how its tokens count, if an upgrade lost its price."""
 
     def troubles(self) -> "list[Trouble]":
         """The models that do not get over it by themselves, or failed time and again."""
@@ -64,10 +59,6 @@ class ModelStanding:
             for model, (times, ratio) in self.watch.drifting.items()
             if times >= FEW
         ]
-
-    def price_troubles(self) -> "list[Trouble]":
-        """Return the models whose price an upgrade lost."""
-        return [Trouble("price", model, why, at_once=True) for model, why in self.lost_prices().items()]
 
     def states(self) -> Mapping[str, str]:
         """Each model, and how it is; one that fails is never called ready."""
@@ -133,40 +124,72 @@ class Cluster(Protocol):
         ...
 
 
+class ShowsStatus(Protocol):
+    """A tenant, as far as its status goes."""
+
+    @property
+    def model(self) -> ChatModel: ...
+
+    @property
+    def model_names(self) -> frozenset[str]: ...
+
+    @property
+    def lost_prices(self) -> Mapping[str, str]: ...
+
+    @property
+    def budgets(self) -> Budgets: ...
+
+    @property
+    def hooks(self) -> HookChain: ...
+
+    @property
+    def floods(self) -> Mapping[str, int]:
+        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        ...
+
+
 class GatewayStatus:
-    """The parts of one running gateway."""
+    """The parts of one running gateway, or those of one of its tenants."""
 
     def __init__(
         self,
-        store: Store,
-        manager: ChannelManager,
-        router: Router,
-        snapshot: AccessSnapshot,
-        model: ModelStanding,
-        started_at: datetime,
+        shared: Shared,
+        tenants: Mapping[str, ShowsStatus],
+        cluster: Cluster | None,
+        models: ModelStanding,
         faults: Faults,
-        floods: Callable[[], Mapping[str, int]] = dict,
+        started_at: datetime,
+        tenant: str | None = None,
     ) -> None:
-        """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
-        self.cluster: Cluster | None = None
-        """What stands beside this process; None: nothing does."""
-        self.models_of: Callable[[], Mapping[str, Collection[str]]] = dict
-        """Every tenant beside the installation's own, with the models that only it asks."""
-        self.hooks: Mapping[str, HookChain] = {}
-        """By tenant."""
-        self._store = store
+        """`cluster` is None if the process is alone; `tenant` is None for the whole gateway."""
+        self._shared = shared
+        self._tenants = tenants
+        self._cluster = cluster
+        self._store = shared.store if tenant is None else shared.store.of(tenant)
         self._faults = faults
-        self._manager = manager
-        self._router = router
-        self._snapshot = snapshot
-        self._model = model
+        self._manager = shared.channels
+        self._router = shared.sessions
+        self._snapshot = shared.people
+        self._model = models
         self._started_at = started_at
-        self._floods = floods
+        self._tenant = tenant
 
-    def of(self, part: Store, model: str = "") -> "GatewayStatus":
-        """One tenant's, which `model` answers: its accounts, rows and caps; nothing of faults and how models do."""
-        own = ModelStanding(model, caps=self._model.caps)
-        return GatewayStatus(part, self._manager, self._router, self._snapshot, own, self._started_at, Faults())
+    def of(self, tenant: str) -> "GatewayStatus":
+        """Return one tenant's: its accounts, rows and caps; nothing of faults and of how models do."""
+        return GatewayStatus(self._shared, self._tenants, None, ModelStanding(), Faults(), self._started_at, tenant)
+
+    def _list_all(self) -> Mapping[str, ShowsStatus]:
+        """Return every tenant, if this is the whole gateway's status."""
+        return self._tenants if self._tenant is None else {}
+
+    def _own_models(self) -> dict[str, frozenset[str]]:
+        """Return the models that only one tenant asks, of each beside the installation's own."""
+        every = self._list_all()
+        return {
+            name: tenant.model_names - every[DEFAULT_TENANT].model_names
+            for name, tenant in every.items()
+            if name != DEFAULT_TENANT
+        }
 
     def health(self) -> Mapping[str, PartHealth]:
         """By name: the store, and each channel account with when it was last really heard."""
@@ -210,12 +233,12 @@ class GatewayStatus:
 
     async def troubles(self) -> dict[str, Trouble | None]:
         """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
-        others = {} if self._store.tenant is not None else self.models_of()
+        others = self._own_models()
         found = self._channel_troubles(others)
-        if self.cluster is not None and not self.cluster.does_chores:
-            return found  # whoever does tells of the rest, or two would contradict each other
-        if self.cluster is not None:
-            among = await self.cluster.troubles()
+        if self._cluster is not None and not self._cluster.does_chores:
+            return found  # the process that does tells of the rest, or two would contradict each other
+        if self._cluster is not None:
+            among = await self._cluster.troubles()
             found |= {kind: Trouble(kind, "", why) if why else None for kind, why in among.items()}
         whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
@@ -223,7 +246,7 @@ class GatewayStatus:
             found |= {
                 Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model", "estimates", "price")
             }
-        of_models = (*self._model.troubles(), *self._model.drifts(), *self._model.price_troubles())
+        of_models = (*self._model.troubles(), *self._model.drifts(), *self._price_troubles())
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
@@ -231,11 +254,15 @@ class GatewayStatus:
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
 
+    def _price_troubles(self) -> list[Trouble]:
+        lost = {model: why for tenant in self._list_all().values() for model, why in tenant.lost_prices.items()}
+        return [Trouble("price", model, why, at_once=True) for model, why in lost.items()]
+
     def _hooks(self) -> list[Trouble]:
         return [
             Trouble("hook", name, why, at_once=True, tenant=tenant)
-            for tenant, chain in self.hooks.items()
-            for name, why in chain.standing().items()
+            for tenant, each in self._list_all().items()
+            for name, why in each.hooks.standing().items()
         ]
 
     def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:
@@ -256,25 +283,20 @@ class GatewayStatus:
         )
         return {letters.key: letters if any(counts.values()) else None}
 
-    def know_model(self, name: str) -> None:
-        """Another model answers from now on."""
-        self._model = replace(self._model, name=name)
-
     async def status(self, now: datetime) -> JsonValue:
         """What `tenk status` shows."""
         parts: dict[str, JsonValue] = {}
         for name, part in self.health().items():
             parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
         depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
-        caps: dict[str, JsonValue] = (
-            {} if self._model.caps is None else dict(await self._model.caps(self._store.tenant))
-        )
+        own = self._tenants[self._tenant or DEFAULT_TENANT]
+        caps: dict[str, JsonValue] = dict(await own.budgets.standing(self._tenant))
         needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
         return {
             **({"needs_you": needed} if needed else {}),
             "process": os.getpid(),
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
-            "model": self._model.name,
+            "model": own.model.name,
             "models": dict(self._model.states()),
             **({"budgets": caps} if caps else {}),
             "parts": parts,
@@ -286,10 +308,11 @@ class GatewayStatus:
             "pairing_requests": dict(await self._store.read(pairing.pending_counts)),
             "floods_of_strangers": {
                 account: f"{messages} messages in the last minute; see `tenk pairing list`"
-                for account, messages in self._floods().items()
+                for tenant in self._list_all().values()
+                for account, messages in tenant.floods.items()
             },
             **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
-            **({} if self.cluster is None else await self.cluster.status()),
+            **({} if self._cluster is None else await self._cluster.status()),
         }
 
     def _connections(self) -> dict[str, JsonValue]:

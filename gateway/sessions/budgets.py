@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from functools import partial
-from types import MappingProxyType
 
 import structlog
 
@@ -22,6 +21,7 @@ from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.language import escape
 from agent.models.budgeted import BudgetedModel
+from agent.models.select import Charge
 from agent.ports import ChatModel, ModelFailure, Principal
 from agent.prices import TokenPrices
 from agent.transcript import EndReason
@@ -103,12 +103,8 @@ class Budgets:
         store: Store,
         dates: Callable[[], datetime],
         news: asyncio.Event | None = None,
-        lost_prices: Mapping[str, Decimal] = MappingProxyType({}),
     ) -> None:
-        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well.
-
-        `lost_prices` have USD per million tokens, by model: those whose price nobody knows any more.
-        """
+        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well."""
         self._config = config
         self._store = store
         self.now = dates
@@ -116,20 +112,26 @@ class Budgets:
         self.news = news or asyncio.Event()
         self.news.set()
         """Calls were settled since somebody looked."""
-        self._lost_prices = lost_prices
         self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
         self._settled = asyncio.Event()  # the next call is
 
-    def charge(self, model: ChatModel, config: LinkConfig) -> ChatModel:
-        """The model, with what its calls may cost set aside; itself where nothing is capped."""
-        if not self._config.has_any:
-            return model
-        last = self._lost_prices.get(config.name)
-        return BudgetedModel(model, config, self, None if last is None else TokenPrices.flat(last))
+    def charge_by(self, config: BudgetsConfig, lost_prices: Mapping[str, Decimal]) -> Charge:
+        """Return what puts these caps around a model: its calls reserve what they may cost, if anything is capped.
 
-    def reconfigure(self, config: BudgetsConfig, lost_prices: Mapping[str, Decimal]) -> None:
-        """These caps from the next call on; a model made before them, where nothing was capped, is to be made anew."""
-        self._config, self._lost_prices = config, lost_prices
+        `lost_prices` are in USD per million tokens, by model: the last known price of a model that has none now.
+        """
+
+        def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
+            if not config.has_any:
+                return model
+            last = lost_prices.get(link.name)
+            return BudgetedModel(model, link, self, None if last is None else TokenPrices.flat(last))
+
+        return charge
+
+    def reconfigure(self, config: BudgetsConfig) -> None:
+        """Cap calls so from the next one on; a model made while nothing was capped has to be made anew."""
+        self._config = config
 
     async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
         """Set aside `most`, or what is left of it, in each cap that the turn at work falls under, or in none.

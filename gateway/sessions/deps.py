@@ -82,22 +82,44 @@ class TurnDeps:
     on_turn_event: Callable[[TurnEvent], None] = lambda _event: None  # told of whatever happens in a turn, at once
 
 
-@dataclass(slots=True)
+class AgentInForce:
+    """The agent that a tenant's turns begin with."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def agent(self) -> Agent:
+        return self._agent
+
+    def replace(self, agent: Agent) -> None:
+        """Begin turns with this agent from now on; a running turn ends with the one it began with."""
+        self._agent = agent
+
+    def sees_images(self) -> bool:
+        return self._agent.model.facts.sees_images
+
+
+@dataclass(frozen=True, slots=True)
 class SessionDeps:
-    """What every session of a gateway shares; a reload puts another agent in its place, for turns that begin then."""
+    """What every session of a tenant shares."""
 
     config: SessionsConfig
     turns: TurnDeps
     live: LiveDeps
     channels: ChannelDirectory
     people: PeopleDirectory
-    agent: Agent
+    in_force: AgentInForce
     turns_of: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
     is_marked: Is  # whether a row interrupts in any mode
     signs: StatusReactions
     turn_limit: TurnLimit
     ownership: Ownership  # which sessions are this process's
+
+    @property
+    def agent(self) -> Agent:
+        return self.in_force.agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,14 +35,11 @@ class ParkedTurn:
 class Parking:
     """The waiting turns of a gateway."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], datetime], take_up: Callable[[OpenTurn], None]) -> None:
+        """`take_up` resumes a turn that waits no more."""
         self._store = store
         self._clock = clock
         self._waiting: dict[str, ParkedTurn] = {}  # by turn
-        self._take_up: Callable[[OpenTurn], None] = _forget
-
-    def bind(self, take_up: Callable[[OpenTurn], None]) -> None:
-        """Whoever goes on with a turn that waits no more."""
         self._take_up = take_up
 
     def add(self, parked: ParkedTurn) -> None:
@@ -107,7 +104,3 @@ class Parking:
             await self._store.write(settle)
             log.info("approval_expired", turn_id=parked.open_turn.turn.id, tool=parked.approval.tool)
             self.release([parked.open_turn.turn.id])
-
-
-def _forget(_open_turn: OpenTurn) -> None:
-    """Before there is anybody who goes on with turns."""

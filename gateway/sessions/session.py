@@ -157,6 +157,15 @@ class Session:
                 structlog.contextvars.reset_contextvars(**before)
 
     @property
+    def idle_s(self) -> float:
+        """How long the session is kept in memory without a message."""
+        return self._deps.config.idle_s
+
+    def is_of(self, deps: SessionDeps) -> bool:
+        """Return True if the session was made for this tenant, not for one that had its name before."""
+        return self._deps is deps
+
+    @property
     def running(self) -> bool:
         """Whether a turn runs now, from its claim on."""
         return self._turn.claimed is not None

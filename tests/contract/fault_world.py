@@ -152,7 +152,7 @@ class FaultWorld:
         chat = f"g{self._chats}"  # a group has a session of its own
         tasks = asyncio.all_tasks()
         caps = Budgets(BudgetsConfig(**case.caps), self._spine.store, lambda: NOON)
-        model = build_model(self._config(case, wire), ModelDeps(charge=caps.charge))
+        model = build_model(self._config(case, wire), ModelDeps(charge=caps.charge_by(BudgetsConfig(**case.caps), {})))
         self._spine.model = model  # type: ignore[assignment]  any model will do
         try:
             await self._play(case, chat)

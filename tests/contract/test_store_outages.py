@@ -5,8 +5,6 @@ import gc
 import re
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import asyncpg
 import pytest
@@ -14,7 +12,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.inbound.intake import ChannelSink, Intake
+from gateway.inbound.intake import ChannelSink
 from gateway.ops.home_check import check_database
 from gateway.store import journal
 from gateway.store.engine import Store, link_to
@@ -64,8 +62,7 @@ class TestOutages:
 
     async def test_a_channel_that_begins_in_an_outage_waits_it_out(self, case: StoreCase, store: Store) -> None:
         """Where it had left off is asked for first: without an answer it would have broken, and rested."""
-        intake = cast(Intake, SimpleNamespace(of_tenants={}))  # nothing is handed in
-        sink = ChannelSink(store, intake, FakeChannel(), NobodyListens(), "default")
+        sink = ChannelSink(store, {}, FakeChannel(), NobodyListens(), "default")
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             with case.outage():
                 asked = tasks.create_task(sink.cursor())

@@ -62,6 +62,7 @@ class Door:
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
         doorway = Doorway("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
+        self.snapshot.configure("default", access)
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self, lambda _key: 0,
             lambda: self.spine.now, doorway,
@@ -87,7 +88,7 @@ class Door:
 
     async def receive(self, *events: InboundEvent) -> None:
         """As a channel hands it in."""
-        sink = ChannelSink(self.spine.store, self.intake, self.spine.channel, NobodyListens(), "default")
+        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
         await sink.receive(events)
 
     async def say(self, text: str, who: str = "7", **more: object) -> InboundMessage:

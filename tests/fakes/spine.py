@@ -12,26 +12,50 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from agent.context.sections import PromptBuilder
+from agent.hooks.chain import HookChain
 from agent.loop import Agent
+from agent.models.health import HealthBoard
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPorts
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
+from channels.clocks import Clocks
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
-from gateway.access.policy import principal_of
+from gateway.access.codes import AccessKeys
+from gateway.access.inviting import InviteOperations
+from gateway.access.operations import AccessOperations
+from gateway.access.policy import AccessSnapshot, principal_of
+from gateway.answering import make_agent, make_sessions, make_user_items
 from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
+from gateway.command_set import NoLinks, command_table, make_commands
 from gateway.commands.base import Command
+from gateway.commands.connect import Connecting
 from gateway.commands.decisions import Decision
+from gateway.commands.groups import GroupDeps
+from gateway.commands.linking import LinkDeps
+from gateway.commands.people import PeopleServices
+from gateway.commands.session import RETRY
 from gateway.config.settings import AgentSettings, Settings
 from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.delivery import Delivery
 from gateway.inbound.session_key import session_key
-from gateway.product import AgentProduct
+from gateway.ops.model_rests import RetryTurns
+from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import GuardConfig, InputGuard
+from gateway.safety.output import Scrubber
 from gateway.safety.vault import Vault
+from gateway.sessions.command_runner import CommandRunner
 from gateway.sessions.config import SessionsConfig
+from gateway.sessions.deps import AgentInForce, SessionDeps
+from gateway.sessions.inbox_rules import RowClassifier
+from gateway.sessions.prompt_hooks import HeardItems
+from gateway.sessions.router import Router
+from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.sessions.waiting_rows import WaitingRows, make_bus
+from gateway.shared import Secrets, Shared
 from gateway.store import inbox, journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -39,7 +63,6 @@ from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import Person
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.supervision import Faults, Supervised
-from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
 from tests.fakes.fresh_database import QuickStore, WatchedEngine, copy_fresh
 from tests.fakes.strict_transcripts import flaws_in_items
@@ -47,6 +70,7 @@ from tests.fakes.strict_transcripts import flaws_in_items
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 AGENT = "coach"
 KEY = f"agent:{AGENT}:sim:main:direct:p1"
+BUTTON_KEY = bytes(32)
 NEVER_S = 1e6
 SORRY = "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
 IDLE_TICKS = 40
@@ -148,13 +172,14 @@ class Spine:
     prompt: PromptBuilder = field(default=lambda *_: SystemPrompt("be kind"))
     agent: Callable[[Turn, TurnPorts], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
-    reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
+    reader: UserItemBuilder | None = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
+    """None: the gateway's own."""
     hooks: tuple[Any, ...] = ()  # HookConfig
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     vault: Vault = field(default_factory=Vault.fresh)
-    buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
+    buttons: SealedButtons = field(default_factory=lambda: SealedButtons(BUTTON_KEY))
     more_commands: tuple[Command, ...] = ()
 
     def __post_init__(self) -> None:
@@ -206,28 +231,49 @@ class Spine:
             if self.practice:
                 await self.store.write(partial(bring_up, agent=AGENT, tables=PRACTICE_TABLES))
             product, clock = self._product(), self.clock or (lambda: self.now)
-            deps = RuntimeDeps(
-                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks),
-                store=self.store,
-                product=product,
-                tools=self.tools,
-                model=_CurrentModel(self),
-                channels=self.channels,
-                people=self.people,
-                tasks=tasks,
-                ownership=Ownership(epoch),
-                clock=clock, dates=clock, buttons=self.buttons, vault=self.vault,
-                reveal=lambda _ref, text: text,
-                decisions=lambda _delivery, _bus: self.decisions,
-                clean=self.clean, reader=self.reader,
-            )  # fmt: skip
-            runtime = build(deps, command_table(product, self.store))
-            self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
-            self.commands, self.parking = runtime.commands, runtime.parking
+            settings = Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks)
+            tenants: dict[str, OneTenant] = {}
+            secrets = Secrets(
+                bytes(32), replace(AccessKeys.fresh(), buttons=BUTTON_KEY), self.vault, _Cleans(self.clean)
+            )
+            clocks, ownership = Clocks(clock, clock), Ownership(epoch)
+            rows = WaitingRows(self.store, self.channels, self.people, tenants)
+            self.bus = make_bus(self.sessions.bus_size, rows, ownership)
+            self.delivery = Delivery(
+                self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks, self.vault, ownership
+            )
+            turn_limit = TurnLimit(self.store, self.sessions.max_turns)
+            self.router = Router(self.bus, self.store, self.channels, ownership, tenants, turn_limit, clocks, tasks)
+            self.parking = self.router.parking
+            shared = Shared(
+                self.store, self.channels, self.delivery, self.bus, self.router, self.people, clocks, secrets
+            )
+            table = command_table(product, self.store, self._services(), Connecting())
+            kinds = RowClassifier(table, product.kind_of_words)
+            hooks = HookChain(load_hooks(settings.hooks))
+            agent = make_agent(settings, product, self.tools, _CurrentModel(self), None, hooks, clock)
+            turns = {RETRY: RetryTurns(HealthBoard()).run, **product.turns(self.store)}
+            store, in_force = self.store.of("default"), AgentInForce(agent)
+            items = self.reader or make_user_items(settings, product.name, store, in_force, self.people, clock)
+            heard = HeardItems(items, hooks)
+            sessions = make_sessions(settings, product, store, kinds, in_force, heard, turns, shared)
+            self.commands = make_commands(product, store, table, sessions, self.decisions, shared)
+            tenants["default"] = OneTenant(sessions, self.commands, kinds)
             await self.delivery.recover()
             await self.router.recover()
             tasks.keep("routing", self.router.run)
             begun.set_result(None)
+
+    def _services(self) -> PeopleServices:
+        """As of a gateway, whose people nobody is told of."""
+        clock, seals = self.clock or (lambda: self.now), SealedButtons(BUTTON_KEY)
+        return PeopleServices(
+            access=AccessOperations(self.store, bytes(32), lambda *_: None, clock),
+            invites=InviteOperations(self.store, bytes(32), clock),
+            links=NoLinks(),
+            linking=LinkDeps(self.store, bytes(32), seals, clock, lambda *_: None, lambda *_: None),
+            groups=GroupDeps(self.store, AccessSnapshot(), clock),
+        )
 
     def _product(self) -> AgentProduct:
         """The coach with the test's prompt, or one that has nothing but it."""
@@ -341,6 +387,27 @@ class Spine:
     def later(self, **ahead: float) -> None:
         """Move the clock."""
         self.now += timedelta(**ahead)
+
+
+@dataclass
+class OneTenant:
+    """A tenant, as far as its people are answered."""
+
+    sessions: SessionDeps
+    commands: CommandRunner
+    kinds: RowClassifier
+
+
+class _Cleans(Scrubber):
+    """What a test wants taken out of a model's text."""
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        super().__init__()
+        self._clean = clean
+
+    def last_look(self, text: str) -> str:
+        """As the test says."""
+        return self._clean(text)
 
 
 class _CurrentModel:

@@ -7,8 +7,8 @@ from typing import Any
 from click.testing import CliRunner
 
 from gateway.cli.root import root
+from gateway.command_set import list_commands
 from gateway.product import AgentProduct
-from gateway.wiring import command_table
 from tests.house.tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -69,5 +69,5 @@ def test_the_agent_that_it_shows_is_one() -> None:
     assert isinstance(product, AgentProduct)
     store: Any = None  # it asks nothing of it
     assert ["get_time"] == [tool.name for tool in product.tools(store)]
-    table = command_table(product, store)
+    table = list_commands(product)
     assert ["clerk", "time"] == [spec.name for spec in table.menus()["en"]][:2]

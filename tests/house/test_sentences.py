@@ -8,7 +8,8 @@ from tests.house.tree import PACKAGES, is_migration, named, parsed, python_files
 
 ROOMS = (
     "agent/", "channels/", "gateway/access/", "gateway/coach/", "gateway/commands/", "gateway/delivery/",
-    "gateway/inbound/", "gateway/safety/", "gateway/sessions/", "gateway/wiring.py",
+    "gateway/inbound/", "gateway/safety/", "gateway/sessions/", "gateway/answering.py",
+    "gateway/command_set.py",
 )  # fmt: skip
 """Where something that a person in a chat or on the page reads is made."""
 

@@ -129,8 +129,8 @@ BUGS = (
         Case("claim_post", burst),
     ),
     Bug(
-        12, "open turns not taken up", "gateway/presence.py",
-        "        await deps.runtime.router.recover()\n", "",
+        12, "open turns not taken up", "gateway/processes.py",
+        "        await shared.sessions.recover()\n", "",
         Case("model_asked"),
     ),
     Bug(

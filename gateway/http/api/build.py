@@ -9,7 +9,7 @@ from importlib.metadata import version
 from agent.ports import Principal
 from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
 from channels.api.config import ApiAccount
-from gateway.access.config import AccessConfig, Policy
+from gateway.access.config import Policy
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.access.roles import Role
@@ -42,8 +42,6 @@ class ApiParts:
     account: ApiAccount
     operations: AccessOperations
     snapshot: AccessSnapshot
-    access: Callable[[], AccessConfig]  # as it is in force
-    origins: frozenset[str]  # of pages that may ask
     clock: Callable[[], datetime]
     letters: DeadLetters
     connecting: Connecting
@@ -60,22 +58,18 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> 
         *response_routes(ResponseRoutes(conversations, agent)),
         *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),
     )
-    callers = ApiCallers(parts.store, parts.snapshot, parts.access, parts.clock)
+    callers = ApiCallers(parts.store, parts.snapshot, parts.clock)
     return ApiDeps(
-        store=parts.store, routes=routes, principal=callers.principal, title=title, version=version("tenk-gateway"),
-        origins=parts.origins,
-    )  # fmt: skip
+        store=parts.store, routes=routes, principal=callers.principal, title=title, version=version("tenk-gateway")
+    )
 
 
 class ApiCallers:
     """The people of every key."""
 
-    def __init__(
-        self, store: Store, snapshot: AccessSnapshot, access: Callable[[], AccessConfig], clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, store: Store, snapshot: AccessSnapshot, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._snapshot = snapshot
-        self._access = access
         self._clock = clock
 
     async def principal(self, key: ApiKey, named: str | None, locale: str | None) -> Principal:
@@ -88,7 +82,7 @@ class ApiCallers:
         sender = f"{CHANNEL}:{key.id}:{user}"
         person = self._snapshot.find(key.tenant, sender)
         if person is None:
-            rules = self._access().rules_of(CHANNEL, ACCOUNT)
+            rules = self._snapshot.rules_of(key.tenant).rules_of(CHANNEL, ACCOUNT)
             if rules.direct is not Policy.OPEN and not rules.lists(sender):
                 raise _not_let_in()
             account, former_id = f"{CHANNEL}:{ACCOUNT}", self._snapshot.former_id(key.tenant, sender)

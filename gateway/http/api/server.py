@@ -5,9 +5,10 @@ What a route does is its handler's matter; connections, Host headers and sizes a
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 import orjson
 import structlog
@@ -20,7 +21,7 @@ from channels.base import NotPersisted
 from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import Scope, id_of, opens
 from gateway.access.operations import OperationRefused
-from gateway.errors import GatewayError, StoreUnavailable
+from gateway.errors import StoreUnavailable, unknown_tenant
 from gateway.http.api.openapi import docs_page, openapi_document, page_headers
 from gateway.http.api.problems import ApiRefusal, from_server
 from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
@@ -60,7 +61,10 @@ class ApiDeps:
     principal: WhoActs
     title: str
     version: str
-    origins: frozenset[str] = frozenset()  # of pages that may ask: https://app.example.com
+    table: RouteTable = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", RouteTable(self.routes))
 
 
 def _make_pages(deps: ApiDeps) -> Mapping[str, Page]:
@@ -71,27 +75,29 @@ def _make_pages(deps: ApiDeps) -> Mapping[str, Page]:
     }
 
 
+class ServesPrograms(Protocol):
+    """A tenant with an API."""
+
+    @property
+    def api(self) -> ApiDeps: ...
+
+
 class ApiServer:
     """Everything under `/v1`."""
 
-    def __init__(self, deps: ApiDeps, of_tenant: Callable[[str], ApiDeps] | None = None) -> None:
-        """`deps` are of the installation's own tenant, others' come from `of_tenant`, which raises GatewayError where
-        there is none of a name. The document is made when somebody first asks for it: a start does not wait for it.
+    def __init__(self, store: Store, tenants: Mapping[str, ServesPrograms], origins: Collection[str] = ()) -> None:
+        """`store` is the whole one, whose keys say whose they are; `origins` are of pages that may ask.
+
+        The document is made when it is first asked for: a start does not wait for it.
         """
-        self._deps = deps
-        self._keys = deps.store.of(None)  # each says whose it is
-        self._of_tenant = of_tenant or (lambda _name: deps)
-        self._table = RouteTable(deps.routes)
-        self._parts: dict[str, tuple[ApiDeps, RouteTable]] = {DEFAULT_TENANT: (deps, self._table)}
+        self._keys = store
+        self._tenants = tenants
+        self._origins = frozenset(origins)
         self._pages: Mapping[str, Page] = {}
 
     def welcomes(self, origin: str) -> bool:
         """Whether a page from there may ask."""
-        return origin in self._deps.origins
-
-    def forget_tenants(self) -> None:
-        """Ask anew what each tenant's programs ask: a reload may have brought or taken away some."""
-        self._parts = {DEFAULT_TENANT: (self._deps, self._table)}
+        return origin in self._origins
 
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         """Answer one request, whatever becomes of it, in the one shape."""
@@ -122,15 +128,17 @@ class ApiServer:
 
     async def _answer(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         if request.method in {"GET", "HEAD"} and request.path in (DOCUMENT, DOCS):
-            self._pages = self._pages or await asyncio.to_thread(_make_pages, self._deps)
+            self._pages = self._pages or await asyncio.to_thread(_make_pages, self._tenants[DEFAULT_TENANT].api)
             body, headers = self._pages[request.path]
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         if not request.headers.get("Authorization"):
-            self._table.find(method, request.path)  # what nobody has, or has otherwise, is told without a key
+            self._tenants[DEFAULT_TENANT].api.table.find(
+                method, request.path
+            )  # what nobody has, or has otherwise, is told without a key
         key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
-        deps, table = self._part(key.tenant)
-        route, path = table.find(method, request.path)
+        deps = self._api_of(key.tenant)
+        route, path = deps.table.find(method, request.path)
         _check_scope(key, route.scope)
         body_model = await _read_body(request, route.body)
         call = ApiRequest(
@@ -147,14 +155,11 @@ class ApiServer:
         )
         return _to_response(route, await route.handle(call))
 
-    def _part(self, tenant: str) -> tuple[ApiDeps, RouteTable]:
-        if tenant not in self._parts:
-            try:
-                deps = self._of_tenant(tenant)
-            except GatewayError as unknown:
-                raise ApiRefusal(403, "no_tenant", str(unknown), "Ask the operator of the gateway.") from None
-            self._parts[tenant] = deps, RouteTable(deps.routes)
-        return self._parts[tenant]
+    def _api_of(self, tenant: str) -> ApiDeps:
+        if tenant not in self._tenants:
+            why = unknown_tenant(tenant, [*self._tenants])
+            raise ApiRefusal(403, "no_tenant", why, "Ask the operator of the gateway.")
+        return self._tenants[tenant].api
 
     async def _authenticate(self, request: web.Request) -> ApiKey:
         mend = "Make one with `tenk keys create NAME --scope chat`; send it as `Authorization: Bearer KEY`."

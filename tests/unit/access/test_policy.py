@@ -279,7 +279,7 @@ def test_whom_the_configuration_let_in_it_lets_in_as_it_is_now() -> None:
     """By a list, or as an open account; what a person granted holds beside it (A33)."""
     snapshot = AccessSnapshot([BY_NOBODY, replace(ANA, user_id="u-bea", identities=frozenset({"telegram:7"}))])
     for rules, expected in ((LISTED, True), (OPEN, True), (groups("open"), True), (AccessConfig(), False)):
-        snapshot.rules["default"] = rules
+        snapshot.configure("default", rules)
         assert [expected, True] == [snapshot.may_command(user, "telegram:main") for user in ("u-ana", "u-bea")]
 
 

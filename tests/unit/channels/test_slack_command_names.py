@@ -15,8 +15,7 @@ from channels.slack.command_names import CommandNames
 from channels.slack.manifest import reachable
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from gateway.coach.product import COACH
-from gateway.store.engine import Store, engine_for
-from gateway.wiring import command_table, describe_slack_app
+from gateway.command_set import describe_slack_app, list_commands
 from tests.fakes.amounts import share
 
 WORDS, CHOICES = CommandOption("name", "x"), CommandOption("which", "x", choices=("on", "off"))
@@ -86,7 +85,7 @@ def test_nothing_is_lost_and_what_was_named_once_is_not_named_again(said: str) -
 
 def test_all_that_we_say_names_what_can_be_typed() -> None:
     """Each text of every catalogue, in each language and both dialects."""
-    table = command_table(COACH, Store(engine_for("sqlite:///never-opened.db")))
+    table = list_commands(COACH)
     own = {spec.name for spec in reachable(describe_slack_app(COACH).commands)}
     names = CommandNames(table.talk, own, table.specs())
     silent = "|".join(sorted(table.names - own, key=len, reverse=True))

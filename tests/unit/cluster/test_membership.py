@@ -17,7 +17,7 @@ from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.presence import SharedPresence, member_id
+from gateway.processes import ClusterProcess, member_id
 from gateway.store import leases
 from gateway.store.engine import Store, engine_for
 from gateway.store.leases import Member, MemberStanding, Round
@@ -190,7 +190,7 @@ async def test_chores_are_done_where_their_lease_is() -> None:
     """Begun when it is held, ended when it is lost, begun anew with the next; by nobody in between."""
     url = "postgresql://nobody@127.0.0.1:1/none"
     settings = Settings.model_validate({"gateway": {"database_url": url}})
-    presence = SharedPresence(settings, Store(engine_for(url)), member(), Wakeups("me:1"))
+    presence = ClusterProcess(settings, Store(engine_for(url)), member(), Wakeups("me:1"))
     owns = presence._membership.ownership  # noqa: SLF001  what a look at the database would change
     at_work: list[str] = []
 

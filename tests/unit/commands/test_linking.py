@@ -52,7 +52,7 @@ async def test_a_link_whose_commit_was_repeated_is_known_to_everybody() -> None:
         )  # fmt: skip
         made = linking.offer(connection, "default", side_of(stays, "telegram:1"), NOON)
         linking.give(connection, KEY, "default", code_of(KEY, made.id), side_of(joins, "discord:2"), NOON)
-        decisions = link_decisions(lambda: deps)
+        decisions = link_decisions(deps)
 
         async def press(word: str, person: Person) -> Reply:
             return await decisions[word](short_id(made.id), Principal(person.user_id, "default"))

@@ -4,12 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from agent.errors import FailureKind
+from agent.hooks.chain import HookChain
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
@@ -18,6 +20,7 @@ from gateway.errors import StoreUnavailable
 from gateway.ops.alerts import ALERTS, Alert, OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelStanding, Trouble, tenant_of
+from gateway.shared import Shared
 from gateway.store import outbox, people, reports
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
@@ -157,15 +160,31 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
     watch.note_failure("openai:x", ModelFailure(FailureKind.QUOTA, "no credit"))
     watch.note_failure("openai:y", ModelFailure(FailureKind.SERVER, "broke"))
     watch.note_response("openai:z")
-    model = ModelStanding("openai:x", dict, watch)
+    model = ModelStanding(dict, watch)
     with database() as connection:
-        standing = GatewayStatus(OnConnection(connection), accounts, None, None, model, NOON, Faults())  # type: ignore[arg-type]  # what it asks
+        tenants = {"default": Asks()}
+        standing = GatewayStatus(shared(OnConnection(connection), accounts), tenants, None, model, Faults(), NOON)
         found = await standing.troubles()
     assert {
         "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
         "key openai:z": None, "model openai:z": None, "estimates openai:z": None, "price openai:z": None,
         "letters": None,
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
+
+
+class Asks:
+    """A tenant that asks these models."""
+
+    def __init__(self, *models: str) -> None:
+        self.model_names = frozenset(models)
+        self.lost_prices: dict[str, str] = {}
+        self.hooks = HookChain()
+
+
+def shared(store: Any, channels: Any) -> Shared:
+    """What the status asks."""
+    nothing: Any = None
+    return Shared(store, channels, nothing, nothing, nothing, nothing, nothing, nothing)
 
 
 class OfTenants(Accounts):
@@ -205,9 +224,9 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
         connection.execute(sa.update(outbox.outbox).where(outbox.outbox.c.id == row.id).values(state="dead", error="e"))
 
     await store.write(die)
-    standing = GatewayStatus(store, OfTenants(), None, None, ModelStanding("x", dict, watch), NOON, Faults())  # type: ignore[arg-type]  # what it asks
-    standing.models_of = lambda: {"bell": frozenset({"openai:bells", "openai:bells-spare"}), "cole": frozenset()}
-    standing.cluster = Beside()
+    tenants = {"default": Asks("openai:ours"), "bell": Asks("openai:bells", "openai:bells-spare"), "cole": Asks()}
+    model = ModelStanding(dict, watch)
+    standing = GatewayStatus(shared(store, OfTenants()), tenants, Beside(), model, Faults(), NOON)
     found = await standing.troubles()
     assert {
         "channel telegram:main": "default", "channel telegram:bell @bell": "bell", "key openai:ours": "default",
@@ -217,7 +236,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
     assert {"letters", "letters @cole", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
-    bells = standing.of(store.of("bell"))
+    bells = standing.of("bell")
     assert {"channel telegram:bell", "letters"} == set(await bells.troubles())
     await store.aclose()
 

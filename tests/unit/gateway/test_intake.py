@@ -62,6 +62,7 @@ class Door:
 
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
+        self.snapshot.configure("default", access)
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self.bus, lambda _key: self.waiting,
             lambda: self.spine.now, Doorway("coach", vault=self.spine.vault),
@@ -71,7 +72,7 @@ class Door:
         self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
     ) -> None:
         """As a channel hands it in."""
-        sink = ChannelSink(self.spine.store, self.intake, self.spine.channel, NobodyListens(), "default")
+        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
         await sink.receive(events, rejected=rejected, cursor=cursor)
 
     async def rows(self) -> list[tuple[str, str | None]]:

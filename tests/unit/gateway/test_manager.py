@@ -13,7 +13,6 @@ from channels.errors import ConfigRefused
 from channels.messages import Address
 from channels.registry import ChannelNotInstalled
 from gateway.inbound.connections import ChannelAccount
-from gateway.inbound.intake import Intake
 from gateway.inbound.manager import RESTART_S, ChannelManager
 from gateway.store.engine import Store
 from tests.fakes.chat import FakeChannel
@@ -45,6 +44,14 @@ class Runs(FakeChannel):
         await asyncio.Event().wait()
 
 
+class Ours:
+    """The tenant of every account."""
+
+    def __init__(self) -> None:
+        self.menus = {"": [("start", "What I do")]}
+        self.personas: dict[str, str] = {}
+
+
 @asynccontextmanager
 async def managed(
     store: Store, *accounts: tuple[str, Callable[[], FakeChannel]]
@@ -58,10 +65,8 @@ async def managed(
 
     async with asyncio.TaskGroup() as tasks:
         specs = [ChannelAccount(name, "main", make) for name, make in accounts]
-        manager = ChannelManager(specs, store, lambda: NOON, tasks, {"": [("start", "What I do")]}, pause)
-        intake = object.__new__(Intake)
-        intake.of_tenants = {}
-        running = tasks.create_task(manager.run(intake))
+        manager = ChannelManager(specs, store, lambda: NOON, tasks, {"default": Ours()}, pause)
+        running = tasks.create_task(manager.run())
         yield manager, pauses
         running.cancel()
 

@@ -1,7 +1,7 @@
 """What programs of a tenant ask is what its own agent answers, also where the installation's knows no such route."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,6 @@ from aiohttp import ClientSession, web
 
 from agent.ports import Principal
 from gateway.access.api_keys import KeyOperations, Scope
-from gateway.errors import GatewayError
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
 from gateway.http.api.server import ApiDeps, ApiServer
 from gateway.http.connections import ConnectionLimiter
@@ -41,18 +40,11 @@ async def whoever(_key: ApiKey, _user: str | None, _locale: str | None) -> Princ
     raise AssertionError
 
 
-class Tenants:
-    """The installation's own, and Bell while it is configured."""
+@dataclass
+class Tenant:
+    """A tenant with an API."""
 
-    def __init__(self, store: Store) -> None:
-        self.ours = ApiDeps(store=store, routes=[route("both", "ours")], principal=whoever, title="t", version="1")
-        self.bells: list[ApiRoute] | None = [route("both", "Bell's"), route("pantry", "flour")]
-
-    def of(self, name: str) -> ApiDeps:
-        """What programs of a tenant ask."""
-        if self.bells is None:
-            raise GatewayError(f"there is no tenant {name}")
-        return replace(self.ours, routes=self.bells)
+    api: ApiDeps
 
 
 @pytest.fixture
@@ -65,8 +57,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
     """By nobody else's; without a key there is what everybody has; what a reload brings or takes counts at once."""
-    tenants = Tenants(store)
-    api = ApiServer(tenants.ours, tenants.of)
+    ours = ApiDeps(store=store, routes=[route("both", "ours")], principal=whoever, title="t", version="1")
+    bells = replace(ours, routes=[route("both", "Bell's"), route("pantry", "flour")])
+    tenants = {"default": Tenant(ours), "bell": Tenant(bells)}
+    api = ApiServer(store, tenants)
     keys = {
         name: str((await KeyOperations(store.of(name), lambda: NOON).create("k", "read", "", "cli"))["key"])
         for name in ("default", "bell")
@@ -95,11 +89,9 @@ async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
         assert [404, 404] == [(await ask("pantry", whose))[0] for whose in ("", "default")]
         assert [401, 200, 200] == [(await ask("both", whose))[0] for whose in ("", "default", "bell")]
         assert ["ours", "Bell's"] == [(await ask("both", whose))[1] for whose in ("default", "bell")]
-        tenants.bells = [route("cellar", "wine")]
-        api.forget_tenants()
+        tenants["bell"] = Tenant(replace(ours, routes=[route("cellar", "wine")]))
         assert (200, "wine") == await ask("cellar", "bell")
         assert 404 == (await ask("pantry", "bell"))[0]
-        tenants.bells = None
-        api.forget_tenants()
+        del tenants["bell"]
         assert (403, "no_tenant") == await ask("cellar", "bell")
     await runner.cleanup()

@@ -138,7 +138,7 @@ def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: 
 async def test_without_a_cap_nothing_is_on_a_calls_way(spine: Spine) -> None:
     """The wire is asked as it is, and a person has no cap to read of."""
     provider, caps = BillingProvider(), Budgets(BudgetsConfig(), spine.store, lambda: NOON)
-    assert provider is caps.charge(provider, LinkConfig())
+    assert provider is caps.charge_by(BudgetsConfig(), {})(provider, LinkConfig())
     assert (None, {}) == (await caps.own_cap(Principal("ana", "t")), await caps.standing())
 
 

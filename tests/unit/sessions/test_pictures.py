@@ -98,7 +98,7 @@ async def test_a_process_that_dies_while_it_fetches_loses_nothing(tmp_path: Path
     """The message is in the inbox; the next start fetches the picture anew, keeps it with its turn, and shows it."""
     store, content = await quick_store(tmp_path / "tenk.db"), png(900, 600)
     channel = Album().holding(None, content)
-    spine = Spine(store, channel, reader=None)  # type: ignore[arg-type]  the gateway's own
+    spine = Spine(store, channel, reader=None)
     spine.model.facts = ModelFacts(sees_images=True)
     await spine.begin()
     await spine.say("which key is this?", attachments=(PHOTO,))

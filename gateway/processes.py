@@ -1,6 +1,6 @@
-"""This process over its store: alone, or as one of several that share a PostgreSQL; what it takes up and lets go.
+"""This process among others: alone on its store, or one of several that share a PostgreSQL.
 
-`gateway.cluster` decides who owns what, each room what is done with it; this ties the two.
+`gateway.cluster` decides which process owns what; this resumes what the process gained and drops what it lost.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -19,23 +18,21 @@ from pathlib import Path
 import structlog
 from pydantic import JsonValue
 
-from gateway.access.policy import AccessSnapshot
 from gateway.cluster.membership import ClusterEvents, ClusterMembership
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
-from gateway.inbound.manager import ChannelManager
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
+from gateway.shared import Secrets, Shared
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
 from gateway.store.leases import Member
 from gateway.store.postgres import PostgresLink
 from gateway.store.revisions import HEAD
 from gateway.supervision import Run, Supervised, run_until
-from gateway.wiring import Runtime
 
 log = structlog.get_logger()
 
@@ -49,31 +46,21 @@ RULES = ("groups", "moved_chats", "forgotten_senders")
 """The tables that the store tells of, see `gateway.store.schema.TOLD`: by the person, or as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class PresenceDeps:
-    """What is kept in memory of what other processes change."""
-
-    runtime: Runtime
-    snapshot: AccessSnapshot
-    forgotten_key: bytes
-    news: asyncio.Event  # set: what is used of caps may have changed
-
-
-class Presence:
-    """One process alone: it owns everything from its start to its end."""
+class LoneProcess:
+    """A process alone on its store: it owns everything from its start to its end."""
 
     def __init__(self, store: Store, ownership: Ownership, epoch: int) -> None:
         self._store = store
         self._epoch = epoch
         self.ownership = ownership
 
-    async def join(self, manager: ChannelManager, tasks: Supervised, now: datetime) -> bool:
-        """Own what this process is to own; whether no other is there."""
+    async def join(self, shared: Shared, tasks: Supervised) -> bool:
+        """Take what this process is to own; return True if no other process is there."""
         return True
 
-    async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
-        """Go on with what was left open."""
-        await deps.runtime.router.recover()
+    async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
+        """Resume what an earlier process left open. `news` is set if what is used of caps may have changed."""
+        await shared.sessions.recover()
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
         """A chore as one process at a time does it."""
@@ -100,18 +87,16 @@ class Presence:
         """Own nothing any more."""
 
 
-async def open_presence(settings: Settings, store: Store, key: bytes, vault_key: str) -> Presence:
-    """This process's presence: alone on SQLite, one of several on PostgreSQL, which all have this key of the home's.
-
-    `vault_key` names the one that new secrets are sealed with.
-    """
+async def open_process(settings: Settings, store: Store, secrets: Secrets) -> LoneProcess:
+    """Return this process: alone on SQLite, one of several on PostgreSQL, which all have the same keys."""
     host = socket.gethostname()
     if store.dialect == "sqlite":
         epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
-        return Presence(store, Ownership(epoch), epoch)
-    key_mark = f"{hmac.digest(key, b'tenk cluster v1', 'sha256').hex()[:16]} {vault_key}"
+        return LoneProcess(store, Ownership(epoch), epoch)
+    mark = hmac.digest(secrets.key, b"tenk cluster v1", "sha256").hex()[:16]
+    key_mark = f"{mark} {secrets.vault.mark}"
     me = Member(member_id(settings.home), host[:128], f"{version('tenk-gateway')}, schema {HEAD}", key_mark)
-    return SharedPresence(settings, store, me, Wakeups(me.id))
+    return ClusterProcess(settings, store, me, Wakeups(me.id))
 
 
 def member_id(home: Path) -> str:
@@ -125,7 +110,7 @@ def member_id(home: Path) -> str:
     return f"{path.read_text().strip()[:32]}:{os.getpid()}.{uuid.uuid4().hex[:8]}"
 
 
-class SharedPresence(Presence):
+class ClusterProcess(LoneProcess):
     """One process of several."""
 
     def __init__(self, settings: Settings, store: Store, me: Member, wakeups: Wakeups) -> None:
@@ -141,9 +126,8 @@ class SharedPresence(Presence):
         self._membership = ClusterMembership(me, self._link, self._wakeups)
         self.ownership = self._membership.ownership
 
-    async def join(self, manager: ChannelManager, tasks: Supervised, now: datetime) -> bool:
-        """As of the other."""
-        others = await self._membership.begin(manager.list_accounts, now)
+    async def join(self, shared: Shared, tasks: Supervised) -> bool:
+        others = await self._membership.begin(shared.channels.list_accounts, shared.clocks.now())
         tasks.keep("leases", self._membership.run)
         tasks.keep("wake-ups", partial(self._wakeups.run, self._send))
         return not others
@@ -152,22 +136,21 @@ class SharedPresence(Presence):
         """Notify the other processes through PostgreSQL."""
         await self._link.notify(words, POLL_S)
 
-    async def take_up(self, deps: PresenceDeps, tasks: Supervised) -> None:
-        """As of the other, in the shards that are owned by now; later ones follow as they come."""
-        runtime = deps.runtime
-        bus = runtime.bus
+    async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
+        """Resume in the shards that are owned by now; later ones follow as they come."""
+        bus, router = shared.bus, shared.sessions
         assert isinstance(bus, SharedBus), "a shared ownership has a shared bus"
 
         def lose(shards: Collection[int]) -> None:
             bus.drop(shards)
-            runtime.router.drop(shards)
+            router.drop(shards)
 
         def gain(shards: Mapping[int, int]) -> None:
-            tasks.keep("shards", partial(self._adopt, deps, bus, shards))
+            tasks.keep("shards", partial(self._adopt, shared, bus, shards))
 
         def idle() -> Collection[int]:
             owned = self._membership.ownership.shards
-            return [shard for shard in runtime.router.idle_shards(owned) if not bus.holds(shard)]
+            return [shard for shard in router.idle_shards(owned) if not bus.holds(shard)]
 
         for topic in PEOPLE:
             self._wakeups.on(topic, self._note_person)
@@ -177,59 +160,56 @@ class SharedPresence(Presence):
         self._wakeups.on(IN, bus.wake)
         owned = dict(self._membership.ownership.shards)
         self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
-        await self._adopt(deps, bus, owned)
-        tasks.keep("looks", partial(self._keep_looking, deps))
+        await self._adopt(shared, bus, owned)
+        tasks.keep("looks", partial(self._keep_looking, shared, news))
 
-    async def _adopt(self, deps: PresenceDeps, bus: SharedBus, shards: Mapping[int, int]) -> None:
-        runtime = deps.runtime
+    async def _adopt(self, shared: Shared, bus: SharedBus, shards: Mapping[int, int]) -> None:
         async with self._adopting:
             with suppress(StoreUnavailable):  # then the next look does; whoever is not known is looked up by the bus
-                await self._learn(deps)
-            await runtime.delivery.recover()  # what their last owner said there goes before what is said now
-            await runtime.router.adopt(shards)
+                await self._learn(shared)
+            await shared.delivery.recover()  # what their last owner said there goes before what is said now
+            await shared.sessions.adopt(shards)
             owned = self._membership.ownership.shards
             bus.adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
 
-    async def _keep_looking(self, deps: PresenceDeps) -> None:
+    async def _keep_looking(self, shared: Shared, news: asyncio.Event) -> None:
         """Take in what other processes put into the store, when told and every `POLL_S`."""
         while True:
             try:
-                await self._look_once(deps)
+                await self._look_once(shared)
             except StoreUnavailable as error:
                 log.info("look_failed", error=str(error))
             try:
                 async with asyncio.timeout(POLL_S):
                     await self._look.wait()
             except TimeoutError:
-                deps.news.set()
+                news.set()
             self._look.clear()
 
-    async def _look_once(self, deps: PresenceDeps) -> None:
-        await self._learn(deps)
-        await deps.runtime.delivery.recover()
-        await deps.runtime.parking.look()
+    async def _look_once(self, shared: Shared) -> None:
+        await self._learn(shared)
+        await shared.delivery.recover()
+        await shared.sessions.parking.look()
 
-    async def _learn(self, deps: PresenceDeps) -> None:
+    async def _learn(self, shared: Shared) -> None:
         """Know who changed."""
         reload, self._reload = self._reload, False
         changed, self._changed = self._changed, set()
         try:
             if reload:
-                await load_people(deps.snapshot, self._store, deps.forgotten_key)
-                deps.runtime.router.forget_all()
+                await load_people(shared.people, self._store, shared.secrets.keys.forgotten)
+                shared.sessions.forget_all()
             for user_id in changed:
                 query = partial(people.person_of, user_id=user_id)
-                person, before = await self._store.read(query), deps.snapshot.person(user_id)
-                deps.snapshot.drop(user_id) if person is None else deps.snapshot.put(person)
+                person, before = await self._store.read(query), shared.people.person(user_id)
+                shared.people.drop(user_id) if person is None else shared.people.put(person)
                 if {*(before.aliases if before else ())} != {*(person.aliases if person else ())}:
-                    deps.runtime.router.forget_all()  # what is whose has changed
+                    shared.sessions.forget_all()  # what is whose has changed
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed
             raise
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
-        """As of the other."""
-
         async def keep() -> None:
             while True:
                 lease = await self.ownership.until_held(CHORES)
@@ -238,19 +218,15 @@ class SharedPresence(Presence):
         return keep
 
     async def status(self) -> dict[str, JsonValue]:
-        """As of the other."""
         return cluster_report(await self._store.read(leases.look_at_all), self._me)
 
     async def troubles(self) -> Mapping[str, str]:
-        """As of the other."""
         return {"versions": differing_versions(await self._store.read(leases.standing), self._me)}
 
     async def begin_leaving(self) -> None:
-        """As of the other."""
         await self._membership.begin_leaving()
 
     async def leave(self) -> None:
-        """As of the other."""
         await self._membership.leave()
         await self._link.aclose()
 

@@ -1,0 +1,111 @@
+"""The channel accounts that the settings name, and how the channel of each is made."""
+
+import hmac
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
+from channels.api.adapter import ApiChannel
+from channels.base import Channel, NamesCommands
+from channels.clocks import steady_now
+from channels.registry import AccountConfig, load_channel
+from channels.web.config import Guests, WebAccount
+from gateway.access.config import Policy
+from gateway.access.policy import AccessSnapshot, is_let_in
+from gateway.access.roles import Role
+from gateway.command_set import describe_slack_app
+from gateway.commands.table import CommandTable
+from gateway.config.settings import ChannelsConfig, whose_account
+from gateway.inbound.connections import ChannelAccount
+from gateway.inbound.web_records import StoredRecords
+from gateway.product import AgentProduct
+from gateway.store.engine import Store
+
+
+class OwnsAccounts(Protocol):
+    """The tenant of an account."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def product(self) -> AgentProduct: ...
+
+    @property
+    def table(self) -> CommandTable: ...
+
+
+class ConfiguredAccounts:
+    """Lists the accounts of a configuration; a channel is made when its account is first run."""
+
+    def __init__(
+        self, tenants: Mapping[str, OwnsAccounts], people: AccessSnapshot, key: bytes, api_channel: ApiChannel
+    ) -> None:
+        """`key` is the home's; the web chat tells its visitors by one derived from it."""
+        self._tenants = tenants
+        self._people = people
+        self._key = key
+        self._api_channel = api_channel
+
+    def list_accounts(self, channels: ChannelsConfig) -> list[ChannelAccount]:
+        accounts = [
+            ChannelAccount(
+                channel,
+                config.name,
+                partial(self._make_platform, channel, config),
+                config.pacing == "strict",
+                whose_account(config),
+                config,
+                everywhere=getattr(config, "mode", "") in {"webhook", "http"},
+            )
+            for channel, config in channels.accounts()
+        ]
+        if channels.web.enabled:
+            make_web = partial(self._make_web, channels.web)
+            accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant, attached=True))
+        if channels.api.enabled:
+            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel, tenant=None, attached=True))
+        if channels.console.enabled:
+            accounts.append(ChannelAccount("console", "main", _make_console, attached=True))
+        return accounts
+
+    def _make_platform(self, name: str, config: AccountConfig) -> Channel:
+        """Import an adapter and make it; slow, so it runs in a thread."""
+        channel: Channel = load_channel(name)(config)
+        if isinstance(channel, NamesCommands):
+            tenant = self._tenants[whose_account(config)]
+            channel.name_commands(describe_slack_app(tenant.product).commands, tenant.table.specs())
+        return channel
+
+    def _make_web(self, config: WebAccount) -> Channel:
+        tenant, people = self._tenants[config.tenant], self._people
+
+        def is_guest(chat: str) -> bool:
+            rules = people.rules_of(tenant.name).rules_of("web", "main")
+            return is_let_in(people, rules, tenant.name, f"web:{chat}", "web:main")
+
+        def is_known(chat: str) -> bool:
+            return people.find(tenant.name, f"web:{chat}") is not None
+
+        def may_send_files(chat: str) -> bool:
+            rules = people.rules_of(tenant.name).rules_of("web", "main")
+            person = people.find(tenant.name, f"web:{chat}")
+            is_heard = rules.direct is Policy.OPEN and person is not None and person.role != Role.BLOCKED
+            return is_heard or is_guest(chat)
+
+        channel: Channel = load_channel("web")(
+            config,
+            texts=tenant.product.catalogue,
+            guests=Guests(is_known=is_known, is_let_in=is_guest, may_send_files=may_send_files),
+            records=StoredRecords(tenant.store, tenant.product.name, steady_now, tenant.name),
+            key=hmac.digest(self._key, b"tenk web visitors v1", "sha256"),
+        )
+        return channel
+
+
+def _make_console() -> Channel:
+    channel: Channel = load_channel("console")()
+    return channel

@@ -1,0 +1,150 @@
+"""What answers the people of one tenant: its agent, what the model reads of a message, and its sessions."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+
+from agent.definition import Agent
+from agent.hooks.chain import HookChain
+from agent.permissions.chain import Mode, PermissionChain
+from agent.permissions.judge import Judge
+from agent.permissions.rules import Source
+from agent.ports import ChatModel
+from agent.tools.base import Tool
+from agent.tools.guards import ChainPermissions, name_rules
+from channels.clocks import Clock
+from channels.messages import InboundEvent, InboundMessage, Quoted
+from gateway.access.buttons import SealedButtons
+from gateway.access.policy import AccessSnapshot
+from gateway.config.settings import Settings
+from gateway.delivery.growing_answer import LiveDeps
+from gateway.ops.instrumentation import JournalCounter, ToolWatch
+from gateway.product import AgentProduct
+from gateway.safety.guard import InputGuard
+from gateway.sessions.deps import TURNS, AgentInForce, RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.inbox_rules import RowClassifier
+from gateway.sessions.pictures import PictureFetcher
+from gateway.sessions.presses import SuggestedReplies
+from gateway.sessions.prompt_hooks import HeardItems
+from gateway.sessions.questions import Questions
+from gateway.sessions.signs import StatusReactions
+from gateway.sessions.user_items import UserItemBuilder
+from gateway.shared import Shared
+from gateway.store import earlier, groups
+from gateway.store.engine import Store
+from gateway.store.outbox import put_file
+
+
+def make_agent(
+    settings: Settings,
+    product: AgentProduct,
+    tools: tuple[Tool, ...],
+    model: ChatModel,
+    judge: ChatModel | None,
+    hooks: HookChain,
+    dates: Clock,
+) -> Agent:
+    """Make the agent that runs turns; without a `judge` the model judges its own calls in mode auto."""
+    return Agent(
+        model=model,
+        prompt=product.prompt,
+        texts=product.catalogue,
+        tools=tools,
+        limits=settings.agent,
+        clock=dates,
+        tell=product.tell,
+        permissions=make_permissions(settings, product, judge or model),
+        hooks=hooks,
+    )
+
+
+def make_permissions(settings: Settings, product: AgentProduct, judge: ChatModel) -> ChainPermissions:
+    """Make what the operator and the product say of tool calls; `judge` is asked in mode auto."""
+    config, limits = settings.permissions, settings.agent
+    by_names = name_rules(limits.allow_tools, limits.deny_tools)
+    rules = (*config.all_rules(), *by_names, *product.permissions.rules(Source.PROJECT))
+    return ChainPermissions(
+        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm, domains=config.domains),
+        can_use_tool=product.can_use_tool,
+        judge=Judge(judge, config.auto) if config.mode is Mode.AUTO else None,
+    )
+
+
+def make_user_items(
+    settings: Settings, talk: str, store: Store, in_force: AgentInForce, people: AccessSnapshot, clock: Clock
+) -> UserItemBuilder:
+    """Make what turns a message into what the model reads; `talk` is the command that carries a message."""
+    kept = StoredContext(store, people, clock)
+    pictures = PictureFetcher(settings.pictures, in_force.sees_images, kept.keep_file)
+    return UserItemBuilder(InputGuard(settings.guard), talk, kept.find_quoted, kept.read_talk, pictures)
+
+
+class StoredContext:
+    """What one tenant's store holds around a message."""
+
+    def __init__(self, store: Store, people: AccessSnapshot, clock: Clock) -> None:
+        self._store = store
+        self._people = people
+        self._clock = clock
+
+    async def find_quoted(self, reply: InboundMessage) -> Quoted | None:
+        return await self._store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+    async def read_talk(self, asked: InboundEvent) -> list[InboundMessage]:
+        """Return the messages before this one in its group, of people with access, if the account keeps group talk."""
+        address = asked.address
+        if not self._people.rules_of(asked.tenant).rules_of(address.channel, address.account).group_talk:
+            return []
+        found = await self._store.read(partial(groups.said_before, asked=asked), lasting=True)
+        shown = [said.message for said in found if self._people.principal(said.user_id) is not None]
+        most = self._people.context_of(asked.tenant, address)
+        return shown[-most:] if most else []
+
+    async def keep_file(self, tenant: str, id_: str, content: bytes, whose: str) -> None:
+        job = partial(put_file, tenant=tenant, id_=id_, content=content, now=self._clock(), whose=whose)
+        await self._store.write(job)
+
+
+def make_sessions(
+    settings: Settings,
+    product: AgentProduct,
+    store: Store,
+    kinds: RowClassifier,
+    in_force: AgentInForce,
+    heard: HeardItems,
+    turns: Mapping[str, RunTurn],
+    shared: Shared,
+) -> SessionDeps:
+    """Make what the sessions of one tenant share; `turns` are its kinds of turns beside those of every agent."""
+    router, delivery, secrets, clock = shared.sessions, shared.delivery, shared.secrets, shared.clocks.now
+    texts, clean = product.catalogue, secrets.scrubber.last_look
+    buttons, names = SealedButtons(secrets.keys.buttons), [tool.name for tool in in_force.agent.tools]
+    return SessionDeps(
+        config=settings.sessions,
+        turns=TurnDeps(
+            store=store,
+            delivery=delivery,
+            dates=shared.clocks.dates,
+            clean=clean,
+            scrub=secrets.scrubber.scrub,
+            user_items=heard,
+            clock=clock,
+            on_journaled=JournalCounter(names).note,
+            replies=SuggestedReplies(buttons, clean, clock, texts, store, router.tasks),
+            texts=texts,
+            questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
+            parking=router.parking,
+            on_turn_event=ToolWatch(names).note,
+        ),
+        live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, router.tasks),
+        channels=shared.channels,
+        people=shared.people,
+        in_force=in_force,
+        turns_of={**TURNS, **turns},
+        kind_of=kinds.kind_of,
+        is_marked=kinds.is_marked,
+        signs=StatusReactions(shared.channels, wanted=settings.delivery.signs != "off"),
+        turn_limit=router.turn_limit,
+        ownership=router.ownership,
+    )

@@ -1,0 +1,89 @@
+"""The chores of a gateway: a table of what it repeats by itself."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import partial
+
+from channels.messages import DEFAULT_TENANT
+from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
+from gateway.ops.alerts import OwnerAlerts
+from gateway.ops.chores import Chore, repeat
+from gateway.ops.personal_data import Eraser
+from gateway.processes import LoneProcess
+from gateway.sessions import budgets, parking
+from gateway.sessions.budgets import BudgetWatch
+from gateway.shared import Shared
+from gateway.store.agent_tables import AgentTables, bring_up
+from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Erasure, Progress, erase
+from gateway.supervision import Supervised
+from gateway.tenant import Tenant
+
+
+class Chores:
+    """What one process repeats; of several, one does what is done once for all."""
+
+    def __init__(self, shared: Shared, tenants: Mapping[str, Tenant], process: LoneProcess, tasks: Supervised) -> None:
+        self._shared = shared
+        self._tenants = tenants
+        self._process = process
+        self._tasks = tasks
+        self._scheduled: set[str] = set()  # the agents whose schedules are looked at
+
+    def begin(self, owner_alerts: OwnerAlerts) -> None:
+        store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
+        watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels, shared.delivery)
+        eraser = Eraser(store, self._erase, shared.sessions.forget, clock)
+        for chore in (
+            Chore("budgets", budgets.LOOK_S, watch.look),
+            Chore("requests", operators.EXPIRE_S, partial(store.commit, operators.expire_requests)),
+            Chore("erasures", personal_data.LOOK_S, eraser.look),
+            Chore("retention", housekeeper.EVERY_S, self._sweep, first_s=housekeeper.FIRST_S),
+            Chore("parked turns", parking.LOOK_EVERY_S, shared.sessions.parking.expire, everywhere=True),
+            Chore("alerts", alerts.LOOK_S, owner_alerts.look, first_s=alerts.LOOK_S, everywhere=True),
+        ):
+            self._keep(chore)
+        self._tasks.keep("model", self._look_at_models)
+        self.begin_schedules()
+
+    def begin_schedules(self) -> None:
+        """Look at the schedule of each agent; a reload may bring one."""
+        shared = self._shared
+        for product in [tenant.product for tenant in self._tenants.values()]:
+            if product.schedule is not None and product.name not in self._scheduled:
+                self._scheduled.add(product.name)
+                due = partial(
+                    scheduler.take_due, shared.store, product.schedule, shared.bus, shared.clocks.now,
+                    shared.clocks.dates, shared.channels.is_configured,
+                )  # fmt: skip
+                self._keep(Chore("schedule", scheduler.LOOK_S, due))
+
+    def _keep(self, chore: Chore) -> None:
+        run = partial(repeat, chore)
+        self._tasks.keep(chore.name, run if chore.everywhere else self._process.alone(run, self._tasks))
+
+    async def _sweep(self) -> None:
+        retention = self._tenants[DEFAULT_TENANT].settings.retention
+        await housekeeper.sweep(self._shared.store, retention, self._shared.clocks.now())
+
+    async def _look_at_models(self) -> None:
+        for tenant in [*self._tenants.values()]:
+            await tenant.look_at_model()
+
+    def _erase(self, connection: Connection, wanted: Erasure, now: datetime) -> Progress:
+        """Erase one batch of what is kept of a person, in the tables of every agent too."""
+        tables = [table for made in tables_of(self._tenants.values()).values() for table in made.metadata.sorted_tables]
+        is_configured = self._shared.channels.is_configured
+        return erase(connection, wanted, now, own_tables=tables, is_configured=is_configured)
+
+
+def tables_of(tenants: Iterable[Tenant]) -> dict[str, AgentTables]:
+    """Return the tables of each agent that has some, by the agent's name."""
+    products = {tenant.product.name: tenant.product for tenant in tenants}
+    return {name: product.tables for name, product in products.items() if product.tables is not None}
+
+
+async def bring_up_tables(store: Store, tenants: Iterable[Tenant]) -> None:
+    """Make or upgrade the tables of each agent."""
+    for name, tables in tables_of(tenants).items():
+        await store.write(partial(bring_up, agent=name, tables=tables))

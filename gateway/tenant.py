@@ -1,0 +1,213 @@
+"""A tenant: the people of one bot, the agent that answers them, its settings and what it may spend.
+
+Every tenant is one of these, also the installation's own, whose settings stand outside of `[tenants]`.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+
+import structlog
+
+from agent.config import ModelConfig
+from agent.hooks.chain import HookChain
+from agent.models.select import ModelDeps, OwnModel
+from agent.ports import ChatModel
+from agent.tools.base import Tool
+from channels.api.adapter import ApiChannel
+from channels.base import Menus
+from gateway.access.inviting import InviteOperations
+from gateway.agent_models import judge_of, model_of
+from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
+from gateway.command_line import of_process
+from gateway.command_set import command_table, make_commands
+from gateway.commands.connect import Connecting, providers_of
+from gateway.commands.groups import GroupDeps
+from gateway.commands.people import Links, PeopleServices
+from gateway.commands.session import RETRY
+from gateway.config.settings import Settings
+from gateway.credentials.levels import CredentialLevels
+from gateway.delivery.dead_letters import DeadLetters
+from gateway.http.api.build import ApiParts, api_deps
+from gateway.inbound.intake import Intake
+from gateway.inbound.reception import Doorway
+from gateway.model_prices import PriceLook, price_words, take_up_prices
+from gateway.ops.model_rests import RetryTurns
+from gateway.ops.operators import access_operations, link_deps
+from gateway.product import in_force, load_hooks, load_product, load_tools
+from gateway.sessions.budgets import Budgets
+from gateway.sessions.deps import AgentInForce
+from gateway.sessions.inbox_rules import RowClassifier
+from gateway.sessions.prompt_hooks import HeardItems
+from gateway.shared import Shared
+from gateway.store.api_keys import KEYS
+from gateway.store.engine import Store
+from gateway.telemetry import learn_secrets
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class TenantDeps:
+    """What tenants are made with, beside what they share."""
+
+    models: ModelDeps
+    """Without the credentials and caps of a tenant."""
+    tools: Sequence[Tool]
+    """For every agent, beside its own."""
+    links: Links
+    api_channel: ApiChannel
+    show: Callable[[str], None] | None
+    """Prints on the operator's terminal; None if nobody reads one."""
+    budget_news: asyncio.Event
+    """Set when a call of any tenant was settled."""
+
+
+class Tenant:
+    """One tenant as it is configured. A reload makes another, with the parts that stay, and replaces it."""
+
+    def __init__(self, name: str, settings: Settings, shared: Shared, deps: TenantDeps) -> None:
+        """`settings` are the installation's. Its rules and caps count from `put_in_force` on.
+
+        Raises:
+            SettingsError: its agent, a tool, a hook or its model cannot be made.
+        """
+        self.name = name
+        self._shared = shared
+        self.store = store = shared.store.of(name)
+        self.product = product = load_product(settings.of_tenant(name).agent.product)
+        self.settings = own = in_force(settings.of_tenant(name), product)
+        for texts in filter(None, (product.texts, product.catalogue)):
+            texts.load()
+        people, clocks, secrets = shared.people, shared.clocks, shared.secrets
+
+        self.prices = take_up_prices(own)
+        self.budgets = Budgets(own.budgets, shared.store, clocks.dates, deps.budget_news)
+        self._levels = CredentialLevels(store, secrets.vault, own.connect, clocks.now)
+        self._model_deps = replace(deps.models, sources=self._levels.sources)
+        self.model, self.asked = self._make_model(own, self.prices)
+        self._judge = judge_of(own, self.budgets.charge_by(own.budgets, self.prices.lost))
+        self.models = (self.model, *(() if self._judge is None else (self._judge,)))
+
+        self.access = access_operations(store, product.name, shared)
+        self.connecting = Connecting(
+            secrets.vault, providers_of(own.model.links(), own.connect), models=_names_to_choose(own.model)
+        )
+        self.invites = InviteOperations(store, secrets.keys.invites, clocks.now)
+        services = PeopleServices(
+            access=self.access,
+            invites=self.invites,
+            links=deps.links,
+            linking=link_deps(store, shared),
+            groups=GroupDeps(store, people, clocks.now),
+        )
+        self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
+
+        self.kinds = RowClassifier(self.table, product.kind_of_words)
+        self.hooks = HookChain(load_hooks(own.hooks))
+        tools = (*product.tools(store), *load_tools(own.agent.tools), *deps.tools)
+        self.agent = make_agent(own, product, tools, self.model, self._judge, self.hooks, clocks.dates)
+        self._in_force = AgentInForce(self.agent)
+        items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
+        turns = {RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
+        heard = HeardItems(items, self.hooks)
+        self.sessions = make_sessions(own, product, store, self.kinds, self._in_force, heard, turns, shared)
+        self.commands = make_commands(product, store, self.table, self.sessions, services.decisions(), shared)
+        shared.sessions.turn_limit.set_bound(name, own.sessions.max_turns)
+
+        doorway = Doorway(
+            product.name, secrets.keys, secrets.vault, of_process(), deps.show,
+            channel_of=shared.channels.now_loaded, commands=self.table.names,
+        )  # fmt: skip
+        self.intake = Intake(
+            store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, doorway
+        )
+        letters = DeadLetters(store, clocks.now, shared.delivery.reread)
+        parts = ApiParts(
+            store, deps.api_channel, own.channels.api, self.access, people, clocks.now, letters, self.connecting
+        )
+        self.api = api_deps(parts, product.name, product.title, product.routes)
+
+    def _make_model(self, own: Settings, prices: PriceLook) -> tuple[ChatModel, list[OwnModel]]:
+        """Return the model that answers, and those behind it over wires of ours, which may be connected early."""
+        asked: list[OwnModel] = []
+        charge = self.budgets.charge_by(own.budgets, prices.lost)
+        return model_of(own, self.product, replace(self._model_deps, charge=charge, note=asked.append)), asked
+
+    def with_settings(self, settings: Settings) -> "Tenant":
+        """Return this tenant by other settings of the installation; nothing is in force before `put_in_force`.
+
+        Raises:
+            SettingsError: its model cannot be made.
+        """
+        new = copy(self)
+        new.settings = own = in_force(settings.of_tenant(self.name), self.product)
+        if (own.model, own.budgets) != (self.settings.model, self.settings.budgets):
+            new.prices = take_up_prices(own)
+            new.model, new.asked = self._make_model(own, new.prices)
+            new.models = (*self.models, new.model)
+        permissions = make_permissions(own, self.product, self._judge or new.model)
+        new.agent = replace(self.agent, model=new.model, limits=own.agent, permissions=permissions)
+        return new
+
+    def put_in_force(self) -> None:
+        """Go by these rules and caps from the next message on, and by this agent from the next turn on."""
+        own = self.settings
+        learn_secrets(own.secret_values())
+        self._shared.secrets.scrubber.learn({*own.secret_values(), *self._shared.secrets.vault.key_texts})
+        tables = own.tenants.get(self.name)
+        self._shared.people.configure(self.name, own.access, None if tables is None else tables.language)
+        self.intake.reconfigure(own.access)
+        self.budgets.reconfigure(own.budgets)
+        self._in_force.replace(self.agent)
+
+    def count_waiting(self, key: str) -> int:
+        """Return how many messages of a session wait for a turn."""
+        return self._shared.sessions.waiting(self.name, key)
+
+    @property
+    def menus(self) -> Menus:
+        return self.table.menus()
+
+    @property
+    def personas(self) -> Mapping[str, str]:
+        return self.settings.agent.personas
+
+    @property
+    def floods(self) -> Mapping[str, int]:
+        return self.intake.floods
+
+    @property
+    def model_names(self) -> frozenset[str]:
+        """The models that it asks."""
+        return frozenset(link.name for link in self.settings.model.links())
+
+    @property
+    def lost_prices(self) -> Mapping[str, str]:
+        """The models whose price an upgrade lost, with how each token of them counts."""
+        return price_words([self.prices])
+
+    async def look_at_model(self) -> None:
+        """Read the model's facts, a large table, and connect to its server, before a person waits for it."""
+        await asyncio.to_thread(getattr, self.model, "facts")
+        for model in self.asked:
+            await model.connect()
+
+    async def aclose(self) -> None:
+        """Close its models, those that reloads replaced too; nothing of it runs any more."""
+        await self._levels.aclose()
+        for model in self.models:
+            await model.aclose()
+
+
+def _names_to_choose(model: ModelConfig) -> list[str]:
+    return [link.name for link in (model, *model.fallback.values(), model.light) if link is not None]
+
+
+async def warn_of_unused(settings: Settings, store: Store) -> None:
+    """Log each tenant that has neither an account nor a key."""
+    keys = await store.read(KEYS.find, lasting=True)
+    for name in settings.unused_tenants({key.tenant for key in keys if key.revoked_at is None}):
+        mend = f'give an account tenant = "{name}", or make a key: tenk --tenant {name} keys create NAME'
+        log.warning("tenant_unused", tenant=name, mend=mend)
