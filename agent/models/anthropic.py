@@ -1,6 +1,6 @@
 """The Anthropic Messages wire on aiohttp; also whatever speaks that API, by base URL.
 
-One call, one answer or one `ModelFailure`: trying again is `resilience`'s work, the format is `anthropic_format`'s and
+One call, one answer or one `ModelFailure`: trying again is `attempts`'s work, the format is `anthropic_format`'s and
 `anthropic_answer`'s.
 """
 

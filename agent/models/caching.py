@@ -5,49 +5,36 @@ from collections import OrderedDict
 from dataclasses import replace
 from hashlib import blake2b
 
-from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent, TextDelta
+from agent.ports import ModelRequest
 from agent.transcript import ModelResponded, StopReason, Usage
 
 MOST = 256
 """Answers that are kept."""
 
 
-class CachedModel:
-    """A cache around one model, of whole answers that call nothing: a call may mean something else the next time."""
+class AnswerCache:
+    """Whole answers of one model that call nothing: a call may mean something else the next time."""
 
-    def __init__(self, model: ChatModel, for_s: float) -> None:
-        self.name = model.name
-        self._model = model
+    def __init__(self, for_s: float) -> None:
         self._for_s = for_s
         self._kept: OrderedDict[bytes, tuple[float, ModelResponded]] = OrderedDict()  # with when it ends
 
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
+    def find(self, request: ModelRequest) -> ModelResponded | None:
+        """Return the answer that was given before, at no cost, or None."""
+        ends_s, kept = self._kept.get(_key(request), (0.0, None))
+        if kept is None or asyncio.get_running_loop().time() >= ends_s:
+            return None
+        return replace(kept, usage=Usage(0, 0, cost_microusd=0))
 
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The answer that was given before, at no cost, or the model's own.
-
-        Raises:
-            ModelFailure: as the model's; nothing is kept of one.
-        """
-        key, now_s = _key(request), asyncio.get_running_loop().time()
-        ends_s, kept = self._kept.get(key, (0.0, None))
-        if kept is not None and now_s < ends_s:
-            on_event(TextDelta(kept.text))
-            return replace(kept, usage=Usage(0, 0, cost_microusd=0))
-        response = await self._model.respond(request, on_event)
-        if response.stop is StopReason.END and not response.tool_calls:
-            self._kept[key] = (now_s + self._for_s, response)
-            self._kept.move_to_end(key)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
-        return response
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
+    def keep(self, request: ModelRequest, response: ModelResponded) -> None:
+        """Keep an answer, and drop the oldest beyond `MOST`."""
+        if response.stop is not StopReason.END or response.tool_calls:
+            return
+        key = _key(request)
+        self._kept[key] = (asyncio.get_running_loop().time() + self._for_s, response)
+        self._kept.move_to_end(key)
+        while len(self._kept) > MOST:
+            self._kept.popitem(last=False)
 
 
 def _key(request: ModelRequest) -> bytes:

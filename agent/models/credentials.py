@@ -1,26 +1,16 @@
-"""A model is asked with the first credential that is not refused: the person's own first; one that is refused rests.
+"""Where a model's credential comes from, and how a server is shown one.
 
 Sources are the gateway's (`gateway.credentials`). A credential is shown to a server by the profile of its kind, or as
 the provider documents it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from hashlib import blake2b
 from typing import Protocol
-
-import structlog
 
 from agent.config import LinkConfig, ProfileConfig
 from agent.credentials import Credential, CredentialKind
-from agent.errors import FailureKind
-from agent.models.health import FIRST_REST_S, HealthBoard, ask_unless_resting
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Principal
-from agent.transcript import ModelResponded
-
-log = structlog.get_logger()
-
+from agent.ports import ModelRequest, Principal
 
 OWN = "own"
 """The name of the source that has people's own credentials."""
@@ -51,66 +41,6 @@ class ConfiguredKey:
     async def find(self, who: Principal | None) -> Credential | None:
         """The same for everybody."""
         return self._credential
-
-
-class Credentialed:
-    """One model, asked with the first credential that is not refused."""
-
-    def __init__(
-        self,
-        model: ChatModel,
-        sources: Sequence[CredentialSource],
-        board: HealthBoard,
-        mark: str = "",
-    ) -> None:
-        """The configuration's key rests under the model's name; any other under a name of its own, which is not kept.
-
-        So nobody's own key can make the model rest for others. `mark` as in `Cooling`.
-        """
-        self.name = model.name
-        self._model = model
-        self._sources = sources
-        self._board = board
-        board.enlist(model.name, mark)
-
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model's own, with one source's credential.
-
-        Raises:
-            ModelFailure: as the model's; where every source is refused or has none, that of the first.
-        """
-        refused: list[ModelFailure] = []
-        for source in self._sources:
-            held = await source.find(request.who)
-            if held is None:
-                continue
-            own = replace(request, credential=held, own_credential=source.name == OWN)
-            ask = partial(self._model.respond, own, on_event)
-            shared = source.name == ConfiguredKey.name
-            name = self.name if shared else f"{self.name} {source.name} {_mark(held)}"
-            try:
-                return await ask_unless_resting(self._board, name, ask)
-            except ModelFailure as problem:
-                if problem.kind not in FIRST_REST_S:
-                    raise
-                log.warning("credential_refused", model=self.name, source=source.name, error=str(problem))
-                refused.append(problem)
-        words = f"nobody has a key for {self.name}: people may /connect, or see [model] in the configuration"
-        raise refused[0] if refused else ModelFailure(FailureKind.AUTH, words)
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
-
-
-def _mark(credential: Credential) -> str:
-    """Another for another secret; tells nothing of it."""
-    return blake2b(credential.secret.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 NO_PROFILE = ProfileConfig()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.calendar import utc_now
 from agent.config import LinkConfig
+from agent.models.seeing import fit_pictures
 from agent.models.served import ServedModel
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
 from agent.prices import TokenPrice, TokenPrices
@@ -98,8 +99,8 @@ def _find(wire: str, model: str, base_url: str | None) -> "ModelInfo | None":
         return None
 
 
-class PricedModel:
-    """Sets the cost of what the model answers, by its facts; one that says it itself is believed."""
+class KnownModel:
+    """A wire whose requests and responses fit the facts of its model: pictures it can take, and what an answer cost."""
 
     def __init__(self, model: ChatModel, config: LinkConfig) -> None:
         """The facts are read here, where a model is built: the first look into the table takes too long for a turn."""
@@ -114,11 +115,12 @@ class PricedModel:
         return facts if facts.prices == self._prices else replace(facts, prices=self._prices)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The model's response, priced.
+        """Return the response, priced; a cost that the provider says itself is believed.
 
         Raises:
             ModelFailure: as the model's.
         """
+        request = fit_pictures(request, sees_images=self._model.facts.sees_images)
         response = await self._model.respond(request, on_event)
         prices, used = self._prices, response.usage
         if prices is None or used.cost_microusd is not None:

@@ -1,4 +1,4 @@
-"""From what a provider answered to the kind of failure it is; pure. `resilience` decides who retries, and when."""
+"""From what a provider answered to the kind of failure it is; pure. `attempts` decides who retries, and when."""
 
 import json
 import math

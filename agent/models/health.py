@@ -1,21 +1,19 @@
-"""One board knows which models rest, why, and until when: for all links of a chain; operators see it, restarts keep it.
+"""Which models are not asked for a while, why and until when: operators see it, restarts keep it.
 
-A model rests when its key or credit is refused (`Cooling`: asking again helps nobody), and for half a minute when it
-fails again and again (`Circuit`). Where the board is kept is its `keep`'s matter.
+A model cools down when its key or credit is refused (`agent.models.link`), and its circuit breaker opens for half a
+minute when it fails again and again.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
-from typing import Any
 
 from agent.calendar import utc_now
 from agent.config import KEY_NAMES
 from agent.errors import FailureKind
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
-from agent.transcript import ModelResponded
+from agent.ports import ModelFailure
 
 
 class Gate(StrEnum):
@@ -112,117 +110,53 @@ class HealthBoard:
 
 
 FAILURES = 5
-"""In a row, of any turns."""
+"""Failures in a row, of any turns, that open the circuit."""
 
-REST_S = 30.0
+OPEN_S = 30.0
 
 DOWN = frozenset({FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT})
 """Kinds that say that the provider is not there; anything else is an answer of one that is."""
 
 
 class Circuit:
-    """A circuit breaker around one model. Each try counts, so it stands inside what tries again."""
+    """The circuit breaker of one model."""
 
-    def __init__(self, model: ChatModel, board: HealthBoard) -> None:
-        self.name = model.name
+    def __init__(self, model: str, board: HealthBoard) -> None:
         self._model = model
         self._board = board
         self._failures = 0  # in a row
-        self._trial = False  # somebody tries whether it is back
+        self._has_trial = False  # a call tries whether it is back
 
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model's own.
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Count how one call ends; after `OPEN_S` a single one tries whether the provider is back.
 
         Raises:
-            ModelFailure: as the model's, or that the circuit is open.
+            ModelFailure: the circuit is open.
         """
-        rest = self._board.check(self.name, Gate.CIRCUIT)
-        if rest is not None and self._trial:
-            raise ModelFailure(rest.why, "somebody tries whether it is back", retryable=False, retry_after_s=REST_S)
-        self._trial = rest is not None
+        rest = self._board.check(self._model, Gate.CIRCUIT)
+        if rest is not None and self._has_trial:
+            raise ModelFailure(rest.why, "somebody tries whether it is back", retryable=False, retry_after_s=OPEN_S)
+        self._has_trial = rest is not None
         try:
-            response = await self._model.respond(request, on_event)
+            yield
         except ModelFailure as problem:
             self._note(problem, tried=rest is not None)
             raise
         finally:
             if rest is not None:
-                self._trial = False
-        self._close_circuit()
-        return response
+                self._has_trial = False
+        self._close()
 
     def _note(self, problem: ModelFailure, *, tried: bool) -> None:
         if problem.kind not in DOWN:
-            self._close_circuit()
+            self._close()
             return
         self._failures += 1
         if tried or self._failures >= FAILURES:
             self._failures = 0
-            self._board.close(self.name, Gate.CIRCUIT, problem, REST_S)
+            self._board.close(self._model, Gate.CIRCUIT, problem, OPEN_S)
 
-    def _close_circuit(self) -> None:
+    def _close(self) -> None:
         self._failures = 0
-        self._board.open(self.name, Gate.CIRCUIT)
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
-
-
-FIRST_REST_S = {FailureKind.AUTH: 300.0, FailureKind.QUOTA: 3600.0}
-"""Doubled each time in a row."""
-
-LONGEST_REST_S = 86_400.0
-
-
-class Cooling:
-    """Cooldown around one model."""
-
-    def __init__(self, model: ChatModel, board: HealthBoard, mark: str = "") -> None:
-        """`mark` stands for key and server: with another one the model is not the one that rests."""
-        self.name = model.name
-        self._model = model
-        self._board = board
-        board.enlist(model.name, mark)
-
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    def respond(self, request: ModelRequest, on_event: OnModelEvent) -> Coroutine[Any, Any, ModelResponded]:
-        """As the model's own.
-
-        Raises:
-            ModelFailure: as the model's, or that it rests.
-        """
-        return ask_unless_resting(self._board, self.name, partial(self._model.respond, request, on_event))
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
-
-
-async def ask_unless_resting(
-    board: HealthBoard, name: str, ask: Callable[[], Awaitable[ModelResponded]]
-) -> ModelResponded:
-    """What `ask` gives, unless what is named so rests; after a refusal it does.
-
-    Raises:
-        ModelFailure: as `ask`'s, or that it rests.
-    """
-    rest = board.check(name, Gate.COOLDOWN)
-    try:
-        response = await ask()
-    except ModelFailure as problem:
-        if (first_s := FIRST_REST_S.get(problem.kind)) is not None:
-            strikes = 0 if rest is None else min(rest.strikes, 20)
-            board.close(name, Gate.COOLDOWN, problem, min(first_s * 2**strikes, LONGEST_REST_S))
-        raise
-    board.open(name, Gate.COOLDOWN)
-    return response
+        self._board.open(self._model, Gate.CIRCUIT)

@@ -1,7 +1,7 @@
 """One POST to a model server and its answer, streamed or whole, on aiohttp; both wires go over it.
 
 What a request says and what an answer means are the formats' matter (`openai_format`, `anthropic_format`); trying again
-is `resilience`'s. One connection pool a model, opened with the first call or by `connect`.
+is `attempts`'s. One connection pool a model, opened with the first call or by `connect`.
 """
 
 import asyncio

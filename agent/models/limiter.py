@@ -8,51 +8,37 @@ from dataclasses import dataclass
 from agent.config import LinkConfig
 from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, RetryPause
+from agent.ports import ModelFailure, ModelRequest, OnModelEvent, RetryPause
 from agent.transcript import ModelResponded
 
 WINDOW_S = 60.0
 
 
 @dataclass(slots=True)
-class _Use:
+class Use:
     """One call within the window."""
 
     at_s: float
     tokens: int  # an estimate until the provider has counted
 
 
-class Limited:
-    """Requests and tokens a minute around one model. State is this process's: a window is a minute long."""
+class RateLimiter:
+    """Requests and tokens a minute of one model. State is this process's: a window is a minute long."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        config: LinkConfig,
-        *,
-        waits: bool = True,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        """Without `waits` whoever finds no room fails at once: another model answers meanwhile."""
-        self.name = model.name
-        self._model = model
+    def __init__(self, config: LinkConfig, *, waits: bool, sleep: Callable[[float], Awaitable[object]]) -> None:
+        """Without `waits` a call that finds no room fails at once: another model answers meanwhile."""
         self._waits = waits
         self._requests = config.requests_per_min
         self._tokens = config.tokens_per_min
         self._sleep = sleep
         self._sizes = RequestSizes()
-        self._used: deque[_Use] = deque()
+        self._used: deque[Use] = deque()
 
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model's own, once there is room; a wait is told as `RetryPause`.
+    async def wait(self, request: ModelRequest, on_event: OnModelEvent) -> Use:
+        """Take room for a call once there is some; a wait is told as `RetryPause`.
 
         Raises:
-            ModelFailure: as the model's; or there is no room within `request.retry_budget_s`.
+            ModelFailure: there is no room within `request.retry_budget_s`.
         """
         tokens = self._sizes.estimate(request)
         waited_s = 0.0
@@ -62,12 +48,15 @@ class Limited:
             on_event(RetryPause(wait_s))
             await self._sleep(wait_s)
             waited_s += wait_s
-        use = _Use(asyncio.get_running_loop().time(), tokens)
+        use = Use(asyncio.get_running_loop().time(), tokens)
         self._used.append(use)
-        response = await self._model.respond(request, on_event)
+        return use
+
+    @staticmethod
+    def settle(use: Use, response: ModelResponded) -> None:
+        """Count what the provider counted."""
         counted = (response.usage.input_tokens, response.usage.output_tokens)
         use.tokens = sum(count or 0 for count in counted) or use.tokens
-        return response
 
     def _wait_s(self, tokens: int) -> float:
         """Seconds until this fits; a request larger than the whole limit fits an empty window."""
@@ -85,7 +74,3 @@ class Limited:
         too_many = self._requests is not None and left >= self._requests
         too_much = self._tokens is not None and spent + tokens > self._tokens
         return not (too_many or too_much)
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()

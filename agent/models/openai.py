@@ -1,6 +1,6 @@
 """The OpenAI chat completions wire on aiohttp; also Ollama, llama.cpp, vLLM and OpenRouter by base URL.
 
-One call, one answer or one `ModelFailure`: trying again is `resilience`'s work, the format is `openai_format`'s.
+One call, one answer or one `ModelFailure`: trying again is `attempts`'s work, the format is `openai_format`'s.
 """
 
 from collections.abc import Callable

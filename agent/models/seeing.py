@@ -3,15 +3,15 @@
 The journal and the conversation keep every picture; a model that sees none, or a full request, leaves nothing behind.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent.context.layers import keep_newest_pictures
 from agent.models.json_bodies import encode_request
 from agent.pictures import NotLoaded, Unseen, visible, without_pictures
-from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
-from agent.transcript import Item, ModelResponded, UserItem
+from agent.ports import ModelRequest
+from agent.transcript import Item, UserItem
 
 MAX_SENT_BYTES = 20_000_000
 """Of pictures in one request: in base64 below the 32 MB that Anthropic takes (API reference, Errors, read 2026-11)."""
@@ -20,36 +20,13 @@ MAX_SENT = 20
 """Pictures in one request: for more Anthropic takes smaller ones alone (Vision guide, read 2026-11)."""
 
 
-class SeeingModel:
-    """A model that is sent the pictures it can take, newest first, and words in place of the others."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self.name = model.name
-        self._model = model
-
-    @property
-    def facts(self) -> ModelFacts:
-        """The model's."""
-        return self._model.facts
-
-    def respond(self, request: ModelRequest, on_event: OnModelEvent) -> Coroutine[Any, Any, ModelResponded]:
-        """The model's response.
-
-        Raises:
-            ModelFailure: as the model's.
-        """
-        if _places(request.items):
-            request = replace(request, items=self._to_show(request.items))
-        return self._model.respond(request, on_event)
-
-    def _to_show(self, items: Sequence[Item]) -> Sequence[Item]:
-        if self._model.facts.sees_images:
-            return keep_newest_pictures(items, MAX_SENT, MAX_SENT_BYTES)
-        return without_pictures(items, Unseen.BLIND)
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
+def fit_pictures(request: ModelRequest, *, sees_images: bool) -> ModelRequest:
+    """Return the request with the pictures that a model can take, newest first, and words in place of the others."""
+    if not _places(request.items):
+        return request
+    if sees_images:
+        return replace(request, items=keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES))
+    return replace(request, items=without_pictures(request.items, Unseen.BLIND))
 
 
 def _places(items: Sequence[Item]) -> list[int]:

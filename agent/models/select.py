@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Protocol
 from agent.config import LinkConfig, ModelConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
-from agent.models.caching import CachedModel
+from agent.models.attempts import HURRY_S, Attempts
 from agent.models.chain import Chain, ModelRoute, Notice, RoutedModel, StandIn, needs_eyes, needs_tools
-from agent.models.credentials import Credentialed, CredentialSource
-from agent.models.facts import PricedModel, configured_prices, facts_of
+from agent.models.credentials import CredentialSource
+from agent.models.facts import KnownModel, configured_prices, facts_of
 from agent.models.failures import RETRYABLE
-from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
-from agent.models.limiter import Limited
+from agent.models.health import DOWN, HealthBoard
+from agent.models.link import ModelLink
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.prompted_tools import PromptedTools
-from agent.models.resilience import HURRY_S, Resilient
-from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
 from agent.prices import TokenPrices
 
@@ -102,8 +100,8 @@ class ModelDeps:
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
     """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
 
-    From outside in, where each is configured: the chain, and for each of its links cooldown, limiter, retry and
-    watchdog, circuit breaker, cache, prices, wire.
+    From outside in: the chain, in it each model with its credentials and their cooldowns (`ModelLink`), the tries with
+    one of them (`Attempts`), the budget of each try, the facts of the model, the wire.
 
     Raises:
         UnknownModel: the name means nothing here, or its settings cannot work.
@@ -151,26 +149,21 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
     wire, _, name = config.name.partition(":")
     if passes_on and config.connect_s is None:
         config = config.model_copy(update={"connect_s": hurry_s})
-    if wire in OWN_WIRES and name:
+    is_own = wire in OWN_WIRES
+    if name and is_own:
         try:
             own = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
         deps.note(own)
-        model = deps.charge(PricedModel(SeeingModel(own), config), config)
+        model = deps.charge(KnownModel(own, config), config)
         model = PromptedTools(model, unless_taken=config.takes_tools is not False)
-        model = model if config.cache_s is None else CachedModel(model, config.cache_s)
-        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
     elif name and wire in wire_names():
-        model = Circuit(deps.charge(PricedModel(SeeingModel(_foreign(wire, name, config)), config), config), deps.board)
+        model = deps.charge(KnownModel(_foreign(wire, name, config), config), config)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
-    if config.requests_per_min is not None or config.tokens_per_min is not None:
-        model = Limited(model, config, waits=FailureKind.RATE_LIMIT not in passes_on)
-    model, sources = deps.measure(model), deps.sources(config) if wire in OWN_WIRES else ()
-    if not sources:
-        return Cooling(model, deps.board, _mark(config))
-    return Credentialed(model, sources, deps.board, _mark(config))
+    attempts = Attempts(model, config, deps.board, passes_on=passes_on, hurry_s=hurry_s, retries=is_own)
+    return ModelLink(deps.measure(attempts), deps.board, deps.sources(config) if is_own else (), _mark(config))
 
 
 def _mark(config: LinkConfig) -> str:

@@ -9,10 +9,10 @@ import pytest
 from agent.config import AgentConfig, ModelConfig
 from agent.loop import Agent, run_turn
 from agent.models.anthropic import AnthropicModel
+from agent.models.attempts import Attempts
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
 from agent.models.prompted_tools import PromptedTools
-from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import EndReason, StopReason, ToolCall, UserItem
@@ -54,7 +54,7 @@ async def openai(**reply):
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.base_url)
-        yield Resilient(OpenAIModel("test", config), config)
+        yield Attempts(OpenAIModel("test", config), config)
 
 
 @asynccontextmanager
@@ -70,7 +70,7 @@ async def anthropic(**reply):
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.root_url)
-        yield Resilient(AnthropicModel("test", config), config)
+        yield Attempts(AnthropicModel("test", config), config)
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def prompted():
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.base_url)
-        yield Resilient(PromptedTools(OpenAIModel("test", config)), config)
+        yield Attempts(PromptedTools(OpenAIModel("test", config)), config)
 
 
 @pytest.fixture(params=[scripted, offline, openai, openai_plain, anthropic, anthropic_plain, prompted])

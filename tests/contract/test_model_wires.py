@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
+from agent.models.attempts import Attempts
 from agent.models.openai import OpenAIModel
-from agent.models.resilience import Resilient
 from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from agent.wellformed import read_object
@@ -356,7 +356,7 @@ SIGNS = {
 async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
     config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
-    model = Resilient(OpenAIModel("test", config), config)
+    model = Attempts(OpenAIModel("test", config), config)
     server.script(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
@@ -368,7 +368,7 @@ async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(se
     """F21: silence elsewhere is asked again without streaming; a local server's prompt is not begun anew."""
     for local, requests in ((False, 2), (True, 1)):
         config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.5)
-        model = Resilient(OpenAIModel("test", config), config)
+        model = Attempts(OpenAIModel("test", config), config)
         server.forget()
         server.requests.clear()
         server.script(Fault(hang=True), Reply("whole"))

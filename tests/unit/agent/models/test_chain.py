@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from agent.config import LinkConfig
 from agent.errors import FailureKind
+from agent.models.attempts import Attempts
 from agent.models.failures import failure
-from agent.models.health import DOWN, Circuit, Cooling, Gate, HealthBoard, Rest
+from agent.models.health import DOWN, Gate, HealthBoard, Rest
+from agent.models.link import ModelLink
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
@@ -106,7 +109,7 @@ async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
     watch = Watch()
     board = HealthBoard(watch)
     inner = failing(kind)
-    model = Cooling(inner, board)
+    model = ModelLink(inner, board)
     for strike in range(10):
         rest_s = min(first_s * 2**strike, 86_400)
         await ask(model)
@@ -122,7 +125,7 @@ async def test_a_key_that_works_again_is_forgiven():
     """The next refusal rests for five minutes, not ten."""
     watch = Watch()
     script = [failure(K.AUTH, "x"), Says("ok"), failure(K.AUTH, "x")]
-    model = Cooling(ScriptedModel(script, name="first:m"), HealthBoard(watch))
+    model = ModelLink(ScriptedModel(script, name="first:m"), HealthBoard(watch))
     for _ in range(3):
         await ask(model)
         watch.leap(301)
@@ -136,7 +139,7 @@ async def test_a_key_that_works_again_is_forgiven():
 async def test_nothing_else_cools_down(kind):
     """A busy or broken provider is asked again by the next turn."""
     inner = failing(kind)
-    model = Cooling(inner, HealthBoard(Watch()))
+    model = ModelLink(inner, HealthBoard(Watch()))
     await ask(model)
     await ask(model)
     assert 2 == len(inner.requests)
@@ -153,10 +156,10 @@ async def test_rests_survive_a_restart_but_not_another_key():
         kept[model, gate] = rest
 
     first = HealthBoard(watch, keep)
-    await ask(Cooling(failing(K.AUTH), first, "key one"))
+    await ask(ModelLink(failing(K.AUTH), first, mark="key one"))
     for mark, asked in (("key one", 0), ("key two", 1)):
         board, inner = HealthBoard(watch), failing(K.AUTH)
-        model = Cooling(inner, board, mark)
+        model = ModelLink(inner, board, mark=mark)
         board.load(kept.values())
         await ask(model)
         assert asked == len(inner.requests)
@@ -166,7 +169,7 @@ async def test_an_operator_reads_how_each_model_is():
     """Ready, or until when it rests and why; a rest that is over is none."""
     watch = Watch()
     board = HealthBoard(watch)
-    model = Cooling(failing(K.QUOTA), board)
+    model = ModelLink(failing(K.QUOTA), board)
     assert {"first:m": "ready"} == board.states()
     await ask(model)
     assert {"first:m": "rests until 2026-03-04 13:00:00 UTC: quota (cooldown)"} == board.states()
@@ -182,7 +185,7 @@ async def test_f06_the_circuit_opens_after_five_failures_and_one_call_tries_afte
     watch = Watch()
     script = [failure(K.OVERLOADED, "x")] * 6 + [Says("ok")] + [failure(K.SERVER, "x")] * 4 + [Says("ok")]
     inner = ScriptedModel(script, name="first:m")
-    model = Circuit(inner, HealthBoard(watch))
+    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(watch))
     for asked in (1, 2, 3, 4, 5, 5, 5):
         problem, _ = await ask(model)
         assert asked == len(inner.requests)
@@ -201,7 +204,7 @@ async def test_f06_the_circuit_opens_after_five_failures_and_one_call_tries_afte
 async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
     """“It rests” alone would hide from the operator that the base URL answers with a web page."""
     inner = ScriptedModel(lambda _: failure(K.NETWORK, "the answer is a web page"), name="first:m")
-    model = Circuit(inner, HealthBoard(Watch()))
+    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
     for _ in range(6):
         problem, _ = await ask(model)
     assert "network: the answer is a web page; rests for 30 s more (circuit)" == str(problem)
@@ -224,7 +227,7 @@ async def test_only_one_call_tries_whether_it_is_back():
     slow, board = Slow(), HealthBoard(watch)
     board.enlist("first:m", "")
     board.load([Rest("first:m", Gate.CIRCUIT, K.SERVER, watch.now, 1)])
-    model = Circuit(slow, board)
+    model = Attempts(slow, LinkConfig(tries=1), board)
     async with asyncio.TaskGroup() as group:
         trial = group.create_task(ask(model))
         await asyncio.sleep(0)
@@ -237,7 +240,7 @@ async def test_only_one_call_tries_whether_it_is_back():
 async def test_an_answer_of_a_provider_that_is_there_opens_nothing(kind):
     """It refuses, but it is not down."""
     inner = failing(kind)
-    model = Circuit(inner, HealthBoard(Watch()))
+    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
     for _ in range(7):
         await ask(model)
     assert 7 == len(inner.requests)

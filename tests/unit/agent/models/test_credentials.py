@@ -8,9 +8,10 @@ from pydantic import SecretStr
 from agent.config import LinkConfig, ProfileConfig
 from agent.credentials import Credential, CredentialKind
 from agent.errors import FailureKind
-from agent.models.credentials import ConfiguredKey, Credentialed, access_of, lead_with, settings_key
+from agent.models.credentials import ConfiguredKey, access_of, lead_with, settings_key
 from agent.models.failures import failure
 from agent.models.health import HealthBoard
+from agent.models.link import ModelLink
 from agent.ports import ModelFacts, ModelRequest, Principal, SystemPrompt
 from agent.transcript import ModelResponded, UserItem
 from tests.fakes.model_chain import ask
@@ -68,10 +69,10 @@ class Hand:
         return self.now
 
 
-def model_over(inner: Refusing, *levels, board=None, clock=None) -> Credentialed:
+def model_over(inner: Refusing, *levels, board=None, clock=None) -> ModelLink:
     """It, asked with these levels."""
     clock = clock or Hand()
-    return Credentialed(inner, levels, board or HealthBoard(clock))
+    return ModelLink(inner, board or HealthBoard(clock), levels)
 
 
 @pytest.mark.parametrize("level", ALL, ids=lambda level: level.name)

@@ -7,9 +7,9 @@ import pytest
 
 from agent.config import ModelConfig
 from agent.models.anthropic import AnthropicModel
+from agent.models.attempts import Attempts
 from agent.models.facts import UNKNOWN_WINDOW_TOKENS, facts_of
 from agent.models.openai import OpenAIModel
-from agent.models.resilience import Resilient
 from agent.ports import ModelFacts
 
 LOCAL = "http://127.0.0.1:11434/v1"
@@ -56,7 +56,7 @@ def test_a_wire_and_its_wrappers_have_the_models_facts(kind):
     config = ModelConfig(base_url=LOCAL, context_window_tokens=9000)
     model = kind("some", config)
     assert 9000 == model.facts.context_window_tokens
-    assert model.facts is Resilient(model, config).facts
+    assert model.facts is Attempts(model, config).facts
 
 
 def test_the_table_is_read_when_it_is_asked():

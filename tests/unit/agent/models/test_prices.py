@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from agent.config import ModelConfig
-from agent.models.facts import PricedModel, facts_of
+from agent.models.facts import KnownModel, facts_of
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import ModelRequest, SystemPrompt
 from agent.prices import TokenPrice, TokenPrices
@@ -82,7 +82,7 @@ def test_the_table_prices_what_it_knows_and_config_goes_before_it(name):
 )
 async def test_a_priced_model_says_what_its_response_cost(prices, said, cost_microusd):
     """A wire of others that names the cost itself is believed."""
-    model = PricedModel(ScriptedModel([Says("hi", usage=said)]), ModelConfig(prices=prices))
+    model = KnownModel(ScriptedModel([Says("hi", usage=said)]), ModelConfig(prices=prices))
     response = await model.respond(ModelRequest(SystemPrompt("be kind"), (UserItem("hello"),)), lambda _event: None)
     assert cost_microusd == response.usage.cost_microusd
     await model.aclose()

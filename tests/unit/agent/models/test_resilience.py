@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
+from agent.models.attempts import Attempts
 from agent.models.failures import failure
-from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ALIVE,
@@ -68,7 +68,7 @@ class Stalling:
 
 def resilient(model, **config):
     pauses = Pauses()
-    return Resilient(model, ModelConfig(**config), sleep=pauses, jitter=lambda: 0.0), pauses
+    return Attempts(model, ModelConfig(**config), sleep=pauses, jitter=lambda: 0.0), pauses
 
 
 async def ask(model, request=REQUEST):
@@ -113,7 +113,7 @@ async def test_f09_a_refused_key_is_asked_with_once_more(passes_on):
     """5 s later, whoever else could answer; a second refusal is believed."""
     refused, pauses = failure(FailureKind.AUTH, "x"), Pauses()
     inner = ScriptedModel([refused, "ok", refused, refused, "never"])
-    model = Resilient(inner, ModelConfig(), passes_on=passes_on, sleep=pauses, jitter=lambda: 0.0)
+    model = Attempts(inner, ModelConfig(), passes_on=passes_on, sleep=pauses, jitter=lambda: 0.0)
     response, _ = await ask(model)
     problem, _ = await ask(model)
     assert ("ok", FailureKind.AUTH) == (response.text, problem.kind)

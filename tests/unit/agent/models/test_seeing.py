@@ -13,9 +13,10 @@ from agent.context.sizes import estimate_tokens
 from agent.encoded_pieces import EncodedPieces
 from agent.models import anthropic_format, openai_format
 from agent.models.chain import ModelRoute, RoutedModel, needs_eyes
+from agent.models.facts import KnownModel
 from agent.models.json_bodies import encode
 from agent.models.scripted import ScriptedModel
-from agent.models.seeing import SeeingModel, encode_shown
+from agent.models.seeing import encode_shown
 from agent.pictures import Picture, Unseen
 from agent.ports import ModelFacts, ModelRequest, SystemPrompt
 from agent.transcript import AssistantItem, ToolCall, UserItem
@@ -44,7 +45,7 @@ class Kept:
 
 
 async def sent_to(model, request):
-    await SeeingModel(model).respond(request, lambda _event: None)
+    await KnownModel(model, LinkConfig()).respond(request, lambda _event: None)
     return model.requests[-1].items
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
-from agent.models.caching import CachedModel
+from agent.models.attempts import Attempts
 from agent.models.chain import ModelRoute, RoutedModel, needs_tools
 from agent.models.failures import RETRYABLE, failure
-from agent.models.health import DOWN, Circuit, Cooling, HealthBoard
-from agent.models.limiter import Limited
-from agent.models.resilience import Resilient
+from agent.models.health import DOWN, HealthBoard
+from agent.models.link import ModelLink
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
@@ -35,7 +34,7 @@ def test_requests_a_minute_wait_for_room():
     """The third of two a minute begins when the first is a minute old; who watches is told of the pause."""
 
     async def scene(loop):
-        model = Limited(answering(), LinkConfig(requests_per_min=2))
+        model = Attempts(answering(), LinkConfig(requests_per_min=2))
         begun = []
         for _ in range(5):
             _, events = await ask(model)
@@ -51,7 +50,7 @@ def test_tokens_a_minute_count_what_the_provider_counted():
 
     async def scene(loop):
         used = ScriptedModel(lambda _: Says("ok", usage=Usage(90, 10)), name="first:m")
-        model = Limited(used, LinkConfig(tokens_per_min=150))
+        model = Attempts(used, LinkConfig(tokens_per_min=150))
         begun = []
         for _ in range(2):
             await ask(model, ModelRequest(SystemPrompt("x" * 210), ()))
@@ -67,7 +66,7 @@ def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
     """They are sent with every request, and a provider counts them."""
 
     async def scene(loop):
-        model = Limited(answering(), LinkConfig(tokens_per_min=150))
+        model = Attempts(answering(), LinkConfig(tokens_per_min=150))
         told = ToolSpec("double", "x" * 350, {})
         for _ in range(2):
             await ask(model, ModelRequest(SystemPrompt(), (), (told,)))
@@ -80,7 +79,7 @@ def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
     """Nobody sleeps for it: the person is told when to come back."""
 
     async def scene(loop):
-        model = Limited(answering(), LinkConfig(requests_per_min=1))
+        model = Attempts(answering(), LinkConfig(requests_per_min=1))
         await ask(model)
         await passes(20)
         problem, _ = await ask(model, ModelRequest(SystemPrompt(), (), retry_budget_s=30))
@@ -95,8 +94,8 @@ def test_where_another_model_can_answer_nobody_waits_for_room():
 
     async def scene(loop):
         limits = LinkConfig(requests_per_min=1)
-        first = Limited(answering("one", "first:m"), limits, waits=False)
-        chain = chain_of(first, Limited(answering("two", "second:m"), limits))
+        first = Attempts(answering("one", "first:m"), limits, passes_on=frozenset({FailureKind.RATE_LIMIT}))
+        chain = chain_of(first, Attempts(answering("two", "second:m"), limits))
         texts = [(await ask(chain))[0].text for _ in range(2)]
         assert (["one", "two"], 0.0) == (texts, loop.time())
         assert "two" == (await ask(chain))[0].text
@@ -113,7 +112,7 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
 
     async def scene(_loop):
         inner = ScriptedModel(lambda _: Says(f"answer {len(inner.requests)}", usage=Usage(9, 9)))
-        model = CachedModel(inner, 60)
+        model = Attempts(inner, LinkConfig(cache_s=60))
         first, _ = await ask(model)
         again, events = await ask(model)
         assert (first.text, Usage(0, 0, cost_microusd=0), [TextDelta(first.text)]) == (again.text, again.usage, events)
@@ -121,7 +120,7 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
         await passes(61)
         assert "answer 3" == (await ask(model))[0].text
         calling = ScriptedModel(lambda _: Says("", (ToolCall("c", "log", "{}"),)))
-        cached = CachedModel(calling, 60)
+        cached = Attempts(calling, LinkConfig(cache_s=60))
         await ask(cached)
         await ask(cached)
         assert 2 == len(calling.requests)
@@ -155,8 +154,7 @@ async def test_a_router_has_the_smallest_window_of_all():
 def stack(inner, board, config=None, passes_on=DOWN):
     """One link as `select` builds it."""
     config = config or ModelConfig(requests_per_min=100)
-    resilient = Resilient(Circuit(inner, board), config, passes_on=passes_on, jitter=lambda: 1.0)
-    return Cooling(Limited(resilient, config), board)
+    return ModelLink(Attempts(inner, config, board, passes_on=passes_on, jitter=lambda: 1.0), board)
 
 
 @pytest.mark.parametrize("kind", [K.SERVER, K.NETWORK, K.OVERLOADED])

@@ -1,7 +1,6 @@
-"""A model that is asked again when that can help, and never waited for without end; wraps any ChatModel.
+"""Asks one model until it answers: rate limit, retries and `Retry-After`, stall watchdog, circuit breaker, cache.
 
-Kinds of failure are the wire's to name. A chain of other models, or a circuit breaker, is another wrapper of the same
-protocol around this one.
+The wire names the kinds of failure; `agent.models.chain` asks the next model.
 """
 
 import asyncio
@@ -13,6 +12,9 @@ import structlog
 
 from agent.config import LinkConfig
 from agent.errors import FailureKind
+from agent.models.caching import AnswerCache
+from agent.models.health import Circuit, HealthBoard
+from agent.models.limiter import RateLimiter
 from agent.ports import (
     BINDING,
     ChatModel,
@@ -25,6 +27,7 @@ from agent.ports import (
     Pinged,
     Recovering,
     RetryPause,
+    TextDelta,
     TextDiscarded,
 )
 from agent.rungs import Rung
@@ -49,27 +52,38 @@ PAUSES_S = (5.0, 10.0, 15.0)
 JITTER_S = 1.0
 
 
-class Resilient:
-    """Retries, `Retry-After` and the stall watchdog around one model."""
+class Attempts:
+    """One model, asked again when that can help, and never waited for without end."""
 
     def __init__(
         self,
         model: ChatModel,
         config: LinkConfig,
+        board: HealthBoard | None = None,
         *,
         passes_on: frozenset[FailureKind] = frozenset(),
         hurry_s: float = HURRY_S,
+        retries: bool = True,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`passes_on` are failures after which somebody else can answer: no try begins `hurry_s` after the first."""
+        """`passes_on` are failures after which another model can answer: no try begins `hurry_s` after the first.
+
+        Without `retries` the model is asked once and not watched: another distribution's wire retries as it sees fit.
+        """
         self.name = model.name
         self._model = model
         self._config = config
         self._passes_on = passes_on
         self._hurry_s = hurry_s
+        self._retries = retries
         self._sleep = sleep
         self._jitter = jitter
+        self._circuit = Circuit(model.name, board or HealthBoard())
+        self._cache = None if config.cache_s is None else AnswerCache(config.cache_s)
+        is_limited = config.requests_per_min is not None or config.tokens_per_min is not None
+        waits = FailureKind.RATE_LIMIT not in passes_on
+        self._limiter = RateLimiter(config, waits=waits, sleep=sleep) if is_limited else None
 
     @property
     def facts(self) -> ModelFacts:
@@ -77,7 +91,7 @@ class Resilient:
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """One whole response, from the first try that gives one.
+        """Return one whole response, from the first try that gives one.
 
         A try that is thrown away is told as `TextDiscarded`, a pause as `RetryPause`; pauses add up to at most
         `request.retry_budget_s`. A stalled stream is asked again without streaming, unless the server was at work on
@@ -86,6 +100,15 @@ class Resilient:
         Raises:
             ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
         """
+        ask = self._retry if self._retries else self._ask
+        if self._limiter is None:
+            return await ask(request, on_event)
+        use = await self._limiter.wait(request, on_event)
+        response = await ask(request, on_event)
+        self._limiter.settle(use, response)
+        return response
+
+    async def _retry(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         retry_budget_s, loop = request.retry_budget_s, asyncio.get_running_loop()
         begun_s = loop.time()
         for attempt in range(self._config.tries):
@@ -107,6 +130,17 @@ class Resilient:
                 on_event(RetryPause(pause_s))
                 await self._sleep(pause_s)
         raise AssertionError("unreachable: the last try raises or returns")
+
+    async def _ask(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """Ask once, unless the circuit is open or the answer is known."""
+        with self._circuit.call():
+            if self._cache is not None and (kept := self._cache.find(request)) is not None:
+                on_event(TextDelta(kept.text))
+                return kept
+            response = await self._model.respond(request, on_event)
+        if self._cache is not None:
+            self._cache.keep(request, response)
+        return response
 
     async def aclose(self) -> None:
         """Close the model."""
@@ -139,7 +173,7 @@ class Resilient:
         try:
             async with watch.scope:
                 try:
-                    return await self._model.respond(request, watch.hear)
+                    return await self._ask(request, watch.hear)
                 finally:
                     watch.close()
         except TimeoutError:

@@ -1,0 +1,98 @@
+"""One model of a chain, asked with the first credential that is not refused: the person's own first.
+
+What is refused cools down, and is not asked meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import blake2b
+
+import structlog
+
+from agent.credentials import Credential
+from agent.errors import FailureKind
+from agent.models.credentials import OWN, ConfiguredKey, CredentialSource
+from agent.models.health import Gate, HealthBoard
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
+from agent.transcript import ModelResponded
+
+log = structlog.get_logger()
+
+FIRST_COOLDOWN_S = {FailureKind.AUTH: 300.0, FailureKind.QUOTA: 3600.0}
+"""Doubled each time in a row."""
+
+LONGEST_COOLDOWN_S = 86_400.0
+
+MOST_DOUBLED = 20
+
+
+class ModelLink:
+    """One model with its credentials and their cooldowns."""
+
+    def __init__(
+        self, model: ChatModel, board: HealthBoard, sources: Sequence[CredentialSource] = (), mark: str = ""
+    ) -> None:
+        """Without `sources` the model has its credential from its configuration.
+
+        The configuration's key cools down under the model's name; any other under a name of its own, which is not
+        kept: so nobody's own key can take the model from others. `mark` stands for key and server: with another one
+        the model is not the one that was refused.
+        """
+        self.name = model.name
+        self._model = model
+        self._board = board
+        self._sources = sources
+        board.enlist(model.name, mark)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """Return the model's response to one source's credential.
+
+        Raises:
+            ModelFailure: as the model's; where every source is refused or has none, that of the first.
+        """
+        if not self._sources:
+            return await self._ask(self.name, request, on_event)
+        refused: list[ModelFailure] = []
+        for source in self._sources:
+            held = await source.find(request.who)
+            if held is None:
+                continue
+            shared = source.name == ConfiguredKey.name
+            name = self.name if shared else f"{self.name} {source.name} {_mark(held)}"
+            try:
+                own = replace(request, credential=held, own_credential=source.name == OWN)
+                return await self._ask(name, own, on_event)
+            except ModelFailure as problem:
+                if problem.kind not in FIRST_COOLDOWN_S:
+                    raise
+                log.warning("credential_refused", model=self.name, source=source.name, error=str(problem))
+                refused.append(problem)
+        words = f"nobody has a key for {self.name}: people may /connect, or see [model] in the configuration"
+        raise refused[0] if refused else ModelFailure(FailureKind.AUTH, words)
+
+    async def _ask(self, name: str, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """Ask unless what is named so cools down; a refusal begins a cooldown."""
+        rest = self._board.check(name, Gate.COOLDOWN)
+        try:
+            response = await self._model.respond(request, on_event)
+        except ModelFailure as problem:
+            if (first_s := FIRST_COOLDOWN_S.get(problem.kind)) is not None:
+                doubled = 0 if rest is None else min(rest.strikes, MOST_DOUBLED)
+                self._board.close(name, Gate.COOLDOWN, problem, min(first_s * 2**doubled, LONGEST_COOLDOWN_S))
+            raise
+        self._board.open(name, Gate.COOLDOWN)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+def _mark(credential: Credential) -> str:
+    """Return another mark for another secret; it tells nothing of it."""
+    return blake2b(credential.secret.encode(errors="replace"), digest_size=8).hexdigest()
