@@ -1,4 +1,4 @@
-"""Serial work that exists only while there is some: the head of an ordered durable queue, worked off by one task.
+"""A bounded window on an ordered durable queue, and a task that exists only while something waits in it.
 
 The bus, a session's mailbox and a chat's outgoing lane are the same thing: rows in the store, in order of their ids,
 of which a bounded number is kept in memory. A head that is full forgets what comes and reads it again later.
@@ -6,13 +6,11 @@ of which a bounded number is kept in memory. A head that is full forgets what co
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
-from weakref import WeakMethod
+from typing import Generic, Protocol, TypeVar
 
-from gateway.errors import GatewayError
-from gateway.supervision import Care, start
+from gateway.supervision import Care, run_again, start
 
 
 class Numbered(Protocol):
@@ -25,8 +23,6 @@ class Numbered(Protocol):
 
 
 T = TypeVar("T", bound=Numbered)
-P = ParamSpec("P")
-R = TypeVar("R")
 
 Load = Callable[[int, int], Awaitable[list[T] | None]]
 """Read the rows behind an id, in order, at most so many; None as an empty list."""
@@ -35,10 +31,10 @@ Load = Callable[[int, int], Awaitable[list[T] | None]]
 class QueueHead(Generic[T]):
     """At most `size` rows in memory; nothing is lost beyond it, because the store has it."""
 
-    def __init__(self, size: int, load: Load[T], *, has_unread: bool = False) -> None:
+    def __init__(self, size: int, read: Load[T], *, has_unread: bool = False) -> None:
         """With `has_unread` the store is read first: it may hold rows from an earlier life."""
         self._size = size
-        self._load = load
+        self._read = read
         self._rows: deque[T] = deque()
         self.offered_id = 0  # the last row that was offered
         self._last_id = 0
@@ -63,6 +59,9 @@ class QueueHead(Generic[T]):
                 return None
             await self._refill()
         return self._rows.popleft()
+
+    async def _load(self, after_id: int, limit: int) -> list[T] | None:
+        return await self._read(after_id, limit)
 
     async def _refill(self) -> None:
         self._has_unread = False
@@ -139,20 +138,6 @@ async def load_filtered(
     return rows[:limit]
 
 
-def weakly(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R | None]]:
-    """Return a function that calls a bound method but does not keep its object; it does nothing once that is freed.
-
-    An object and a queue that call each other would be a cycle, which only Python's collector frees, hours later.
-    """
-    bound = WeakMethod(method)
-
-    async def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
-        alive = bound()
-        return None if alive is None else await alive(*args, **kwargs)
-
-    return call
-
-
 class SerialWorker(Generic[T]):
     """The head of a queue and the one task that works it off; the task ends when nothing is left."""
 
@@ -165,16 +150,15 @@ class SerialWorker(Generic[T]):
     ) -> None:
         """`handle` is called with one row after another, never two at once.
 
-        What it raises, or the head, makes the queue rest and read the store anew; without `care` it travels up.
+        If it raises, or the head does, the queue rests and reads the store anew; without `care` the error travels up.
         """
         self.head = head
         self.handled: T | None = None  # the row that `handle` is at
         self._handle = handle
         self._tasks = tasks
         self._care = care
-        self._resting = False
+        self._is_draining = False
         self._task: asyncio.Task[None] | None = None
-        self._held = False
 
     @property
     def running(self) -> bool:
@@ -182,19 +166,9 @@ class SerialWorker(Generic[T]):
         return self._task is not None
 
     @property
-    def working(self) -> bool:
-        """Whether a row is being worked on."""
-        return self.handled is not None
-
-    @property
-    def resting(self) -> bool:
-        """Whether it broke, and waits to be taken up again."""
-        return self._resting
-
-    @property
-    def held(self) -> bool:
-        """Whether it starts on no further row for now."""
-        return self._held
+    def between_rows(self) -> bool:
+        """Whether the task is about to take the next row; False while it works on one, or rests after an error."""
+        return self._is_draining and self.handled is None
 
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
@@ -203,56 +177,27 @@ class SerialWorker(Generic[T]):
 
     def wake(self) -> None:
         """See that what waits is worked off."""
-        if self._task is not None or self._held:
-            return
-        with suppress(RuntimeError):  # the parent ends (a commit was on its way): what waits is in the store
-            self._task = start(self._tasks, self._drain)
+        if self._task is None:
+            with suppress(RuntimeError):  # the parent ends (a commit was on its way): what waits is in the store
+                self._task = start(self._tasks, self._run)
 
     def put_back(self, rows: Iterable[T]) -> None:
         """What was taken out of turn waits again."""
         self.head.put_back(rows)
         self.wake()
 
-    def hold(self) -> None:
-        """Start on no further row until `release`: what waits stays in the head, in order."""
-        self._held = True
-
-    def release(self) -> None:
-        """Go on."""
-        self._held = False
-        if self.head:
-            self.wake()
+    async def _run(self) -> None:
+        try:
+            await run_again(self._care, self._drain, self.head.rewind)
+        finally:
+            self._task = None
 
     async def _drain(self) -> None:
-        failures = 0
+        self._is_draining = True
         try:
-            while not self._held:
-                try:
-                    row = self.handled = await self.head.next()
-                    if row is not None:
-                        await self._handle(row)
-                except Exception as error:  # noqa: BLE001  one queue: recorded, told, and tried again after a rest
-                    if self._care is None or isinstance(error, GatewayError):
-                        raise
-                    failures += 1
-                    await self._rest(self._care, error, failures)
-                    continue
+            while (row := await self.head.next()) is not None:
+                self.handled = row
+                await self._handle(row)
                 self.handled = None
-                if failures:
-                    failures = self._forgive()
-                if row is None:
-                    return
         finally:
-            self._task, self._resting, self.handled = None, False, None
-
-    async def _rest(self, care: Care, error: Exception, failures: int) -> None:
-        """Wait; afterwards the store says what is still to be done."""
-        self.handled, self._resting = None, True
-        await care.rest(error, failures)
-        self._resting = False
-        self.head.rewind()
-
-    def _forgive(self) -> int:
-        if self._care is not None:
-            self._care.note_mended()
-        return 0
+            self._is_draining, self.handled = False, None

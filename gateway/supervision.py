@@ -175,6 +175,28 @@ class Supervised(asyncio.TaskGroup):
         return broke[0] if broke else None
 
 
+async def run_again(care: Care | None, run: Run, before_again: Callable[[], None]) -> None:
+    """Run a piece of work to its end; if it breaks, rest, call `before_again` and run it again.
+
+    Raises:
+        GatewayError: what nothing here can mend; without `care` any error.
+    """
+    failures, loop = 0, asyncio.get_running_loop()
+    while True:
+        begun_s = loop.time()
+        try:
+            await run()
+        except Exception as error:  # noqa: BLE001  one piece of work: recorded, told, and tried again after a rest
+            if care is None or isinstance(error, GatewayError):
+                raise
+            failures = 1 if loop.time() - begun_s > STEADY_S else failures + 1
+            await care.rest(error, failures)
+            care.note_mended()
+            before_again()
+        else:
+            return
+
+
 async def until_ended(task: asyncio.Task[None]) -> None:
     """Wait for a task's end, whatever it is; who is cancelled meanwhile takes the task along."""
     try:

@@ -171,9 +171,7 @@ class LaneWorker:
 
     def acts_before(self, deadline: datetime) -> bool:
         """Whether anything may happen here before this instant."""
-        # From one row to the next; a queue that broke and rests moves nothing.
-        between = self.queue.running and not (self.queue.working or self.queue.resting)
-        return between or self.lane.acts_before(deadline)
+        return self.queue.between_rows or self.lane.acts_before(deadline)
 
     async def carry_out(self, step: Step) -> NextStep:
         """Do what the lane decided; what it decides then."""

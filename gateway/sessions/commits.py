@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent.consent import Parked
+from agent.consent import Consent, Parked
 from agent.ports import Spent, Summary
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
@@ -158,6 +158,16 @@ def steer(
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
         journal.append_step(connection, place.turn, place.seq, events, clock())
     return claimed
+
+
+def settle_question(
+    connection: Connection, fence: Fence, approval: Approval, typed: Consent | None, row_id: int, now: datetime
+) -> None:
+    """Settle a question by what its person typed in a row; without an answer in it the question is withdrawn."""
+    journal.check_fence(connection, fence)
+    approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
+    if typed is not None:
+        inbox.settle(connection, row_id, Outcome.ANSWERED, now, f"{approvals.WORD_FOR}{approval.turn_id}")
 
 
 def park(

@@ -176,7 +176,7 @@ class JournaledTurn:
         waiting = mailbox.steering(self._turn)
         built = [await self._deps.user_items.build(row.event, self._channel) for row in waiting]
         items = [WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
-        rows = mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
+        rows = mailbox.take_rows(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
         place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
         try:

@@ -1,7 +1,6 @@
-"""A session's one mailbox, for the next turn and for steering: the head of its rows in the durable inbox."""
+"""A session's one mailbox, for the next turn and for steering: a window on its rows in the durable inbox."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -9,14 +8,13 @@ import structlog
 
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
-from gateway.durable_queue import QueueHead, SerialWorker, load_filtered, weakly
+from gateway.durable_queue import QueueHead, load_filtered
 from gateway.sessions.inbox_rules import CHAT, READING, joins, own_route_id
 from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
-from gateway.supervision import care_of
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
@@ -28,57 +26,40 @@ KindOf = Callable[[InboxRow], str | None]
 """The kind of turn that a row starts; None for what never starts one (a command)."""
 
 
-class Mailbox(SerialWorker[InboxRow]):
-    """What waits in a session, and the task that hands it to the session row by row."""
+class Mailbox(QueueHead[InboxRow]):
+    """What waits in a session for a turn: a bounded window on its rows in the durable inbox."""
 
-    def __init__(
-        self,
-        store: Store,
-        key: str,
-        size: int,
-        kind_of: KindOf,
-        is_marked: Is,
-        handle: Callable[[InboxRow], Awaitable[None]],
-        tasks: asyncio.TaskGroup,
-    ) -> None:
-        """`handle` is called with one row at a time; what it was not called with may join its turn."""
-        super().__init__(QueueHead(size, weakly(self._load)), handle, tasks, care_of(tasks, "session", key))
-        self._store = store
-        self._key = key
+    def __init__(self, store: Store, key: str, size: int, kind_of: KindOf, is_marked: Is) -> None:
+        super().__init__(size, partial(read_waiting, store, session_key=key))
         self._kind_of = kind_of
         self._is_marked = is_marked
         self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
         self._begun: BoundedDict[int, None] = BoundedDict(BEGUN_AT_MOST)  # rows that turns have claimed, those last
+        self._taken_id = 0  # the row that was taken last
+
+    async def next(self) -> InboxRow | None:
+        """Take the next row; None if there is none, in memory or in the store."""
+        row = await super().next()
+        self._taken_id = self._taken_id if row is None else row.id
+        return row
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
-        rows = await load_filtered(
-            self._load_offered,
-            lambda row: self._kind_of(row) is not None and row.id not in self._begun,  # they were read before that
-            after_id,
-            limit,
-        )
+        rows = await load_filtered(self._read_offered, self._is_wanted, after_id, limit)
         return [self.current(row) for row in rows]  # an edit may have come while they were read
 
-    async def _load_offered(self, after_id: int, limit: int) -> list[InboxRow]:
-        """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
-        rows = await read_waiting(self._store, after_id, limit, self._key)
-        return [row for row in rows if row.id <= self.head.offered_id]
+    async def _read_offered(self, after_id: int, limit: int) -> list[InboxRow]:
+        """Read what was offered; what the router has not seen yet may not be for a turn at all."""
+        return [row for row in await self._read(after_id, limit) or () if row.id <= self.offered_id]
 
-    @property
-    def busy(self) -> bool:
-        """Whether anything waits or is being taken."""
-        return self.running or bool(self.head)
-
-    def __len__(self) -> int:
-        """How many rows wait."""
-        return len(self.head)
+    def _is_wanted(self, row: InboxRow) -> bool:
+        return self._kind_of(row) is not None and row.id not in self._begun  # claimed since they were read
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
         """What may join the running turn; another member's message waits for a turn of its own."""
-        if not self.head:
+        if not self:
             return []
         return rows_to_steer(
-            self.head, joins=lambda row: joins(row, turn) and self._kind_of(row) == CHAT, is_marked=self._is_marked
+            self, joins=lambda row: joins(row, turn) and self._kind_of(row) == CHAT, is_marked=self._is_marked
         )
 
     def interrupts(self, row: InboxRow, mode: str) -> bool:
@@ -87,27 +68,27 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:
         """What waits, if anything does, that ends this turn: its person's own."""
-        if not self.head:
+        if not self:
             return None
-        mine = (row for row in self.head if row.user_id == turn.user_id and row.event.address == turn.address)
+        mine = (row for row in self if row.user_id == turn.user_id and row.event.address == turn.address)
         return next((row for row in mine if self.interrupts(row, mode)), None)
 
     def take_along(self, first: InboxRow, mode: str) -> list[InboxRow]:
         """Take out of turn what becomes one turn with this row."""
-        if not self.head or self._kind_of(first) != CHAT:
+        if not self or self._kind_of(first) != CHAT:
             return []
         wanted = rows_to_merge(
             first,
-            self.head,
+            self,
             mode,
             joins=lambda row: self._kind_of(row) == CHAT and own_route_id(row) is None,
             is_marked=self._is_marked,
         )
-        return self.take(wanted)
+        return self.take_rows(wanted)
 
-    def take(self, rows: Collection[InboxRow]) -> list[InboxRow]:
+    def take_rows(self, rows: Collection[InboxRow]) -> list[InboxRow]:
         """Take these out of turn, as far as they wait still and are as they were."""
-        return self.head.take(lambda row: row in rows)
+        return self.take(lambda row: row in rows)
 
     def put_back(self, rows: Iterable[InboxRow]) -> None:
         """What was taken, or comes late, waits in its place; once, and not where a turn has claimed it already."""
@@ -126,25 +107,25 @@ class Mailbox(SerialWorker[InboxRow]):
 
     def take_next(self, wanted: Callable[[InboxRow], bool]) -> InboxRow | None:
         """Take the row in front, where it is wanted."""
-        first = next(iter(self.head), None)
+        first = next(iter(self), None)
         if first is None or not wanted(first):
             return None
-        return self.head.take(lambda row: row.id == first.id)[0]
+        return self.take(lambda row: row.id == first.id)[0]
 
     def take_out(self, id_: int) -> bool:
         """Let a row wait here no more, as it is no message any more; False where it does not, or is being claimed."""
-        return bool(self.head.take(lambda row: row.id == id_))
+        return bool(self.take(lambda row: row.id == id_))
 
     def drop(self, ids: Collection[int]) -> None:
         """Forget these rows: the store has them cleared."""
         if ids:
-            self.head.take(lambda row: row.id in ids)
+            self.take(lambda row: row.id in ids)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a waiting message in its place, wherever it is: the store is about to have it."""
-        at = 0 if self.handled is None else self.handled.id  # nobody asks any more how those before it read
-        self._edited = {id_: event for id_, event in self._edited.items() if id_ >= at} | {original_id: edit.event}
-        self.head.update(self.current)
+        asked_for = {id_: event for id_, event in self._edited.items() if id_ >= self._taken_id}
+        self._edited = asked_for | {original_id: edit.event}
+        self.update(self.current)
 
 
 async def read_waiting(store: Store, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:

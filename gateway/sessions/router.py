@@ -163,7 +163,7 @@ class Router:
             return  # its account, or its tenant, was taken out of the configuration: it waits until that is back
         session = self.session(open_turn.turn.tenant, open_turn.session_key)
         log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
-        self.tasks.create_task(session.resume(open_turn))
+        session.resume(open_turn)
 
     def session(self, tenant: str, key: str) -> Session:
         """The session of a key."""
@@ -275,7 +275,7 @@ class Router:
         elif moves and kind is None:
             commands.offer(session, as_typed, again=True)
         elif moves:
-            session.mailbox.put_back([as_typed])
+            session.put_back(as_typed)
 
     async def _take_back(self, row: InboxRow) -> None:
         """What nobody has answered yet is not answered any more, also where a turn is at it."""

@@ -5,19 +5,19 @@ Sessions run side by side, each strictly serial inside. This gathers, claims and
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from functools import partial
 
 import structlog
 
-from agent.consent import Consent
 from agent.errors import Fenced
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Sign
 from channels.messages import MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.durable_queue import weakly
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
@@ -39,17 +39,15 @@ from gateway.sessions.inbox_rules import (
     to_messages,
 )
 from gateway.sessions.mailbox import Mailbox
-from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import typed_consent
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.sessions.turn_runner import TurnRunner
 from gateway.spans import span, trace_id_of
-from gateway.store import approvals, inbox, journal
-from gateway.store.engine import Connection
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
+from gateway.supervision import care_of, run_again, start
 
 log = structlog.get_logger()
 
@@ -70,9 +68,7 @@ class Session:
         self._clock = deps.turns.clock
         self.fence = deps.ownership.fence_of(key)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
-        self.mailbox = Mailbox(
-            self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked, weakly(self._handle), tasks
-        )
+        self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked)
         self._reactions = deps.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
@@ -82,23 +78,109 @@ class Session:
         self._agent = (*key.split(":", 2), "")[1]
         self._closed = False
         self._asides = asyncio.Semaphore(ASIDES_AT_ONCE)
-        self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
+        self._open_turns: deque[OpenTurn] = deque()  # begun before, to be resumed; the first may be running
+        self._tasks = tasks
+        self._task: asyncio.Task[None] | None = None  # `run`, while there is anything to do
+        self._care = care_of(tasks, "session", key)
+
+    # ------------------------------------------------------------ one turn after another
+
+    def _wake(self) -> None:
+        """Start `run`, if it does not run and the process does not end."""
+        if self._task is None:
+            with suppress(RuntimeError):
+                self._task = start(self._tasks, self._keep_running)
+
+    async def _keep_running(self) -> None:
+        try:
+            await run_again(self._care, self.run, self.mailbox.rewind)
+        finally:
+            self._task = None
+
+    async def run(self) -> None:
+        """Answer what waits, one turn after another, until nothing waits."""
+        while not self._closed:
+            if self._open_turns:
+                await self._resume(self._open_turns[0])
+            elif (row := await self.mailbox.next()) is not None:
+                await self._answer(row)
+            else:
+                return
+
+    async def _resume(self, open_turn: OpenTurn) -> None:
+        """Go on with a turn that was begun before: by an earlier process, or before it waited for its person."""
+        try:
+            await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
+            async with self._deps.turn_limit.slot(self.tenant, open_turn.attempts):
+                failpoint("recovery_turn")
+                if not self._closed:
+                    self._turn.begin()
+                    await self._run_turn(open_turn.turn, None)
+        finally:
+            self._turn.end()
+            self._open_turns.popleft()
+
+    async def _answer(self, row: InboxRow) -> None:
+        """Answer a row and what belongs to it by a turn, unless it is about a question that a turn waits with."""
+        if await self._settles_question(row):
+            return
+        self._turn.rows = [row]
+        await self._gather(row)  # no slot is held: a channel may never come
+        self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
+        async with self._deps.turn_limit.begin(self._turn.rows) as may_run:
+            rows = list(self._turn.rows)
+            if not may_run:
+                await self.give_up(rows)
+            elif not self._closed:
+                await self._claim_and_run(rows)
+
+    async def _claim_and_run(self, rows: Sequence[InboxRow]) -> None:
+        try:
+            self._turn.begin()
+            claimed = await self._claim()
+        except Fenced as fenced:
+            log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
+            self.conversation.forget()
+            self._deps.ownership.note_fenced()
+        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
+            log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
+            await self.give_up(rows)
+        else:
+            if claimed is not None:
+                self._reactions.note_taken([row.id for row in rows[1:]])
+                await self._run_turn(claimed.turn, claimed)
+        finally:
+            self._turn.end()
+            self._reactions.end_wait([row.id for row in rows])
+
+    # ------------------------------------------------------------ what others ask of it
+
+    def resume(self, open_turn: OpenTurn) -> None:
+        """Go on with a turn that was begun before, ahead of what waits in the mailbox."""
+        self._open_turns.append(open_turn)
+        self._wake()
+
+    def put_back(self, row: InboxRow) -> None:
+        """Let a row wait again, in its place."""
+        self.mailbox.put_back([row])
+        self._wake()
 
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         interrupts = self.mailbox.interrupts(row, self.mode)
-        if self._deps.ownership.is_shared and row.id < self.mailbox.head.offered_id:  # committed elsewhere meanwhile
-            self.mailbox.put_back([row])
+        if self._deps.ownership.is_shared and row.id < self.mailbox.offered_id:  # committed elsewhere meanwhile
+            self.put_back(row)
             return
         if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
             self._reactions.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
+        self._wake()
         if interrupts:
             self._turn.interrupt(row)
 
     def _is_held_up(self) -> bool:
         """Whether a turn is about to run: one of an earlier process, or one whose messages are being claimed."""
-        return self.mailbox.held or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
+        return bool(self._open_turns) or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
@@ -117,31 +199,10 @@ class Session:
     def abandon(self) -> None:
         """Another process goes on with it: what runs ends soon, and writes nothing."""
         self._closed = True
-        self.mailbox.head.take(lambda _row: True)
+        self.mailbox.take(lambda _row: True)
         self._turn.abandon()
 
-    async def resume(self, open_turn: OpenTurn) -> None:
-        """Go on with a turn that was running when its process ended."""
-        self.mailbox.hold()  # a row taken out to wait for this turn would be overtaken by what steers it
-        try:
-            async with self._serial:
-                await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
-                async with self._deps.turn_limit.slot(self.tenant, open_turn.attempts):
-                    await self._run_again(open_turn)
-        finally:
-            self.mailbox.release()
-
-    async def _run_again(self, open_turn: OpenTurn) -> None:
-        failpoint("recovery_turn")
-        if self._closed:
-            return
-        try:
-            self._turn.begin()
-            await self._run(open_turn.turn, None)
-        finally:
-            self._turn.end()
-
-    async def _run(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
+    async def _run_turn(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
         """A span of its own; whatever is logged within, however deep, names the turn, its session and its person."""
         agent = self._agent
         attributes = {
@@ -173,7 +234,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether anything runs or waits in memory."""
-        return self.mailbox.busy or self._serial.locked()
+        return self._task is not None or bool(self.mailbox)
 
     @property
     def where(self) -> tuple[str, str]:
@@ -212,39 +273,26 @@ class Session:
         if self._turn.is_live:
             self._turn.steers = state.mode == "steer"
 
-    async def _handle(self, row: InboxRow) -> None:
-        parked = self._deps.turns.parking.joined_by(self.tenant, self.key, row)
-        if parked is not None and self._deps.kind_of(row) == CHAT:
-            typed = typed_consent(parked.approval, text_of(row))
-            mode = (await self.conversation.load()).mode
-            if typed is not None or mode == "steer" or self.mailbox.interrupts(row, mode):
-                await self._go_on(parked, row, typed)
-                return
-        self._turn.rows = [row]
-        async with self._serial:
-            await self._gather(row)  # no slot is held: a channel may never come
-            self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
-            async with self._deps.turn_limit.begin(self._turn.rows) as may_run:
-                await (self._answer() if may_run else self.give_up(self._turn.rows))
+    async def _settles_question(self, row: InboxRow) -> bool:
+        """Let a row settle the question that a turn of this session waits with; return False if it is about none.
 
-    async def _go_on(self, parked: ParkedTurn, row: InboxRow, typed: Consent | None) -> None:
-        """What the person of a waiting turn says is the answer they `typed`; where it is none it joins the turn.
-
-        Then nothing runs that was asked for, until the model asks for it again.
+        What the person says is the answer they typed; otherwise it joins the turn, and nothing that was asked for runs
+        until the model asks for it again.
         """
-        approval, now = parked.approval, self._clock()
+        parking = self._deps.turns.parking
+        parked = parking.joined_by(self.tenant, self.key, row)
+        if parked is None or self._deps.kind_of(row) != CHAT:
+            return False
+        approval, typed = parked.approval, typed_consent(parked.approval, text_of(row))
+        mode = (await self.conversation.load()).mode
+        if typed is None and mode != "steer" and not self.mailbox.interrupts(row, mode):
+            return False
         if typed is None:
             self.mailbox.put_back([row])
-
-        def commit(connection: Connection) -> None:
-            journal.check_fence(connection, self.fence)
-            approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
-            if typed is not None:
-                inbox.settle(connection, row.id, Outcome.ANSWERED, now, f"{approvals.WORD_FOR}{approval.turn_id}")
-
-        await self._store.write(commit)
-        if (open_turn := self._deps.turns.parking.drop(approval.turn_id)) is not None:
-            await self.resume(open_turn)
+        await self._store.commit(commits.settle_question, self.fence, approval, typed, row.id, self._clock())
+        if (open_turn := parking.drop(approval.turn_id)) is not None:
+            self._open_turns.append(open_turn)
+        return True
 
     async def _gather(self, row: InboxRow) -> None:
         """Wait for what its client split off the row and sent right behind."""
@@ -260,29 +308,7 @@ class Session:
             else:
                 break
 
-    async def _answer(self) -> None:
-        if self._closed:
-            return
-        rows = list(self._turn.rows)
-        try:
-            self._turn.begin()
-            claimed = await self._begin()
-        except Fenced as fenced:
-            log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
-            self.conversation.forget()
-            self._deps.ownership.note_fenced()
-        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
-            log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
-            await self.give_up(rows)
-        else:
-            if claimed is not None:
-                self._reactions.note_taken([row.id for row in rows[1:]])
-                await self._run(claimed.turn, claimed)
-        finally:
-            self._turn.end()
-            self._reactions.end_wait([row.id for row in rows])
-
-    async def _begin(self) -> ClaimedTurn | None:
+    async def _claim(self) -> ClaimedTurn | None:
         """Claim the messages as they stand now; None where they are refused, or were taken back meanwhile."""
         state = await self.conversation.load()
         while rows := list(self._turn.rows):

@@ -16,11 +16,11 @@ ALLOWED = {
     "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink.receive",  # one batch, taken apart
     "gateway/credentials/places.py:KeyringPlace._in_time.ask",  # one question to a keyring, whose errors are its own
-    "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
+    "gateway/supervision.py:run_again",  # one lane, one session
     "agent/context/compaction.py:_respond",  # one try at notes
     "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/guards.py:_own_word",  # a tool's own check of one call
@@ -34,7 +34,7 @@ ALLOWED = {
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/command_runner.py:CommandRunner._run",  # one command
     "gateway/sessions/turn_runner.py:TurnRunner.run",  # one turn
-    "gateway/sessions/session.py:Session._answer",  # one turn that cannot begin
+    "gateway/sessions/session.py:Session._claim_and_run",  # one turn that cannot begin
     "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job
     "gateway/store/writer.py:commit_group",  # one writer job
 }

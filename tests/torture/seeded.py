@@ -120,7 +120,7 @@ BUGS = (
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
-        "        if epochs.get(fence.shard) != fence.epoch:", "        if False:",
+        "    if not found or found[0][0] != fence.epoch:", "    if False:",
         take_over,
     ),
     Bug(
@@ -154,8 +154,9 @@ BUGS = (
         Case("edit_done", slow),
     ),
     Bug(
-        17, "steering overtakes who waits for a resumed turn", "gateway/sessions/session.py",
-        "        self.mailbox.hold()", "        pass",
+        17, "steering overtakes what waits for a resumed turn", "gateway/sessions/mailbox.py",
+        "            self, joins=lambda row: joins(row, turn)",
+        "            reversed(list(self)), joins=lambda row: joins(row, turn)",
         Case("model_first_text", slow, meanwhile=burst),
     ),
     Bug(
