@@ -11,20 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from channels.messages import DEFAULT_TENANT, CommandInvoked, InboundEvent, InboundMessage
-from gateway.access import codes, pairing
-from gateway.access.pairing import APPROVER_WINDOW, GUESSES_PER_APPROVER, LOCKED_FOR, Approved
+from gateway.access import codes, pairing, tickets
+from gateway.access.pairing import Approved
 from gateway.access.roles import Role
-from gateway.store import invites as rows
+from gateway.access.tickets import CLOCK_SLACK, POLICIES
 from gateway.store import people
-from gateway.store.invites import Invite
 from gateway.store.people import AuditRow, Connection
 from gateway.store.tables.base import new_id
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
 CODE_CHARS = codes.INVITE_CHARS
-VALID = timedelta(days=7)
-FOUNDING_VALID = timedelta(hours=1)
+KINDS = (TicketKind.INVITE, TicketKind.FOUNDING)
 LONGEST = timedelta(days=366)
-KEPT = timedelta(days=90)  # of an invitation that ended
 
 _GIVEN = re.compile(r"/(\w{1,32})(?:@\w{1,64})?\s+")
 _COMMANDS = frozenset({"start", "pair", "join", "invite"})
@@ -69,79 +67,70 @@ class Terms:
     """What an invitation gives, and for how long."""
 
     role: Role = Role.MEMBER
-    valid: timedelta = VALID
-    founding: bool = False  # it holds only while the tenant has no owner
+    valid: timedelta = POLICIES[TicketKind.INVITE].valid
+    kind: TicketKind = TicketKind.INVITE
 
 
-def make_invite(key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
-    """A new invitation, its code derived from its id; it holds once it is added."""
+FOUNDING = Terms(Role.OWNER, POLICIES[TicketKind.FOUNDING].valid, TicketKind.FOUNDING)
+"""It holds only while the tenant has no owner."""
+
+
+def make_invite(key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Ticket:
+    """Return a new invitation, its code derived from its id; it holds once it is added."""
     id_ = new_id()
-    return Invite(
+    return Ticket(
         id=id_,
         tenant=tenant,
+        kind=terms.kind,
         code_mac=code_mac(key, codes.invite_code_of(key, id_)),
         role=terms.role,
-        founding=terms.founding,
         created_at=now,
         created_by=by[:128],
         expires_at=now + terms.valid,
     )
 
 
-def add(connection: Connection, invite: Invite) -> None:
+def add(connection: Connection, invite: Ticket) -> None:
     """Keep an invitation, with its audit row; of those to be the first owner only the last one holds."""
-    if invite.founding:
-        rows.revoke_founding(connection, invite.tenant, invite.created_at)
-    rows.add(connection, invite)
-    what = "the first owner" if invite.founding else invite.role
+    what = "the first owner" if invite.kind is TicketKind.FOUNDING else invite.role
     audit = AuditRow(invite.created_at, invite.created_by, "invite_made", invite.id, f"as {what}")
-    people.record(connection, invite.tenant, audit)
+    tickets.issue(connection, invite, audit)
+
+
+def _find(connection: Connection, key: bytes, tenant: str, code: str) -> Ticket | None:
+    return TICKETS.get(connection, kind=KINDS, tenant=tenant, code_mac=code_mac(key, code))
 
 
 def is_live(connection: Connection, key: bytes, tenant: str, code: str, now: datetime) -> bool:
-    """Whether somebody could come in with this code."""
-    invite = rows.find(connection, tenant, code_mac(key, code))
+    """Return whether somebody could come in with this code."""
+    invite = _find(connection, key, tenant, code)
     return invite is not None and _holds(connection, invite, now)
 
 
 def redeem(
     connection: Connection, key: bytes, code: str, event: InboundMessage | CommandInvoked, now: datetime
 ) -> Approved | None:
-    """Let in whoever gives this code, once; None where it holds no more, or too many wrong ones came from them.
+    """Let in who gives this code, once; return None if it holds no more, or too many wrong ones came from them.
 
     A wrong one is counted, in this same transaction. Somebody who is blocked uses none up.
     """
     known = people.find_sender(connection, event.tenant, event.sender_key)
     blocked = known is not None and known.role == Role.BLOCKED
-    if blocked or is_locked(connection, event.tenant, event.sender_key, now):
+    if blocked or tickets.locked_until(connection, TicketKind.INVITE, event.sender_key, now, event.tenant) is not None:
         return None
-    invite = rows.find(connection, event.tenant, code_mac(key, code))
+    invite = _find(connection, key, event.tenant, code)
     if invite is None:
-        rows.add_guess(connection, event.tenant, event.sender_key, now)
+        tickets.count_guess(connection, TicketKind.INVITE, event.sender_key, now, event.tenant)
         return None
-    if not _holds(connection, invite, now) or not rows.use(connection, invite.id, event.sender_key, now):
+    if not _holds(connection, invite, now):
+        return None
+    if not tickets.settle(connection, invite.id, TicketState.APPROVED, event.sender_key, now):
         return None
     return pairing.let_in_invited(connection, event, Role(invite.role), f"invite:{invite.id}", now)
 
 
-def _holds(connection: Connection, invite: Invite, now: datetime) -> bool:
-    if invite.used_at is not None or invite.revoked_at is not None:
+def _holds(connection: Connection, invite: Ticket, now: datetime) -> bool:
+    in_time = invite.created_at - CLOCK_SLACK <= now < invite.expires_at
+    if invite.state is not TicketState.PENDING or not in_time:
         return False
-    if not invite.created_at - pairing.CLOCK_SLACK <= now < invite.expires_at:
-        return False
-    return not (invite.founding and people.has_owner(connection, invite.tenant))
-
-
-def is_locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
-    """Whether so many wrong codes came from a sender that none is looked at."""
-    tried = rows.guesses_since(connection, tenant, sender, now - LOCKED_FOR - APPROVER_WINDOW)
-    return any(
-        last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR
-        for first, last in zip(tried, tried[GUESSES_PER_APPROVER - 1 :], strict=False)
-    )
-
-
-def expire(connection: Connection, now: datetime) -> None:
-    """Record which invitations ran out: no clock set back revives one. What ended long ago is forgotten."""
-    rows.end_expired(connection, now)
-    rows.forget(connection, now - KEPT)
+    return not (invite.kind is TicketKind.FOUNDING and people.has_owner(connection, invite.tenant))

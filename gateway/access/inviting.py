@@ -10,15 +10,14 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from gateway.access import codes, invites, listing, ranks
+from gateway.access import codes, invites, listing, ranks, tickets
 from gateway.access.invites import LONGEST, Terms
 from gateway.access.operations import LEAST_NUMBER_CHARS, OperationRefused
 from gateway.access.roles import Role
-from gateway.store import invites as rows
 from gateway.store import people
 from gateway.store.engine import Store
-from gateway.store.invites import Invite
 from gateway.store.people import AuditRow, Connection
+from gateway.store.tickets import TICKETS, Ticket, TicketState
 
 log = structlog.get_logger()
 
@@ -59,7 +58,7 @@ class InviteOperations:
                 invites.add(connection, invite)
             return may
 
-        if not await self._store.write(job):
+        if not await self._store.commit(job):
             raise OperationRefused("an invitation gives a role below that of whoever makes it")
         log.info("invite_made", invite_id=invite.id, role=invite.role, approver=by)
         return {
@@ -78,20 +77,20 @@ class InviteOperations:
         def job(connection: Connection) -> str | None:
             if not ranks.may_touch(connection, by, invite.role):
                 return "only somebody above the role it gives takes an invitation back"
-            if not rows.revoke(connection, invite.id, now):
+            if not tickets.settle(connection, invite.id, TicketState.REVOKED, by, now):
                 return "somebody used it already, or it is over; `tenk invite list` has more"
             people.record(connection, invite.tenant, AuditRow(now, by, "invite_revoked", invite.id, invite.role))
             return None
 
-        refused = await self._store.write(job)
+        refused = await self._store.commit(job)
         if refused is not None:
             raise OperationRefused(refused)
         log.info("invite_revoked", invite_id=invite.id, approver=by)
         return {"invite": invite.id}
 
-    async def _one(self, number: str) -> Invite:
+    async def _one(self, number: str) -> Ticket:
         wanted = number.strip().lower()
-        known = await self._store.read(partial(rows.load_invites, tenant=self._store.home_tenant))
+        known = await self._store.read(partial(TICKETS.find, kind=invites.KINDS, tenant=self._store.home_tenant))
         found = [invite for invite in known if len(wanted) >= LEAST_NUMBER_CHARS and invite.id.endswith(wanted)]
         if len(found) != 1:
             problem = "fits more than one" if found else "is no"

@@ -9,18 +9,19 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from agent.language import language_of
 from agent.plain_errors import words_of_problem
+from gateway.access import pairing
 from gateway.access.roles import Role
 from gateway.safety.names import KnownName, Lookalikes
-from gateway.store import invites, pairing, people
+from gateway.store import people
 from gateway.store.api_keys import KEYS, ApiKey
-from gateway.store.invites import Invite
 from gateway.store.looking import Reader
-from gateway.store.pairing import PairingRequest
-from gateway.store.people import Person
+from gateway.store.people import Connection, Person
 from gateway.store.reports import ALL_CHANGES, AuditFilter, audit_log
 from gateway.store.tenancy import whose_rows
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import TranslatedError
 
+MOST_INVITES = 1_000
 MOST_FOUND = 100  # people that one page shows
 MOST_CHANGES = 10_000  # of the audit, in one answer
 _AUDIT: TypeAdapter[AuditFilter] = TypeAdapter(AuditFilter)
@@ -82,13 +83,18 @@ class AccessLists:
         """Every invitation of the last months, newest first; never a code."""
         now, known = (
             self._clock(),
-            await self._reader.read(lambda connection: invites.load_invites(connection, whose_rows())),
+            await self._reader.read(_load_invites),
         )
         return [invite_shown(invite, now) for invite in known]
 
     async def list_keys(self) -> list[JsonValue]:
         """Every key, in the order they were made; never its text."""
         return [key_shown(key) for key in await self._reader.read(partial(KEYS.find, order=KEYS.c.created_at))]
+
+
+def _load_invites(connection: Connection) -> list[Ticket]:
+    kinds, newest = (TicketKind.INVITE, TicketKind.FOUNDING), (TICKETS.c.created_at.desc(), TICKETS.c.id.desc())
+    return TICKETS.find(connection, kind=kinds, tenant=whose_rows(), order=newest, limit=MOST_INVITES)
 
 
 def list_calls(lists: AccessLists) -> Mapping[str, Call]:
@@ -149,14 +155,14 @@ def lookalikes(people: Iterable[Person]) -> Lookalikes:
     return Lookalikes(KnownName(person.display_name, person.role, person.user_id) for person in inside)
 
 
-def requests_shown(pending: Iterable[PairingRequest], people: Sequence[Person], now: datetime) -> list[JsonValue]:
+def requests_shown(pending: Iterable[Ticket], people: Sequence[Person], now: datetime) -> list[JsonValue]:
     """Who waits: whoever shares a workspace or a language with people let in comes first, then whoever came first."""
     names = lookalikes(people)
     inside = [person for person in people if person.role != Role.BLOCKED]
     teams = {team for person in inside for sender in person.identities if (team := _team(sender))}
     languages = {language_of(person.locale) for person in inside if person.locale}
 
-    def unlikely(asked: PairingRequest) -> tuple[bool, bool, datetime]:
+    def unlikely(asked: Ticket) -> tuple[bool, bool, datetime]:
         speaks = asked.locale is not None and language_of(asked.locale) in languages
         return _team(asked.sender) not in teams, not speaks, asked.created_at
 
@@ -170,7 +176,7 @@ def _team(sender: str) -> str:
     return f"{channel}:{team}" if team else ""
 
 
-def _request_shown(asked: PairingRequest, names: Lookalikes, now: datetime) -> JsonValue:
+def _request_shown(asked: Ticket, names: Lookalikes, now: datetime) -> JsonValue:
     return {
         "request": asked.id,
         "sender": asked.sender,
@@ -214,7 +220,7 @@ def key_shown(key: ApiKey) -> dict[str, JsonValue]:
     }
 
 
-def invite_shown(invite: Invite, now: datetime) -> dict[str, JsonValue]:
+def invite_shown(invite: Ticket, now: datetime) -> dict[str, JsonValue]:
     """One invitation and what became of it."""
     return {
         "invite": invite.id,
@@ -223,13 +229,11 @@ def invite_shown(invite: Invite, now: datetime) -> dict[str, JsonValue]:
         "made_at": invite.created_at.isoformat(),
         "made_by": invite.created_by,
         "expires_at": invite.expires_at.isoformat(),
-        "used_by": invite.used_by,
+        "used_by": invite.ended_by if invite.state is TicketState.APPROVED else None,
     }
 
 
-def _state(invite: Invite, now: datetime) -> str:
-    if invite.used_at is not None:
-        return "used"
-    if invite.revoked_at is not None and invite.revoked_at < invite.expires_at:
-        return "revoked"
-    return "waits" if now < invite.expires_at and invite.revoked_at is None else "expired"
+def _state(invite: Ticket, now: datetime) -> str:
+    if invite.state is TicketState.PENDING:
+        return "waits" if now < invite.expires_at else "expired"
+    return {TicketState.APPROVED: "used", TicketState.EXPIRED: "expired"}.get(invite.state, "revoked")

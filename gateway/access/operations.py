@@ -26,11 +26,10 @@ from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
 from gateway.store import groups, people
-from gateway.store import pairing as rows
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
-from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
 T = TypeVar("T")
@@ -46,7 +45,7 @@ Raises GatewayError where nothing can be said there now.
 TakeUp = Callable[[Connection, InboundEvent | None, Person, datetime], InboxRow | None]
 """Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
 
-ShowVerdict = Callable[[Connection, PairingRequest, str, str], Sequence[Address]]
+ShowVerdict = Callable[[Connection, Ticket, str, str], Sequence[Address]]
 """Put what became of a request (approved, denied, blocked), and by whom, where owners were asked; where that is."""
 
 ShowAllowed = Callable[[Connection, str, str], Sequence[Address]]
@@ -79,7 +78,7 @@ def _no_group_cards(_: Connection, __: str, ___: str) -> Sequence[Address]:
     return ()
 
 
-def _no_cards(_: Connection, __: PairingRequest, ___: str, ____: str) -> Sequence[Address]:
+def _no_cards(_: Connection, __: Ticket, ___: str, ____: str) -> Sequence[Address]:
     """For callers that asked no owner."""
     return ()
 
@@ -205,10 +204,10 @@ class AccessOperations(AccessLists):
         """
         now = self._clock()
         request_id = (await self._pending(number)).id
-        ran: list[PairingRequest] = []
+        ran: list[Ticket] = []
         cards: list[Address] = []
 
-        def whole(connection: Connection) -> PairingRequest | NotApproved | None:
+        def whole(connection: Connection) -> Ticket | NotApproved | None:
             if not ranks.may_decide(connection, by):
                 return NotApproved(Why.NOT_ALLOWED)
             done = pairing.deny(connection, request_id, by[:128], now, repeated=bool(ran))
@@ -217,7 +216,7 @@ class AccessOperations(AccessLists):
             return done
 
         denied = await self._store.write(whole, lambda _: self._changed(AccessChange(told=cards)))
-        if not isinstance(denied, PairingRequest):
+        if not isinstance(denied, Ticket):
             raise _refusal(denied or NotApproved(Why.UNKNOWN), now)
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender, "name": denied.display_name}
@@ -236,7 +235,9 @@ class AccessOperations(AccessLists):
         cards: list[Address] = []
 
         def job(connection: Connection) -> Person | Why:
-            waiting = [asked for asked in rows.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)]
+            waiting = [
+                asked for asked in pairing.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)
+            ]
             called = waiting[0].display_name if waiting else name
             done = ranks.block_known(connection, tenant, sender, called, by[:128], now)
             for asked in waiting if isinstance(done, Person) else ():
@@ -339,11 +340,11 @@ class AccessOperations(AccessLists):
         log.info(event, user_id=person.user_id, role=person.role, approver=by)
         return await self._to_json(person)
 
-    async def _pending(self, number: str) -> PairingRequest:
-        asked = await self._store.read(lambda connection: rows.get(connection, number))
-        if asked is not None and asked.state is not PairingState.PENDING:
+    async def _pending(self, number: str) -> Ticket:
+        asked = await self._store.read(partial(TICKETS.get, id=number, kind=TicketKind.PAIRING))
+        if asked is not None and asked.state is not TicketState.PENDING:
             raise _refusal(NotApproved(ranks.why_over(asked)), self._clock())
-        pending = await self._store.read(rows.pending)
+        pending = await self._store.read(pairing.pending)
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
@@ -355,7 +356,7 @@ class AccessOperations(AccessLists):
 
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
         """Tenant, sender and name for a request's number or a user id."""
-        pending = await self._store.read(rows.pending)
+        pending = await self._store.read(pairing.pending)
         known = await self._read_people()
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]

@@ -9,32 +9,24 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from channels.messages import Address, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
-from gateway.access import codes, kept
+from gateway.access import codes, kept, tickets
 from gateway.access.roles import Role
-from gateway.store import pairing as rows
+from gateway.access.tickets import POLICIES
 from gateway.store import people
-from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import AuditRow, Connection, Newcomer, Person
 from gateway.store.tables.base import new_id
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
-VALID = timedelta(minutes=60)
 REPLY_EVERY = timedelta(minutes=10)
 GIVES_WAY_AFTER = timedelta(minutes=10)
 """How long whoever asks again keeps a place from others who ask again. Nobody keeps one from a first-timer."""
 
-MAX_PENDING = 500
+POLICY = POLICIES[TicketKind.PAIRING]
+MAX_PENDING = POLICY.most_open or 0
 """An account's; and one a person. What a guess is worth then is worked out in `tests/attacks/test_pairing.py`."""
-
-GUESSES_OVERALL = 20
-OVERALL_WINDOW = timedelta(hours=1)
-GUESSES_PER_APPROVER = 5
-APPROVER_WINDOW = timedelta(minutes=15)
-LOCKED_FOR = timedelta(hours=1)
-
-CLOCK_SLACK = timedelta(minutes=1)
-"""A request that was born later than this from now tells that the clock was set back; it holds no longer."""
 
 MAX_NAME_CHARS = 200
 """Of what a stranger says, read for a name."""
@@ -42,7 +34,7 @@ MAX_NAME_CHARS = 200
 SHOWN_NAME_CHARS = 48
 _NAME = re.compile(r"/name\s+(\S.*)", re.IGNORECASE)
 
-KEPT = timedelta(days=30)
+NEWEST_FIRST = (TICKETS.c.created_at.desc(), TICKETS.c.id.desc())
 _RECALLED = timedelta(days=1)
 _RECALLED_ROWS = 500
 
@@ -51,7 +43,7 @@ _RECALLED_ROWS = 500
 class TellCode:
     """Tell the person the code of this request: their first, or the same again."""
 
-    request: PairingRequest
+    request: Ticket
     gave_way: bool = False  # an earlier request of theirs did, and its code is void
 
 
@@ -84,71 +76,97 @@ def request(
 
     What they said last is kept with it. `places` are the account's; fewer for tests.
     """
-    expire(connection, now)
+    tickets.expire(connection, now)
     where = event.address
     known = people.find_sender(connection, event.tenant, event.sender_key)
     if known is not None and known.role == Role.BLOCKED:
         return AlreadyTold()
     if known is not None and f"{where.channel}:{where.account}" in known.grants:
         return AlreadyIn(known)
-    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
-    waiting = next((request for request in earlier if request.state is PairingState.PENDING), None)
+    earlier = requests_of(connection, event)
+    waiting = next((request for request in earlier if request.state is TicketState.PENDING), None)
     said = kept.to_keep(event)
     if waiting is not None and said is not None:
-        rows.keep(connection, waiting.id, said)
+        _keep(connection, waiting, said)
     if any(_keeps_quiet(request, now) for request in earlier):
         return AlreadyTold()
     if waiting is not None:
-        rows.mark_told(connection, waiting.id, now)
+        TICKETS.patch(connection, {"told_at": now}, id=waiting.id)
         return TellCode(waiting)
-    again = any(request.state in (PairingState.DISPLACED, PairingState.EXPIRED) for request in earlier)
-    room = rows.pending_count(connection, where.channel, where.account) < places
+    again = any(request.state in (TicketState.DISPLACED, TicketState.EXPIRED) for request in earlier)
+    room = TICKETS.count(connection, **_waiting_at(where)) < places
     if not (room or _make_room(connection, where, now, again=again)):
-        rows.mark_told(connection, earlier[0].id, now)
+        TICKETS.patch(connection, {"told_at": now}, id=earlier[0].id)
         return Full()
     asked = _new(event, now, again=again, said=said)
-    _add(connection, asked, now)
-    return TellCode(asked, gave_way=any(request.state is PairingState.DISPLACED for request in earlier[:1]))
+    audit = AuditRow(now, asked.sender, "pairing_requested", asked.id, asked.display_name)
+    tickets.issue(connection, asked, audit)
+    return TellCode(asked, gave_way=any(request.state is TicketState.DISPLACED for request in earlier[:1]))
 
 
-def _keeps_quiet(earlier: PairingRequest, now: datetime) -> bool:
+def _keeps_quiet(earlier: Ticket, now: datetime) -> bool:
     """Whether this request is a reason to say nothing now."""
-    if earlier.replied_at is not None and timedelta(0) <= now - earlier.replied_at < REPLY_EVERY:
+    if earlier.told_at is not None and timedelta(0) <= now - earlier.told_at < REPLY_EVERY:
         return True
-    return earlier.state is PairingState.DENIED and now < earlier.expires_at
+    return earlier.state is TicketState.DENIED and now < earlier.expires_at
 
 
 def _make_room(connection: Connection, where: Address, now: datetime, *, again: bool) -> bool:
     """A first-timer always gets a place; who lost one before queues behind first-timers."""
-    oldest = rows.next_to_give_way(connection, where.channel, where.account, again_only=again)
+    order, asking = (
+        (TICKETS.c.again.desc(), TICKETS.c.created_at),
+        _waiting_at(where) | ({"again": True} if again else {}),
+    )
+    oldest = TICKETS.get(connection, order=order, **asking)
     if oldest is None or (again and now - oldest.created_at < GIVES_WAY_AFTER):
         return False
-    return rows.settle(connection, oldest.id, PairingState.DISPLACED, "a later request", now)
+    return tickets.settle(connection, oldest.id, TicketState.DISPLACED, "a later request", now)
 
 
-def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, said: str | None) -> PairingRequest:
-    return PairingRequest(
+def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, said: str | None) -> Ticket:
+    return Ticket(
         id=new_id(),
         tenant=event.tenant,
+        kind=TicketKind.PAIRING,
         channel=event.address.channel,
         account=event.address.account,
         sender=event.sender_key,
         display_name=people.shown_name(event.sender.display_name),
         chat=event.address.chat,
         locale=people.tag_of(event.locale),
-        state=PairingState.PENDING,
         created_at=now,
-        expires_at=now + VALID,
-        replied_at=now,
+        expires_at=now + POLICY.valid,
+        told_at=now,
         again=again,
         kept=said,
     )
 
 
-def _add(connection: Connection, asked: PairingRequest, now: datetime) -> None:
-    rows.add(connection, asked)
-    audit = AuditRow(now, asked.sender, "pairing_requested", asked.id, asked.display_name)
-    people.record(connection, asked.tenant, audit)
+def _waiting_at(where: Address) -> dict[str, Any]:
+    return {
+        "kind": TicketKind.PAIRING,
+        "channel": where.channel,
+        "account": where.account,
+        "state": TicketState.PENDING,
+    }
+
+
+def requests_of(connection: Connection, event: InboundMessage | CommandInvoked | MessageDeleted) -> list[Ticket]:
+    """Return the sender's requests at this account, newest first, ten at most."""
+    return TICKETS.find(
+        connection,
+        kind=TicketKind.PAIRING,
+        tenant=event.tenant,
+        channel=event.address.channel,
+        account=event.address.account,
+        sender=event.sender_key,
+        order=NEWEST_FIRST,
+        limit=10,
+    )
+
+
+def _keep(connection: Connection, asked: Ticket, said: str | None) -> None:
+    TICKETS.patch(connection, {"kept": said}, id=asked.id, state=TicketState.PENDING)
 
 
 def name_given(event: InboundMessage | CommandInvoked) -> str | None:
@@ -162,29 +180,16 @@ def name_given(event: InboundMessage | CommandInvoked) -> str | None:
     return None
 
 
-def waiting_of(connection: Connection, event: InboundMessage | CommandInvoked) -> PairingRequest | None:
+def waiting_of(connection: Connection, event: InboundMessage | CommandInvoked) -> Ticket | None:
     """The request with which a stranger waits at this account."""
-    where = event.address
-    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
-    return next((request for request in earlier if request.state is PairingState.PENDING), None)
+    return next((request for request in requests_of(connection, event) if request.state is TicketState.PENDING), None)
 
 
 def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) -> None:
     """A stranger edits or takes back what their request keeps: it reads so then, or nothing is kept."""
-    where = event.address
-    for asked in rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key):
-        if asked.state is PairingState.PENDING and kept.is_about(asked.kept, event.message_id):
-            rows.keep(connection, asked.id, kept.to_keep(event) if isinstance(event, InboundMessage) else None)
-
-
-def forget(connection: Connection, now: datetime) -> None:
-    """Delete what ended a month ago; call it each minute."""
-    rows.forget(connection, now - KEPT)
-
-
-def expire(connection: Connection, now: datetime) -> int:
-    """Record which requests ran out; how many. Call it each minute and on start: no clock set back revives one then."""
-    return rows.expire(connection, now, now + CLOCK_SLACK)
+    for asked in requests_of(connection, event):
+        if asked.state is TicketState.PENDING and kept.is_about(asked.kept, event.message_id):
+            _keep(connection, asked, kept.to_keep(event) if isinstance(event, InboundMessage) else None)
 
 
 class Why(StrEnum):
@@ -205,7 +210,7 @@ class Why(StrEnum):
     ONLY_OWNER = "only owner"  # there would be none
 
 
-SETTLED = {PairingState.EXPIRED: Why.EXPIRED, PairingState.DISPLACED: Why.DISPLACED, PairingState.DENIED: Why.DENIED}
+SETTLED = {TicketState.EXPIRED: Why.EXPIRED, TicketState.DISPLACED: Why.DISPLACED, TicketState.DENIED: Why.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +225,7 @@ class NotApproved:
 class Approved:
     """Somebody is in."""
 
-    request: PairingRequest
+    request: Ticket
     person: Person
     became_owner: bool
 
@@ -243,43 +248,47 @@ def approve_code(
     `approver` is a user id, or "cli" for whoever works at the machine. The other codes stay valid: else guessing would
     be a way to shut strangers out.
     """
-    expire(connection, now)
-    until = locked_until(connection, approver, now)
+    tickets.expire(connection, now)
+    until = tickets.locked_until(connection, TicketKind.PAIRING, approver, now)
     if until is not None:
         return NotApproved(Why.LOCKED, until)
     code = codes.normalise(typed)
     if codes.find_flaw(code):
-        rows.add_guess(connection, approver, now)
+        tickets.count_guess(connection, TicketKind.PAIRING, approver, now)
         return NotApproved(Why.MALFORMED)
-    found = _whose(key, code, rows.pending(connection))
+    settled = TICKETS.find(
+        connection,
+        TICKETS.c.state != TicketState.PENDING,
+        TICKETS.c.created_at >= now - _RECALLED,
+        kind=TicketKind.PAIRING,
+        order=NEWEST_FIRST,
+        limit=_RECALLED_ROWS,
+    )
+    found = tickets.find_fitting(key, code, pending(connection)) or tickets.find_fitting(key, code, settled)
     if found is not None:
         return approve_request(connection, found.id, approver, now, repeated=repeated)
-    settled = _whose(key, code, rows.settled_since(connection, now - _RECALLED, _RECALLED_ROWS))
-    if settled is not None:
-        return approve_request(connection, settled.id, approver, now, repeated=repeated)
-    rows.add_guess(connection, approver, now)
+    tickets.count_guess(connection, TicketKind.PAIRING, approver, now)
     return NotApproved(Why.WRONG)
 
 
-def _whose(key: bytes, code: str, requests: list[PairingRequest]) -> PairingRequest | None:
-    """All are compared, whichever fits: how long it takes tells nothing."""
-    fitting = [request for request in requests if codes.matches(key, request.id, code)]
-    return fitting[0] if fitting else None
+def pending(connection: Connection) -> list[Ticket]:
+    """Return the requests that wait, oldest first."""
+    return TICKETS.find(connection, kind=TicketKind.PAIRING, state=TicketState.PENDING, order=TICKETS.c.created_at)
 
 
 def approve_request(
     connection: Connection, request_id: str, approver: str, now: datetime, *, repeated: bool = False
 ) -> Approved | NotApproved:
     """Let in who made this request, once: the second of two approvals finds it used. Nothing is guessed here."""
-    expire(connection, now)
-    asked = rows.get(connection, request_id)
+    tickets.expire(connection, now)
+    asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
     if asked is None:
         return NotApproved(Why.UNKNOWN)
     known = people.find_sender(connection, asked.tenant, asked.sender)
     if known is not None and known.role == Role.BLOCKED:
         return NotApproved(Why.BLOCKED)
-    if not rows.settle(connection, asked.id, PairingState.APPROVED, approver, now):
-        if repeated and known is not None and asked.state is PairingState.APPROVED:
+    if not tickets.settle(connection, asked.id, TicketState.APPROVED, approver, now):
+        if repeated and known is not None and asked.state is TicketState.APPROVED:
             return Approved(asked, known, became_owner=known.role == Role.OWNER)
         return NotApproved(SETTLED.get(asked.state, Why.USED))
     first = not people.has_owner(connection, asked.tenant)
@@ -293,12 +302,12 @@ def let_in_invited(
     asked = waiting_of(connection, event)
     if asked is None:
         asked = _new(event, now, again=False, said=None)
-        rows.add(connection, asked)
-    rows.settle(connection, asked.id, PairingState.APPROVED, by, now)
+        tickets.issue(connection, asked)
+    tickets.settle(connection, asked.id, TicketState.APPROVED, by, now)
     return _let_in(connection, asked, role, by, now)
 
 
-def _let_in(connection: Connection, asked: PairingRequest, role: Role, approver: str, now: datetime) -> Approved:
+def _let_in(connection: Connection, asked: Ticket, role: Role, approver: str, now: datetime) -> Approved:
     """Whoever was more than this before stays so."""
     account = f"{asked.channel}:{asked.account}"
     newcomer = Newcomer(
@@ -319,17 +328,15 @@ def _let_in(connection: Connection, asked: PairingRequest, role: Role, approver:
     return Approved(asked, person, became_owner=role is Role.OWNER)
 
 
-def deny(
-    connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False
-) -> PairingRequest | None:
+def deny(connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False) -> Ticket | None:
     """Turn a pending request down; the person is not told, and is not answered for the rest of its hour.
 
     None where there is no such request or it is pending no more.
     """
-    expire(connection, now)
-    asked = rows.get(connection, request_id)
-    if asked is None or not rows.settle(connection, asked.id, PairingState.DENIED, by, now):
-        return asked if repeated and asked is not None and asked.state is PairingState.DENIED else None
+    tickets.expire(connection, now)
+    asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
+    if asked is None or not tickets.settle(connection, asked.id, TicketState.DENIED, by, now):
+        return asked if repeated and asked is not None and asked.state is TicketState.DENIED else None
     people.record(connection, asked.tenant, AuditRow(now, by, "pairing_denied", asked.id, asked.sender))
     return asked
 
@@ -342,23 +349,10 @@ def block(connection: Connection, tenant: str, sender_key: str, name: str, by: s
     newcomer = Newcomer(tenant, sender_key, "", name, Role.BLOCKED, by)
     person = people.enrol(connection, newcomer, now)
     people.set_role(connection, person, Role.BLOCKED, by, now)
-    for identity in person.identities:
-        rows.deny_all(connection, tenant, identity, by, now)
+    waiting = TICKETS.find(
+        connection, kind=TicketKind.PAIRING, tenant=tenant, sender=person.identities, state=TicketState.PENDING
+    )
+    for asked in waiting:
+        tickets.settle(connection, asked.id, TicketState.DENIED, by, now)
     people.record(connection, tenant, AuditRow(now, by, "person_blocked", person.user_id, sender_key))
     return people.person_of(connection, person.user_id) or person
-
-
-def locked_until(connection: Connection, approver: str, now: datetime) -> datetime | None:
-    """When codes are taken from this approver again; None: now.
-
-    Counted from rows, so that a restart forgets nothing: 20 wrong in an hour in a tenant, or 5 by one within 15
-    minutes, which holds for an hour. A guess from later than now counts too: a clock that was set back gives no further
-    guesses.
-    """
-    overall = rows.guesses_since(connection, now - OVERALL_WINDOW)
-    ends = [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []
-    own = rows.guesses_since(connection, now - LOCKED_FOR - APPROVER_WINDOW, approver)
-    for first, last in zip(own, own[GUESSES_PER_APPROVER - 1 :], strict=False):
-        if last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR:
-            ends.append(last + LOCKED_FOR)
-    return max(ends, default=None)

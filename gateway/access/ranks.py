@@ -7,13 +7,12 @@ The machine's operator, who owns the home, stands above every role; else two own
 from datetime import datetime
 from enum import IntEnum
 
-from gateway.access import pairing
+from gateway.access import pairing, tickets
 from gateway.access.pairing import NotApproved, Why
 from gateway.access.roles import Role
-from gateway.store import pairing as rows
 from gateway.store import people
-from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
 BY_CLI = "cli"
 """Whoever can reach the home's socket or its store: the operator at the machine."""
@@ -98,15 +97,15 @@ def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
     return NotApproved(Why.NO_OWNER) if no_owner else None
 
 
-def why_over(asked: PairingRequest | None) -> Why:
+def why_over(asked: Ticket | None) -> Why:
     """Why this request cannot be decided any more."""
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
 
 def block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
     """Silence for whoever made this request, while it is pending, as `block_known`."""
-    pairing.expire(connection, now)
-    asked = rows.get(connection, request_id)
-    if asked is None or asked.state is not PairingState.PENDING:
+    tickets.expire(connection, now)
+    asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
+    if asked is None or asked.state is not TicketState.PENDING:
         return why_over(asked)
     return block_known(connection, asked.tenant, asked.sender, asked.display_name, by, now)

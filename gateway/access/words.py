@@ -10,8 +10,8 @@ from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved
 from gateway.command_line import PLAIN, CommandLine
 from gateway.safety.names import Lookalikes
-from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
+from gateway.store.tickets import Ticket
 from gateway.texts import HARNESS
 
 
@@ -54,13 +54,13 @@ def too_many_text(locale: str | None, waiting: int) -> str:
     return HARNESS.plural(locale, "access.too_many", waiting)
 
 
-def asked_text(asked: PairingRequest, names: Lookalikes, locale: str | None, tenk: CommandLine = PLAIN) -> str:
+def asked_text(asked: Ticket, names: Lookalikes, locale: str | None, tenk: CommandLine = PLAIN) -> str:
     """What an owner reads when somebody asks to be let in. The name is a stranger's own word, so it is quoted."""
     name = names.introduce(asked.display_name, locale=locale).replace("`", "'")
     return HARNESS.text(locale, "access.asked", name=name, sender=asked.sender, command=approve_command(asked, tenk))
 
 
-def verdict_text(asked: PairingRequest, verdict: str, by: str, names: Lookalikes, locale: str | None) -> str:
+def verdict_text(asked: Ticket, verdict: str, by: str, names: Lookalikes, locale: str | None) -> str:
     """What stands in a request's place once it is decided; `verdict` is approved, denied or blocked."""
     name = names.introduce(asked.display_name, locale=locale).replace("`", "'")
     return HARNESS.text(locale, f"access.verdict_{verdict}", name=name, sender=asked.sender, by=by)
@@ -75,7 +75,7 @@ def decider_text(decider: Person | None, reader: Person, names: Lookalikes) -> s
     return escape(names.introduce(decider.display_name, decider.user_id, locale=reader.locale))
 
 
-def approve_command(asked: PairingRequest, tenk: CommandLine) -> str:
+def approve_command(asked: Ticket, tenk: CommandLine) -> str:
     """What lets this person in, typed at the machine; no code is in it."""
     return tenk.command("pairing", "approve", "--request", asked.id[-8:])
 

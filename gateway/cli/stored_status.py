@@ -16,7 +16,7 @@ from gateway.errors import GatewayError, SchemaDiffers, unknown_tenant
 from gateway.ops import control_client
 from gateway.ops.lock import why_silent
 from gateway.safety.private_files import DATABASE
-from gateway.store import outbox, pairing
+from gateway.store import outbox, tickets
 from gateway.store.engine import Store, reading
 
 
@@ -54,7 +54,7 @@ async def stored_status(
         async with reading(url) as whole:
             store = part(whole)
             parts = await store.read(outbox.depths)
-            waiting = await store.read(pairing.pending_counts)
+            waiting = await store.read(tickets.pending_counts)
     except SchemaDiffers as differs:
         return silent | {"store": str(differs)}
     depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}

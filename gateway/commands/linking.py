@@ -22,10 +22,9 @@ from gateway.access.linking import Linked, LinkWhy, Side
 from gateway.access.operations import CANONICAL_SENDER, OperationRefused
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.decisions import VOID, Decision, whom
-from gateway.store import links
 from gateway.store.engine import Connection, Store
-from gateway.store.links import Link
 from gateway.store.people import Person
+from gateway.store.tickets import TICKETS, Ticket
 from gateway.texts import HARNESS
 
 log = structlog.get_logger()
@@ -111,7 +110,7 @@ class _LinkReplies:
     async def _offer(self, asked: Invocation, side: Side) -> Reply:
         deps, principal = self._deps, asked.principal
 
-        def job(connection: Connection) -> tuple[Link, Sequence[str]]:
+        def job(connection: Connection) -> tuple[Ticket, Sequence[str]]:
             made = linking.offer(connection, principal.tenant, side, deps.clock())
             return made, [link.other_sender or "" for link in linking.list_held(connection, principal.user_id)]
 
@@ -251,7 +250,7 @@ def _once(job: Callable[[Connection], Linked | LinkWhy]) -> Callable[[Connection
         if isinstance(done, Linked):
             ran.append(done)
         elif ran:
-            held = links.get(connection, ran[-1].link.id)
+            held = TICKETS.get(connection, id=ran[-1].link.id)
             return ran[-1] if held is not None and held.state is ran[-1].link.state else done
         return done
 

@@ -4,6 +4,7 @@ A flow that a person began holds for ten minutes, is theirs alone and ends with 
 database, so that a restart between link and code loses none. Where tokens are kept is not known here.
 """
 
+import hashlib
 import json
 from collections.abc import MutableMapping
 from dataclasses import replace
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from agent.ports import Principal
+from gateway.access import tickets
+from gateway.access.tickets import POLICIES
 from gateway.safety.vault import CannotOpen, SecretOf, Vault
-from gateway.store import credentials
-from gateway.store.credentials import KeptFlow
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
+from gateway.store.tables.base import new_id
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
 TIMEOUT_S = 20.0
 
@@ -118,7 +121,7 @@ def _client(config: OAuthConfig) -> "AsyncOAuth2Client":
     )
 
 
-HOLDS = timedelta(minutes=10)
+HOLDS = POLICIES[TicketKind.OAUTH].valid
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,33 +142,62 @@ class OAuthFlows:
         self._clock = clock
 
     async def begin(self, who: Principal, provider: str) -> OAuthFlow:
-        """A new one, in place of that which the person had with this provider."""
+        """Begin a flow, in place of that which the person had with this provider."""
         flow = OAuthFlow(provider, secrets.token_urlsafe(32), secrets.token_urlsafe(48))
         sealed = self._vault.seal(json.dumps([flow.state, flow.verifier]), _secret_of(who, provider))
         now = self._clock()
-        kept = KeptFlow(who.tenant, who.user_id, provider, sealed, now + HOLDS)
-        await self._store.write(partial(credentials.begin_flow, state=flow.state, kept=kept, now=now))
+        ticket = Ticket(
+            id=new_id(),
+            tenant=who.tenant,
+            kind=TicketKind.OAUTH,
+            user_id=who.user_id,
+            provider=provider,
+            code_mac=_digest_of(flow.state),
+            sealed=sealed,
+            created_at=now,
+            expires_at=now + HOLDS,
+        )
+        await self._store.commit(tickets.issue, ticket)
         return flow
 
     async def of_person(self, who: Principal, provider: str) -> OAuthFlow | None:
-        """That which a person has begun with a provider, over or not."""
-        find = partial(credentials.flow_of, tenant=who.tenant, user_id=who.user_id, provider=provider)
+        """Return the flow that a person has begun with a provider, expired or not."""
+        find = partial(
+            TICKETS.get,
+            kind=TicketKind.OAUTH,
+            tenant=who.tenant,
+            user_id=who.user_id,
+            provider=provider,
+            state=(TicketState.PENDING, TicketState.EXPIRED),
+            order=TICKETS.c.created_at.desc(),
+        )
         return self._open(who, await self._store.read(find, lasting=True))
 
     async def redeem(self, who: Principal, state: str) -> OAuthFlow | None:
-        """The flow with this state, which is over with it; None where it is, or is another person's."""
-        take = partial(credentials.take_flow, tenant=who.tenant, user_id=who.user_id, state=state)
-        kept = await self._store.write(take)
-        return self._open(who, kept) if kept is not None and self._clock() < kept.ends_at else None
+        """Return the flow with this state, which ends with it; None if it had ended, or is another person's."""
+        ticket = await self._store.commit(_take, who, state, self._clock())
+        return self._open(who, ticket) if ticket is not None and self._clock() < ticket.expires_at else None
 
-    def _open(self, who: Principal, kept: KeptFlow | None) -> OAuthFlow | None:
-        if kept is None:
+    def _open(self, who: Principal, ticket: Ticket | None) -> OAuthFlow | None:
+        if ticket is None or ticket.sealed is None:
             return None
         try:
-            state, verifier = json.loads(self._vault.open(kept.sealed, _secret_of(who, kept.provider)))
+            state, verifier = json.loads(self._vault.open(ticket.sealed, _secret_of(who, ticket.provider)))
         except CannotOpen:  # its key was taken out since
             return None
-        return OAuthFlow(kept.provider, state, verifier)
+        return OAuthFlow(ticket.provider, state, verifier)
+
+
+def _take(connection: Connection, who: Principal, state: str, now: datetime) -> Ticket | None:
+    own = {"kind": TicketKind.OAUTH, "tenant": who.tenant, "user_id": who.user_id}
+    ticket = TICKETS.get(connection, code_mac=_digest_of(state), state=TicketState.PENDING, **own)
+    if ticket is None or not tickets.settle(connection, ticket.id, TicketState.APPROVED, who.user_id, now):
+        return None
+    return ticket
+
+
+def _digest_of(state: str) -> str:
+    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _secret_of(who: Principal, provider: str) -> SecretOf:

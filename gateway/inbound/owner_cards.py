@@ -21,11 +21,10 @@ from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, groups, outbox, people
-from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.outbox import Action
-from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
 DECISIONS = (
@@ -49,7 +48,7 @@ class OwnerCards:
 
     def ask(
         self,
-        asked: PairingRequest,
+        asked: Ticket,
         keys: AccessKeys,
         put: Callable[[str, OutboundMessage], None],
         tenk: CommandLine = PLAIN,
@@ -82,7 +81,7 @@ class OwnerCards:
             text = words.crowd_text(account, owner.locale, tenk)
             put(tenant, OutboundMessage(where, cause, text, locale=owner.locale))
 
-    def show_verdict(self, asked: PairingRequest, verdict: str, by: str) -> Sequence[Address]:
+    def show_verdict(self, asked: Ticket, verdict: str, by: str) -> Sequence[Address]:
         """Put what was decided, and by whom, in the place of every card about this request; where those stand.
 
         `verdict` is the end of its key: approved, denied or blocked.
@@ -123,7 +122,14 @@ class OwnerCards:
         """Each owner with where they decide: at the account that is asked of, else where they were heard last."""
         found = []
         for owner in people.holding(self.connection, tenant, Role.OWNER):
-            let_in = requests.find_approved(self.connection, tenant, owner.identities)
+            let_in = TICKETS.find(
+                self.connection,
+                kind=TicketKind.PAIRING,
+                tenant=tenant,
+                sender=owner.identities,
+                state=TicketState.APPROVED,
+                order=TICKETS.c.created_at,
+            )
             known = [Address(request.channel, request.account, request.chat) for request in reversed(let_in)]
             heard = chats.own_chats(self.connection, tenant, owner.user_id)
             here = [where for where in (*known, *heard) if (where.channel, where.account) == (channel, account)]
@@ -133,5 +139,5 @@ class OwnerCards:
         return found
 
 
-def _cause(asked: PairingRequest, owner: Person, *, named: bool) -> str:
+def _cause(asked: Ticket, owner: Person, *, named: bool) -> str:
     return f"asked:{asked.id}:{owner.user_id[-8:]}{':n' if named else ''}"

@@ -30,11 +30,10 @@ from gateway.inbound.owner_cards import ChannelOf, OwnerCards
 from gateway.inbound.session_key import session_key
 from gateway.safety.vault import Vault
 from gateway.store import inbox, outbox, people
-from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
-from gateway.store.pairing import PairingRequest
 from gateway.store.people import AuditRow, Person
+from gateway.store.tickets import TICKETS, Ticket, TicketKind
 
 LATELY = timedelta(minutes=10)
 
@@ -66,7 +65,7 @@ class ReceptionResult:
 
     people: list[Person] = field(default_factory=list)  # who is let in by now
     admitted: list[InboxRow] = field(default_factory=list)
-    asked: list[PairingRequest] = field(default_factory=list)  # new requests of which each is told
+    asked: list[Ticket] = field(default_factory=list)  # new requests of which each is told
     crowded: set[str] = field(default_factory=set)  # accounts where strangers come in numbers: telegram:main
 
 
@@ -138,7 +137,7 @@ class StrangerReception:
             return False
         cause = f"named:{asked.id}"
         if not outbox.said_for(self._connection, [cause]):
-            requests.rename(self._connection, asked.id, name)
+            TICKETS.patch(self._connection, {"display_name": name}, id=asked.id, state=asked.state)
             told = AuditRow(self._now, asked.sender, "name_given", asked.id, f"{asked.display_name} to {name}")
             people.record(self._connection, asked.tenant, told)
             asked = replace(asked, display_name=name)
@@ -166,9 +165,15 @@ class StrangerReception:
 
     # ------------------------------------------------------------ who is told
 
-    def _note_asked(self, asked: PairingRequest) -> None:
+    def _note_asked(self, asked: Ticket) -> None:
         """Owners are asked one by one while few come, and told once an hour when many do."""
-        lately = requests.made_since(self._connection, asked.channel, asked.account, self._now - LATELY)
+        lately = TICKETS.count(
+            self._connection,
+            TICKETS.c.created_at >= self._now - LATELY,
+            kind=TicketKind.PAIRING,
+            channel=asked.channel,
+            account=asked.account,
+        )
         if lately > NEW_ONE_BY_ONE:
             self._note_crowd(asked.tenant, Address(asked.channel, asked.account, asked.chat))
             return

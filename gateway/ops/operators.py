@@ -9,10 +9,10 @@ import structlog
 
 from channels.clocks import steady_now
 from channels.messages import Address, Button
-from gateway.access import invites, linking, pairing
+from gateway.access import tickets
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import Policy, Rules
-from gateway.access.invites import FOUNDING_VALID, Terms
+from gateway.access.invites import FOUNDING
 from gateway.access.inviting import InviteOperations
 from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
@@ -30,8 +30,8 @@ from gateway.inbound.reception import take_up
 from gateway.shared import Shared
 from gateway.store import chats, erasure, groups, outbox, people
 from gateway.store.engine import Connection, Store
-from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
+from gateway.store.tickets import Ticket
 
 log = structlog.get_logger()
 
@@ -73,7 +73,7 @@ def _put_words(
 
 
 def _show_verdict(
-    manager: ChannelManager, connection: Connection, asked: PairingRequest, what: str, by: str
+    manager: ChannelManager, connection: Connection, asked: Ticket, what: str, by: str
 ) -> Sequence[Address]:
     return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
 
@@ -106,10 +106,8 @@ def link_deps(store: Store, shared: Shared) -> LinkDeps:
 def expire_requests(connection: Connection) -> None:
     """End the requests, invitations and links that ran out; forget what ended long ago."""
     now = steady_now()
-    pairing.expire(connection, now)
-    pairing.forget(connection, now)
-    invites.expire(connection, now)
-    linking.expire(connection, now)
+    tickets.expire(connection, now)
+    tickets.forget(connection, now)
     groups.forget_kept(connection, before=now - groups.KEPT_FOR)
 
 
@@ -139,7 +137,6 @@ async def show_founding_link(
         command = of_process().command("invite", "--role", Role.OWNER)
         log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
         return
-    terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
-    made = await invites.make_for(terms, BY_CLI)
+    made = await invites.make_for(FOUNDING, BY_CLI)
     link = f"{server.public_url}?invite={made['code']}"
     show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

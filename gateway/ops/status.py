@@ -26,7 +26,7 @@ from gateway.ops.trace import trace_calls
 from gateway.ops.usage_report import usage_calls
 from gateway.sessions.budgets import Budgets
 from gateway.shared import Shared
-from gateway.store import inbox, outbox, pairing
+from gateway.store import inbox, outbox, tickets
 from gateway.store.engine import Store
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
 from gateway.store.looking import Reader
@@ -305,7 +305,7 @@ class GatewayStatus:
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
             "people": len(self._snapshot.everybody(self._store.tenant)),
-            "pairing_requests": dict(await self._store.read(pairing.pending_counts)),
+            "pairing_requests": dict(await self._store.read(tickets.pending_counts)),
             "floods_of_strangers": {
                 account: f"{messages} messages in the last minute; see `tenk pairing list`"
                 for tenant in self._list_all().values()

@@ -16,7 +16,7 @@ from channels.messages import Address
 from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
 from gateway.store.outbox import IS_OPEN
 from gateway.store.people import ids_of
-from gateway.store.tables.people import grants, identities, pairing_requests, users
+from gateway.store.tables.people import grants, identities, tickets, users
 from gateway.store.tables.traffic import channel_accounts, chats, moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
 
@@ -105,7 +105,7 @@ def own_chats(connection: sa.Connection, tenant: str, user_id: str) -> list[Addr
 
 def _let_in(channel: str, account: str) -> sa.Select[str]:
     """The chats in which people asked who are let into the account by now."""
-    asked, own = pairing_requests.c, identities.c
+    asked, own = tickets.c, identities.c
     scoped = sa.case((own.scope == "", own.channel), else_=own.channel + ":" + own.scope)
     return (
         sa.select(asked.chat)
@@ -124,7 +124,7 @@ def _let_in(channel: str, account: str) -> sa.Select[str]:
                 grants.c.user_id == users.c.id, grants.c.channel == asked.channel, grants.c.account == asked.account
             ),
         )
-        .where(asked.channel == channel, asked.account == account, users.c.role != "blocked")
+        .where(asked.kind == "pairing", asked.channel == channel, asked.account == account, users.c.role != "blocked")
         .order_by(asked.created_at.desc())
     )
 

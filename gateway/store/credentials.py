@@ -3,7 +3,6 @@
 Plain functions over a connection. `gateway.credentials` decides what is in it, and when it is renewed.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +12,7 @@ import sqlalchemy as sa
 from gateway.safety.vault import KEY_ID_AT, KEY_ID_CHARS, CannotOpen, SecretOf, Vault
 from gateway.store.people import ids_of
 from gateway.store.reply_routes import Resealed
-from gateway.store.tables.people import credentials, oauth_flows
+from gateway.store.tables.people import credentials, tickets
 from gateway.store.tables.traffic import reply_routes
 
 
@@ -74,54 +73,6 @@ def remove(connection: sa.Connection, tenant: str, user_id: str, provider: str) 
     return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount > 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFlow:
-    """A link at which a person may agree."""
-
-    tenant: str
-    user_id: str
-    provider: str
-    sealed: str  # state and verifier
-    ends_at: datetime
-
-
-def begin_flow(connection: sa.Connection, state: str, kept: KeptFlow, now: datetime) -> None:
-    """Keep it in place of the one that the person had with this provider; what is over goes."""
-    flows = oauth_flows.c
-    mine = sa.and_(flows.tenant_id == kept.tenant, flows.user_id == kept.user_id, flows.provider == kept.provider)
-    connection.execute(sa.delete(oauth_flows).where(sa.or_(mine, flows.ends_at <= now)))
-    row = {
-        "state_hash": _hash(state), "tenant_id": kept.tenant, "user_id": kept.user_id, "provider": kept.provider,
-        "sealed": kept.sealed, "ends_at": kept.ends_at,
-    }  # fmt: skip
-    connection.execute(sa.insert(oauth_flows), row)
-
-
-def flow_of(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> KeptFlow | None:
-    """The link that a person was given for a provider last; None where it was used."""
-    return _to_flow(connection, tenant, user_id, oauth_flows.c.provider == provider)
-
-
-def take_flow(connection: sa.Connection, tenant: str, user_id: str, state: str) -> KeptFlow | None:
-    """A person's link by its state, which nobody has again; None where there is none of theirs."""
-    this = oauth_flows.c.state_hash == _hash(state)
-    found = _to_flow(connection, tenant, user_id, this)
-    if found is not None:
-        connection.execute(sa.delete(oauth_flows).where(this))
-    return found
-
-
-def _to_flow(connection: sa.Connection, tenant: str, user_id: str, which: sa.ColumnElement[bool]) -> KeptFlow | None:
-    flows = oauth_flows.c
-    query = sa.select(flows.tenant_id, flows.user_id, flows.provider, flows.sealed, flows.ends_at)
-    row = connection.execute(query.where(flows.tenant_id == tenant, flows.user_id == user_id, which)).first()
-    return None if row is None else KeptFlow(*row)
-
-
-def _hash(state: str) -> str:
-    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int) -> Resealed:
     """Bring the next rows behind a place under the newest key. A system query: it crosses tenants."""
     names = (credentials.c.id, credentials.c.tenant_id, credentials.c.user_id, credentials.c.provider)
@@ -144,7 +95,7 @@ def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int)
 def key_ids(connection: sa.Connection) -> dict[str, int]:
     """How many secrets there are by the id of the key that they need. A system query: it crosses tenants."""
     counts: dict[str, int] = {}
-    for column in (credentials.c.sealed, oauth_flows.c.sealed, reply_routes.c.token):
+    for column in (credentials.c.sealed, tickets.c.sealed, reply_routes.c.token):
         id_ = sa.func.substr(column, KEY_ID_AT + 1, KEY_ID_CHARS)
         for key_id, count in connection.execute(
             sa.select(id_, sa.func.count()).where(column.is_not(None)).group_by(id_)

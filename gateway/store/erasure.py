@@ -20,7 +20,6 @@ from gateway.store import web_devices
 from gateway.store.dialect import upsert
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
-from gateway.store.links import forget_user
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, record, senders_of
 from gateway.store.reach import gone_on, keys_gone_on_under
@@ -31,13 +30,13 @@ from gateway.store.tables.people import (
     forgotten_senders,
     grants,
     identities,
-    invite_guesses,
-    invites,
-    pairing_requests,
+    ticket_guesses,
+    tickets,
     users,
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, sessions, summaries, turns, usage
+from gateway.store.tickets import TICKETS, TicketKind
 from gateway.store.usage import give_to
 
 TURNS_BATCH = 50
@@ -209,7 +208,7 @@ def erase(
     forget_kept(connection, user_id=erasure.user_id)
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
-        forget_user(connection, erasure.user_id)
+        TICKETS.delete(connection, other_id=erasure.user_id)
         _erase_rows(connection, own_tables, erasure.user_id)
         _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
         connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))
@@ -354,15 +353,15 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
 
 def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
     """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
-    before = pairing_requests.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
-    asked = sa.and_(pairing_requests.c.sender.in_(erasure.senders), before)
-    requests = connection.execute(sa.select(pairing_requests.c.id).where(asked)).scalars().all()
+    before = tickets.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
+    asked = sa.and_(tickets.c.kind == TicketKind.PAIRING, tickets.c.sender.in_(erasure.senders), before)
+    requests = connection.execute(sa.select(tickets.c.id).where(asked)).scalars().all()
     names = [*erasure.senders, erasure.user_id, *requests]
     told = (outbox.c.cause.startswith(f"{what}:{id_}") for id_ in requests for what in ("asked", "named", "approved"))
     _empty_outbox(connection, sa.or_(sa.false(), *told))  # owners were asked about them by name
-    connection.execute(sa.delete(pairing_requests).where(asked))
-    connection.execute(sa.delete(invite_guesses).where(invite_guesses.c.sender.in_(erasure.senders)))
-    connection.execute(sa.update(invites).where(invites.c.used_by.in_(erasure.senders)).values(used_by=GONE))
+    connection.execute(sa.delete(tickets).where(asked))
+    connection.execute(sa.delete(ticket_guesses).where(ticket_guesses.c.who.in_(erasure.senders)))
+    connection.execute(sa.update(tickets).where(tickets.c.ended_by.in_(erasure.senders)).values(ended_by=GONE))
     told = sa.or_(sa.false(), *(audit.c.detail.contains(sender, autoescape=True) for sender in erasure.senders))
     by, of = audit.c.actor.in_(names), audit.c.subject.in_(names)
     connection.execute(sa.update(audit).where(sa.or_(told, by, of)).values(detail=""))

@@ -1,7 +1,7 @@
 """People as the store knows them: users, their identities, what they were granted, and the audit log.
 
-Plain functions over a connection. Who is let in is decided in `gateway.access`; pairing requests live in
-`gateway.store.pairing`.
+Plain functions over a connection. Who is let in is decided in `gateway.access`; what they
+ask for lives in `gateway.store.tickets`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,6 +16,7 @@ from gateway.store import budgets
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import audit, grants, identities, users
+from gateway.store.tables.traffic import inbox
 
 Connection = sa.Connection
 """What every function here takes; for rooms that may not import SQLAlchemy."""
@@ -241,6 +242,27 @@ def set_role(connection: Connection, person: Person, role: str, by: str, now: da
         change = AuditRow(now, by, "role_changed", person.user_id, f"{person.role} to {role}")
         record(connection, person.tenant, change)
     return changed.rowcount > 0
+
+
+def join(connection: Connection, user_id: str, into_id: str) -> None:
+    """Make a user an alias of another one. No rows move: readers select the rows of every id of a person (`ids_of`).
+
+    The other user takes the zone and the language that they never set. Waiting messages are answered as theirs.
+    """
+    row = connection.execute(sa.select(users).where(users.c.id == user_id)).one()
+    if row.zone_from != NOBODY:
+        lacking = (users.c.id == into_id, users.c.zone_from == NOBODY)
+        connection.execute(sa.update(users).where(*lacking).values(timezone=row.timezone, zone_from=row.zone_from))
+    speechless = (users.c.id == into_id, users.c.locale.is_(None))
+    connection.execute(sa.update(users).where(*speechless).values(locale=row.locale))
+    waiting = (inbox.c.user_id == user_id, inbox.c.outcome.is_(None))
+    connection.execute(sa.update(inbox).where(*waiting).values(user_id=into_id))
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(alias_of=into_id))
+
+
+def part(connection: Connection, user_id: str) -> None:
+    """End the alias."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(alias_of=None))
 
 
 def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:

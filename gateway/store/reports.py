@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from gateway.store import people
 from gateway.store.outbox import IS_DISCARDED, IS_FAILED, IS_OPEN, Action, PartState
-from gateway.store.tables.people import audit, pairing_requests
+from gateway.store.tables.people import audit, tickets
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
 from gateway.store.tables.turns import turns
+from gateway.store.tickets import TicketKind
 
 MAX_ROW_ID = 2**63 - 1
 
@@ -194,10 +195,10 @@ def known_senders(connection: sa.Connection, tenant: str) -> list[KnownSender]:
         if person.tenant == tenant
     ]
     inside = {sender for person in found for sender in person.senders}
-    asked = sa.select(pairing_requests.c.sender, pairing_requests.c.display_name).where(
-        pairing_requests.c.tenant_id == tenant
+    asked = sa.select(tickets.c.sender, tickets.c.display_name).where(
+        tickets.c.kind == TicketKind.PAIRING, tickets.c.tenant_id == tenant
     )
-    strangers = {row.sender: row.display_name for row in connection.execute(asked.order_by(pairing_requests.c.id))}
+    strangers = {row.sender: row.display_name for row in connection.execute(asked.order_by(tickets.c.id))}
     return found + [
         KnownSender(None, name, "not let in", (sender,), "UTC")
         for sender, name in strangers.items()
@@ -250,15 +251,15 @@ def _first_id_at(connection: sa.Connection, at: datetime) -> int:
 
 def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str | None:
     """What became of a stranger's newest request to be let in, in words; None where there is none."""
-    asked = sa.select(pairing_requests).where(
-        pairing_requests.c.tenant_id == tenant, pairing_requests.c.sender == row.sender
+    asked = sa.select(tickets).where(
+        tickets.c.kind == TicketKind.PAIRING, tickets.c.tenant_id == tenant, tickets.c.sender == row.sender
     )
-    found = connection.execute(asked.order_by(pairing_requests.c.id.desc()).limit(1)).first()
+    found = connection.execute(asked.order_by(tickets.c.id.desc()).limit(1)).first()
     if found is None:
         return None
     if found.state == "pending":
         return f"their request waits: `tenk pairing approve --request {found.id[-8:]}` lets them in"
-    by = f" by {found.decided_by}" if found.decided_by else ""
+    by = f" by {found.ended_by}" if found.ended_by else ""
     return f"their last request is {found.state}{by}"
 
 

@@ -40,9 +40,13 @@ class Rows(Generic[T]):
         return next(iter(self.find(connection, *where, order=order, limit=1, **equal)), None)
 
     def find(
-        self, connection: sa.Connection, *where: sa.ColumnElement[bool], order: Any = (), limit: int | None = None,
+        self,
+        connection: sa.Connection,
+        *where: sa.ColumnElement[bool],
+        order: Any = (),
+        limit: int | None = None,
         **equal: Any,
-    ) -> list[T]:  # fmt: skip
+    ) -> list[T]:
         """Return the rows that fit, by `order` and then by primary key."""
         order = (*_as_tuple(order), *self.table.primary_key.columns)
         query = self._select.where(*self._conditions(where, equal)).order_by(*order).limit(limit)

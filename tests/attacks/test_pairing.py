@@ -13,13 +13,13 @@ import sqlalchemy as sa
 import structlog
 
 from channels.messages import Address
-from gateway.access import linking, pairing, words
+from gateway.access import linking, pairing, tickets, words
 from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import AlreadyTold, Approved, Full, NotApproved, TellCode, Why
-from gateway.store import pairing as rows
 from gateway.store.engine import Store
 from gateway.store.people import Connection, Person
+from gateway.store.tickets import GUESSES
 from tests.fakes.people import KEY, NOON, crowd, database, message, minutes
 
 
@@ -55,7 +55,7 @@ def test_a38_a_code_works_once() -> None:
     with database() as connection:
         request_id = asks(connection)
         assert ["owner", Why.USED] == [gives(connection, request_id, NOON) for _ in range(2)]
-        assert [] == rows.guesses_since(connection, NOON - minutes(1))
+        assert [] == GUESSES.find(connection)
 
 
 @pytest.mark.parametrize("typed", ["{0}", " {0} ", "{1}-{2}", "{1} {2}"])
@@ -89,10 +89,10 @@ def test_a40_the_501st_takes_the_place_of_the_oldest() -> None:
         first = asks(connection, "1", NOON - minutes(1))
         crowd(connection, 499, NOON)
         asks(connection, "2")
-        assert 500 == len(rows.pending(connection))
+        assert 500 == len(pairing.pending(connection))
         assert Why.DISPLACED == gives(connection, first, NOON)
         assert isinstance(pairing.request(connection, message("3", account="second"), NOON), TellCode)
-        assert 501 == len(rows.pending(connection))
+        assert 501 == len(pairing.pending(connection))
 
 
 def test_a40_who_was_displaced_is_told_and_queues_behind_those_who_ask_for_the_first_time() -> None:
@@ -114,7 +114,7 @@ def test_a40_of_those_who_ask_again_the_oldest_gives_way_and_before_anybody_else
     with database() as connection:
         for sender in ("1", "2"):
             asks(connection, sender, NOON - minutes(70))  # both run out
-        pairing.expire(connection, NOON)
+        tickets.expire(connection, NOON)
         crowd(connection, 499, NOON - minutes(9))
         second = asks(connection, "1", NOON)
         assert Full() == pairing.request(connection, message("2"), NOON + minutes(9))
@@ -122,7 +122,7 @@ def test_a40_of_those_who_ask_again_the_oldest_gives_way_and_before_anybody_else
         assert Why.DISPLACED == gives(connection, second, NOON + minutes(19))
         asks(connection, "3", NOON + minutes(19))
         assert Why.DISPLACED == gives(connection, third, NOON + minutes(19))
-        assert 499 == sum(one.sender.startswith("telegram:crowd") for one in rows.pending(connection))
+        assert 499 == sum(one.sender.startswith("telegram:crowd") for one in pairing.pending(connection))
 
 
 def test_a41_a_hundred_messages_lead_to_one_code_and_a_reply_every_ten_minutes() -> None:
@@ -204,16 +204,16 @@ def test_wrong_codes_cost_no_stranger_theirs() -> None:
 def test_the_figures_of_pairing_follow_from_its_constants() -> None:
     """How likely a guess succeeds, by how many wait and how often it may be tried; S8."""
     codes_there_are = len(ALPHABET) ** CODE_CHARS
-    hours = pairing.VALID / timedelta(hours=1)
-    overall = pairing.GUESSES_OVERALL * (pairing.VALID / pairing.OVERALL_WINDOW)
+    hours = pairing.POLICY.valid / timedelta(hours=1)
+    overall = tickets.GUESSES_OVERALL * (pairing.POLICY.valid / tickets.OVERALL_WINDOW)
 
     def chance(guesses: float, waiting: int) -> float:
         return guesses * waiting / codes_there_are
 
     assert (32, 8, 40.0) == (len(set(ALPHABET) - set("01IO")), CODE_CHARS, math.log2(codes_there_are))
-    assert (500, 20, 5) == (pairing.MAX_PENDING, pairing.GUESSES_OVERALL, pairing.GUESSES_PER_APPROVER)
+    assert (500, 20, 5) == (pairing.MAX_PENDING, tickets.GUESSES_OVERALL, tickets.GUESSES_EACH)
     figures = {
-        chance(pairing.GUESSES_PER_APPROVER, 3): 1.4e-11,  # one approver, three wait
+        chance(tickets.GUESSES_EACH, 3): 1.4e-11,  # one approver, three wait
         chance(overall, 3): 5.5e-11,
         chance(overall, pairing.MAX_PENDING): 9.1e-9,  # all places taken
         chance(300 * hours, 3): 8.2e-10,  # what others allow
@@ -226,16 +226,16 @@ def test_the_figures_of_pairing_follow_from_its_constants() -> None:
 
 def test_a_link_is_harder_to_guess_than_a_request() -> None:
     """Each sender has five tries in an hour and a quarter, at codes of ten minutes; and then two people say no."""
-    tries = pairing.GUESSES_PER_APPROVER
+    tries = tickets.GUESSES_EACH
     assert tries * 500 / len(ALPHABET) ** CODE_CHARS < 2.5e-9
-    assert linking.VALID < pairing.APPROVER_WINDOW < pairing.LOCKED_FOR
+    assert linking.VALID < tickets.EACH_WINDOW < tickets.LOCKED_FOR
 
 
 def test_a47_a_clock_set_back_revives_nothing() -> None:
     """A47: what was seen to have run out stays so; a request from the future runs out as well."""
     with database() as connection:
         request_id = asks(connection)
-        pairing.expire(connection, NOON + minutes(61))  # the minute's look of a running gateway
+        tickets.expire(connection, NOON + minutes(61))  # the minute's look of a running gateway
         assert Why.EXPIRED == gives(connection, request_id, NOON - minutes(59))
         later = asks(connection, "43", NOON + minutes(120))
         assert Why.EXPIRED == gives(connection, later, NOON)

@@ -27,7 +27,7 @@ async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
         codes = here.texts(1)
         rows = await here.rows("SELECT outcome, count(*) AS rows FROM inbox GROUP BY outcome")
         words = await here.rows("SELECT count(*) AS words FROM inbox WHERE payload LIKE '%canary%'")
-        kept = await here.rows("SELECT count(*) AS kept FROM pairing_requests WHERE kept LIKE '%canary%'")
+        kept = await here.rows("SELECT count(*) AS kept FROM tickets WHERE kept LIKE '%canary%'")
     assert 1 == len(codes)
     assert [{"outcome": "refused", "rows": 10}] == rows
     assert ([{"words": 0}], [{"kept": 1}]) == (words, kept)

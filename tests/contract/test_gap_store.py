@@ -8,13 +8,13 @@ import sqlalchemy as sa
 from agent.transcript import ModelResponded
 from channels.base import KnownChat
 from channels.messages import Address
-from gateway.store import chats, inbox, journal, pairing, people
+from gateway.store import chats, inbox, journal, people
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
 from gateway.store.journal import TurnRow
-from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Newcomer
 from gateway.store.tables.people import users
+from gateway.store.tickets import TICKETS, Ticket, TicketKind
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:slack:main:direct:1"
@@ -26,11 +26,11 @@ async def let_in(store: Store, sender: str) -> str:
     return (await store.write(lambda c: people.enrol(c, newcomer, NOON))).user_id
 
 
-def asked(number: int, sender: str, chat: str) -> PairingRequest:
+def asked(number: int, sender: str, chat: str) -> Ticket:
     """A request of somebody's to be let in."""
-    return PairingRequest(
-        f"r{number}", "default", "slack", "main", sender, "Ana", chat, None, PairingState.PENDING, NOON,
-        NOON + timedelta(hours=1), None,
+    return Ticket(
+        id=f"r{number}", tenant="default", kind=TicketKind.PAIRING, channel="slack", account="main", sender=sender,
+        display_name="Ana", chat=chat, created_at=NOON, expires_at=NOON + timedelta(hours=1),
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ async def test_chats_are_those_of_people_who_are_let_in_the_latest_first(store: 
     thread = Address("slack", "main", "C1", "17.5")
     await store.write(lambda c: chats.note(c, "default", thread, ana, NOON, direct=False))
     for number, (sender, chat) in enumerate((("slack:T1:new", "D3"), ("slack:T1:ana", "D1"), ("slack:T2:new", "D4"))):
-        await store.write(partial(pairing.add, request=asked(number, sender, chat)))
+        await store.commit(TICKETS.add, asked(number, sender, chat))
     await store.write(lambda c: c.execute(sa.update(users).where(users.c.id == bob).values(role="blocked")) and None)
     found = await store.read(lambda c: chats.of_account(c, "slack", "main"))
     assert [("D1", None, True), ("C1", "17.5", False), ("D3", None, True)] == [

@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gateway.access.pairing import GUESSES_OVERALL, approve_code, locked_until
+from gateway.access.pairing import approve_code
+from gateway.access.tickets import GUESSES_OVERALL, locked_until
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
@@ -20,6 +21,7 @@ from gateway.store.personal_data import of_person
 from gateway.store.tables.people import audit, users
 from gateway.store.tables.traffic import inbox, parked_lanes
 from gateway.store.tenancy import EVERYBODY, SETTING
+from gateway.store.tickets import TicketKind
 from tests.contract.statements import TABLES, unfiltered
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.people import NOON
@@ -89,11 +91,17 @@ async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -
     def guess(connection: sa.Connection) -> datetime | None:
         for number in range(GUESSES_OVERALL):
             approve_code(connection, b"k" * 32, "wrong", f"somebody {number}", NOON)
-        return locked_until(connection, "another", NOON)
+        return locked_until(connection, TicketKind.PAIRING, "another", NOON)
 
     assert await shared.of("a").write(guess) is not None
-    assert await shared.of("b").read(lambda connection: locked_until(connection, "another", NOON)) is None
-    assert await shared.of(None).read(lambda connection: locked_until(connection, "cli", NOON)) is not None
+    assert (
+        await shared.of("b").read(lambda connection: locked_until(connection, TicketKind.PAIRING, "another", NOON))
+        is None
+    )
+    assert (
+        await shared.of(None).read(lambda connection: locked_until(connection, TicketKind.PAIRING, "cli", NOON))
+        is not None
+    )
 
 
 async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:

@@ -29,29 +29,28 @@ from gateway.store import (
     erasure,
     groups,
     inbox,
-    invites,
     journal,
-    links,
     outbox,
-    pairing,
     people,
     personal_data,
     reply_routes,
     reports,
     retention,
     sends,
+    tickets,
     timeline,
     usage,
 )
-from gateway.store.tables.base import Instant
+from gateway.store.rows import Rows
+from gateway.store.tables.base import Instant, Json, Words
 from gateway.store.tenancy import run_as
 from tests.contract.statements import TABLES
 from tests.fakes.people import NOON, database
 
 ROOMS = (
     api_keys, api_turns, approvals, chats, conversations, credentials, earlier, erasure, groups, inbox,
-    invites, journal, links, outbox, pairing, people, personal_data, practice_rows, reminder_rows, reply_routes,
-    reports, retention, sends, timeline, usage,
+    journal, outbox, people, personal_data, practice_rows, reminder_rows, reply_routes,
+    reports, retention, sends, tickets, timeline, usage,
 )  # fmt: skip
 TENANTS = ("acme", "bell", "cole")
 ROWS = 4
@@ -82,10 +81,16 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
             return draw.random() < 0.5
         case sa.Date():
             return NOON.date()
+        case Words():
+            return frozenset({canary(tenant)})
+        case Json():
+            return Address("sim", "main", canary(tenant))
         case sa.LargeBinary():
             return canary(tenant).encode()
         case sa.Integer() | sa.BigInteger() | sa.SmallInteger():
             return TENANTS.index(tenant) * 100 + number + 1 if column.primary_key else draw.randrange(1, 60)
+    if column.table.name == "tickets" and column.name in {"kind", "state"}:
+        return draw.choice(list(tickets.TicketKind if column.name == "kind" else tickets.TicketState))
     if column.name in {"state", "outcome"}:
         return draw.choice(STATES)
     if column.name == "payload" and column.table.name == "inbox":
@@ -161,6 +166,10 @@ def drawn(name: str, wanted: Any, acting: str, draw: random.Random) -> object:
 def callables() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
     """Each function of the rooms that takes a connection first, with the types of its other arguments."""
     for room in ROOMS:
+        for rows in (value for value in vars(room).values() if isinstance(value, Rows)):
+            for column in rows.c:
+                for method in (rows.get, rows.find, rows.count, rows.delete):
+                    yield _by_column(method, column.name), {"value": str}
         for name, function in vars(room).items():
             if name.startswith("_") or name in HANDED_ON or not inspect.isfunction(function):
                 continue
@@ -170,6 +179,16 @@ def callables() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
             names = list(inspect.signature(function).parameters)
             if names and names[0] == "connection":
                 yield function, {each: hints[each] for each in names[1:]}
+
+
+def _by_column(method: Callable[..., Any], column: str) -> Callable[..., Any]:
+    """A call of one of the methods of `Rows`, of the rows with this value."""
+
+    def call(connection: sa.Connection, value: str) -> object:
+        return method(connection, **{column: value})
+
+    call.__qualname__ = f"{method.__qualname__}({column})"
+    return call
 
 
 def run_block(

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.store import schema
-from gateway.store.tables.people import pairing_requests
+from gateway.store.tables.people import tickets
 
 T = TypeVar("T")
 
@@ -54,12 +54,12 @@ def message(
 def crowd(connection: sa.Connection, count: int, at: datetime, channel: str = "telegram") -> None:
     """So many strangers who wait at the account main, each for the first time."""
     connection.execute(
-        sa.insert(pairing_requests),
+        sa.insert(tickets),
         [
             {
-                "id": f"crowd-{number:08}", "tenant_id": "default", "channel": channel, "account": "main",
-                "sender": f"{channel}:crowd{number}", "display_name": "Puppet", "chat": f"crowd{number}",
-                "state": "pending", "created_at": at, "expires_at": at + minutes(60), "again": False,
+                "id": f"crowd-{number:08}", "tenant_id": "default", "kind": "pairing", "state": "pending",
+                "channel": channel, "account": "main", "chat": f"crowd{number}", "display_name": "Puppet",
+                "sender": f"{channel}:crowd{number}", "created_at": at, "expires_at": at + minutes(60), "again": False,
             }
             for number in range(count)
         ],

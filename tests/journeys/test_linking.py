@@ -95,7 +95,7 @@ async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
                 await asyncio.sleep(0.05)
         assert {"telegram:1": "owner"} == await here.roles()
         assert [] == await bytes_left(home, "Zanzibar", str(WHO), "discord:2")
-        assert [] == await home.rows("SELECT * FROM links")
+        assert [] == await home.rows("SELECT * FROM tickets WHERE other_id IS NOT NULL")
         await there.say(2, "hello again")
         await there.reads(2, "private", 2)
 

@@ -238,7 +238,9 @@ async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
     with structlog.testing.capture_logs() as logged:
         async with two(tmp_path, page, "pairing", access="pairing", show=shown.append) as (here, _):
             await here.until(lambda: any("invite=" in line for line in shown), "the link")
-            assert ["bell"] == [row["tenant_id"] for row in await here.rows("SELECT tenant_id FROM invites")]
+            assert ["bell"] == [
+                row["tenant_id"] for row in await here.rows("SELECT tenant_id FROM tickets WHERE kind = 'founding'")
+            ]
     (unused,) = [line for line in logged if line["event"] == "tenant_unused"]
     assert ("cole", True) == (unused["tenant"], "tenk --tenant cole keys create" in unused["mend"])
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 from sqlalchemy.engine import Dialect
 
 NAMING = {
@@ -61,6 +62,25 @@ class Words(sa.types.TypeDecorator[frozenset[str]]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[str] | None:
         """Split the words."""
         return None if value is None else frozenset(value.split())
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """A value of the type of an adapter, kept as JSON."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+        super().__init__()
+        self.adapter = adapter
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        """Dump the value."""
+        return None if value is None else self.adapter.dump_json(value).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        """Read the value."""
+        return None if value is None else self.adapter.validate_json(value)
 
 
 def partial_index(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:

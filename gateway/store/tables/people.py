@@ -1,8 +1,19 @@
 """People, their identities on channels, what they may do, pairing, and the record of changes to all that."""
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
-from gateway.store.tables.base import Id, Instant, Sequence64, Words, metadata, partial_index, tenant_column
+from channels.messages import Address
+from gateway.store.tables.base import (
+    Id,
+    Instant,
+    Json,
+    Sequence64,
+    Words,
+    metadata,
+    partial_index,
+    tenant_column,
+)
 
 users = sa.Table(
     "users",
@@ -44,87 +55,55 @@ grants = sa.Table(
     sa.PrimaryKeyConstraint("user_id", "channel", "account"),
 )
 
-pairing_requests = sa.Table(
-    "pairing_requests",
+tickets = sa.Table(  # see gateway.store.tickets.Ticket, which says what each column is
+    "tickets",
     metadata,
-    sa.Column("id", Id, primary_key=True),
+    sa.Column("id", Id, primary_key=True),  # short codes are derived from it
     tenant_column(),
-    sa.Column("channel", sa.String(32), nullable=False),
-    sa.Column("account", sa.String(64), nullable=False),
-    sa.Column("sender", sa.String(128), nullable=False),
-    sa.Column("display_name", sa.Text, nullable=False),
-    sa.Column("chat", sa.String(128), nullable=False),
-    sa.Column("locale", sa.String(35)),  # as the platform told it; the language of what is said at the decision
-    sa.Column("state", sa.String(16), nullable=False),  # pending | approved | denied | expired | displaced
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("created_by", sa.String(128), nullable=False, server_default=""),
     sa.Column("expires_at", Instant, nullable=False),
-    sa.Column("replied_at", Instant),  # when this person was last told; at most one reply every 10 min
-    sa.Column("decided_at", Instant),
-    sa.Column("decided_by", sa.String(128)),
-    sa.Column("again", sa.Boolean, nullable=False, server_default=sa.false()),  # an earlier one of theirs was lost
-    sa.Column("kept", sa.Text),  # what they said last, the event as JSON; only while it is pending
+    sa.Column("ended_at", Instant),
+    sa.Column("ended_by", sa.String(160)),
+    sa.Column("code_mac", sa.String(64), unique=True),
+    sa.Column("user_id", Id, nullable=False, server_default="", index=True),
+    sa.Column("sender", sa.String(160), nullable=False, server_default=""),
+    sa.Column("channel", sa.String(32), nullable=False, server_default=""),
+    sa.Column("account", sa.String(64), nullable=False, server_default=""),
+    sa.Column("chat", sa.String(128), nullable=False, server_default=""),
+    sa.Column("thread", sa.String(128)),
+    sa.Column("display_name", sa.Text, nullable=False, server_default=""),
+    sa.Column("locale", sa.String(35)),
+    sa.Column("told_at", Instant),
+    sa.Column("again", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("kept", sa.Text),
+    sa.Column("role", sa.String(16), nullable=False, server_default=""),
+    sa.Column("other_id", Id, index=True),
+    sa.Column("other_sender", sa.String(160)),
+    sa.Column("other_place", Json(TypeAdapter(Address))),
+    sa.Column("provider", sa.String(32), nullable=False, server_default=""),
+    sa.Column("sealed", sa.Text),  # see gateway.safety.vault
     sa.Index(None, "channel", "account", "state"),
     sa.Index(None, "channel", "account", "sender"),
     sa.Index(None, "channel", "account", "created_at"),
 )
 partial_index(
-    "ix_pairing_requests_pending",
-    pairing_requests.c.expires_at,
-    where=pairing_requests.c.state == sa.literal_column("'pending'"),
+    "ix_tickets_waiting",
+    tickets.c.expires_at,
+    where=tickets.c.state.in_([sa.literal_column(f"'{state}'") for state in ("pending", "given", "agreed")]),
 )
 
-pairing_guesses = sa.Table(
-    "pairing_guesses",
+ticket_guesses = sa.Table(  # wrong codes
+    "ticket_guesses",
     metadata,
     sa.Column("id", Sequence64, primary_key=True),
     tenant_column(),
-    sa.Column("approver", sa.String(128), nullable=False),  # user id, or "cli"
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("who", sa.String(160), nullable=False),  # user id, "cli" or canonical sender
     sa.Column("at", Instant, nullable=False, index=True),
-)
-
-invites = sa.Table(
-    "invites",
-    metadata,
-    sa.Column("id", Id, primary_key=True),
-    tenant_column(),
-    sa.Column("code_mac", sa.String(64), nullable=False, unique=True),  # HMAC of the code, whose key is elsewhere
-    sa.Column("role", sa.String(16), nullable=False),  # of whoever takes it
-    sa.Column("founding", sa.Boolean, nullable=False),  # it holds only while the tenant has no owner
-    sa.Column("created_at", Instant, nullable=False),
-    sa.Column("created_by", sa.String(128), nullable=False),  # user id or "cli"
-    sa.Column("expires_at", Instant, nullable=False),  # the first moment it no longer holds
-    sa.Column("used_at", Instant),
-    sa.Column("used_by", sa.String(160)),  # canonical sender: telegram:42
-    sa.Column("revoked_at", Instant),
-)
-
-invite_guesses = sa.Table(
-    "invite_guesses",
-    metadata,
-    sa.Column("id", Sequence64, primary_key=True),
-    tenant_column(),
-    sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
-    sa.Column("at", Instant, nullable=False, index=True),
-    sa.Index(None, "sender", "at"),
-)
-
-links = sa.Table(  # two users that are one person, from the offer of one of them to its end
-    "links",
-    metadata,
-    sa.Column("id", Id, primary_key=True),  # the code is derived from it
-    tenant_column(),
-    sa.Column("user_id", Id, nullable=False, index=True),  # who offered it, and stays
-    sa.Column("sender", sa.String(160), nullable=False),  # canonical, where they offered it
-    sa.Column("place", sa.Text, nullable=False),  # JSON: the chat of that
-    sa.Column("other_id", Id, index=True),  # who gave the code, and joins them
-    sa.Column("other_sender", sa.String(160)),
-    sa.Column("other_place", sa.Text),
-    sa.Column("state", sa.String(16), nullable=False),  # offered | given | agreed | linked | undone | over
-    sa.Column("other_role", sa.String(16)),  # of who joins, before the link
-    sa.Column("created_at", Instant, nullable=False),
-    sa.Column("expires_at", Instant, nullable=False),  # the first moment it can be agreed to no more
-    sa.Column("ended_at", Instant),  # linked, undone or over
-    sa.Index(None, "state", "expires_at"),
+    sa.Index(None, "who", "at"),
 )
 
 api_keys = sa.Table(
@@ -189,18 +168,6 @@ web_devices = sa.Table(  # the browsers of people on the chat page: each can be 
     sa.Column("seen_at", Instant, nullable=False, index=True),  # within ten minutes: it is not written each time
     sa.Column("out_at", Instant),  # None: it may come
     sa.PrimaryKeyConstraint("tenant_id", "chat", "device"),
-)
-
-oauth_flows = sa.Table(  # links at which people may agree, each until it is used or over
-    "oauth_flows",
-    metadata,
-    sa.Column("state_hash", sa.String(64), primary_key=True),  # SHA-256
-    tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
-    sa.Column("provider", sa.String(32), nullable=False),
-    sa.Column("sealed", sa.Text, nullable=False),  # JSON of state and verifier, see gateway.safety.vault
-    sa.Column("ends_at", Instant, nullable=False, index=True),
-    sa.UniqueConstraint("tenant_id", "user_id", "provider"),
 )
 
 audit = sa.Table(

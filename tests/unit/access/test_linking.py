@@ -17,9 +17,9 @@ from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
 from gateway.access.roles import Role
 from gateway.coach import writer
-from gateway.store import approvals, links, people
-from gateway.store.links import LinkState
+from gateway.store import approvals, people
 from gateway.store.people import Newcomer, Person
+from gateway.store.tickets import TICKETS, WAITING, TicketState, links_of
 from tests.fakes.amounts import share
 from tests.fakes.linked import link, log_practice, practised, side_of, with_practice
 from tests.fakes.people import KEY, NOON, database, minutes
@@ -100,7 +100,7 @@ class LinkedPeople(RuleBasedStateMachine):
             return None
         made = linking.offer(self.connection, "default", side_of(person, sender), self.now)
         self.steps[made.id], self.born[made.id] = [("offer", person.user_id)], self.now
-        waiting = links.of_user(self.connection, person.user_id, *links.WAITING)
+        waiting = links_of(self.connection, person.user_id, WAITING)
         assert [made.id] == [link.id for link in waiting]
         return made.id
 
@@ -114,14 +114,14 @@ class LinkedPeople(RuleBasedStateMachine):
         person = self._person(sender)
         if person.role == Role.BLOCKED:
             return
-        before, locked = links.get(self.connection, link_id), self._locked(sender)
+        before, locked = TICKETS.get(self.connection, id=link_id), self._locked(sender)
         given = linking.give(
             self.connection, KEY, "default", code_of(KEY, link_id).lower(), side_of(person, sender), self.now
         )
         assert locked == (given is LinkWhy.LOCKED)
         if isinstance(given, Linked):
             assert before is not None
-            assert (LinkState.OFFERED, True) == (before.state, self.now - self.born[link_id] < minutes(10))
+            assert (TicketState.PENDING, True) == (before.state, self.now - self.born[link_id] < minutes(10))
             assert person.user_id != given.stays.user_id
             self.steps[link_id].append(("give", person.user_id))
 
@@ -176,7 +176,7 @@ class LinkedPeople(RuleBasedStateMachine):
     def somebody_refuses(self, sender: str, data: st.DataObject) -> None:
         """One of the two, else nothing changes."""
         link_id, person = data.draw(st.sampled_from(sorted(self.born))), self._person(sender)
-        before = links.get(self.connection, link_id)
+        before = TICKETS.get(self.connection, id=link_id)
         done = linking.refuse(self.connection, link_id, person.user_id, self.now)
         if not isinstance(done, LinkWhy):
             assert before is not None
@@ -187,7 +187,7 @@ class LinkedPeople(RuleBasedStateMachine):
     def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
         """A link of their own, or of who stands below them; each has what is theirs."""
         link_id = data.draw(st.sampled_from(sorted(self.held)))
-        before = links.get(self.connection, link_id)
+        before = TICKETS.get(self.connection, id=link_id)
         assert before is not None
         person = self._person(before.sender if own else sender)
         if person.role == Role.BLOCKED:
@@ -198,7 +198,7 @@ class LinkedPeople(RuleBasedStateMachine):
             return
         assert stays is not None
         assert before.user_id == person.user_id or rank_of(person.role) > max(rank_of(stays.role), rank_of(Role.MEMBER))
-        assert rank_of(done.joins.role) <= rank_of(before.other_role or "")
+        assert rank_of(done.joins.role) <= rank_of(before.role)
         own_id = self.held.pop(link_id)
         self._are(own_id, own_id)
 
@@ -291,7 +291,7 @@ def test_a_link_changes_no_row_of_what_either_has() -> None:
 
 def everything(connection: sa.Connection) -> dict[str, list[object]]:
     """All rows that are somebody's."""
-    named = [name for name in sa.inspect(connection).get_table_names() if name not in {"audit", "links"}]
+    named = [name for name in sa.inspect(connection).get_table_names() if name not in {"audit", "tickets"}]
     return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in named}
 
 

@@ -10,9 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gateway.access import pairing
 from gateway.access.codes import code_of
 from gateway.access.pairing import AlreadyIn, AlreadyTold, Approved, Full, NotApproved, TellCode, Why
-from gateway.store import pairing as rows
 from gateway.store import people
-from gateway.store.pairing import PairingState
+from gateway.store.tickets import TICKETS, TicketState
 from tests.fakes.amounts import share
 from tests.fakes.people import KEY, NOON, database, message, minutes
 
@@ -50,7 +49,7 @@ class Pairing(RuleBasedStateMachine):
     @rule(sender=SENDERS)
     def somebody_writes(self, sender: str) -> None:
         """They are told a code at most every 10 minutes, and never once they are in or blocked."""
-        came_before = rows.of_sender(self.connection, "default", "telegram", "main", f"telegram:{sender}")
+        came_before = pairing.requests_of(self.connection, message(sender))
         outcome = pairing.request(self.connection, message(sender), self.now, places=PLACES)
         if not came_before and sender not in self.blocked | self.inside:
             assert isinstance(outcome, TellCode)  # a first-timer always gets a place
@@ -64,7 +63,7 @@ class Pairing(RuleBasedStateMachine):
             self.born.setdefault(outcome.request.id, self.now)
             self.asked_by[outcome.request.id] = sender
         if isinstance(outcome, Full):
-            waiting = rows.pending(self.connection, "telegram", "main")
+            waiting = pairing.pending(self.connection)
             assert PLACES == len(waiting)
             assert came_before
             assert all(self.now - one.created_at < minutes(10) for one in waiting if one.again)
@@ -74,7 +73,7 @@ class Pairing(RuleBasedStateMachine):
     def a_code_is_given(self, data: st.DataObject, approver: str) -> None:
         """It works once, within its 60 minutes, unless its approver is locked out."""
         request_id = data.draw(st.sampled_from(sorted(self.born)))
-        before = rows.get(self.connection, request_id)
+        before = TICKETS.get(self.connection, id=request_id)
         outcome = pairing.approve_code(self.connection, KEY, code_of(KEY, request_id), approver, self.now)
         if self._locked(approver):
             assert isinstance(outcome, NotApproved)
@@ -87,7 +86,7 @@ class Pairing(RuleBasedStateMachine):
             self.used.add(request_id)
             self.inside.add(self.asked_by[request_id])
         else:
-            dead = before is None or before.state is not PairingState.PENDING or self.now >= before.expires_at
+            dead = before is None or before.state is not TicketState.PENDING or self.now >= before.expires_at
             assert dead or self.asked_by[request_id] in self.blocked
 
     @rule(approver=APPROVERS, times=st.integers(1, 6))
@@ -121,7 +120,7 @@ class Pairing(RuleBasedStateMachine):
     @invariant()
     def no_more_wait_than_there_are_places_and_one_a_person(self) -> None:
         """With fewer places than the 500 of the product, so that they are all taken."""
-        waiting = [one.sender for one in rows.pending(self.connection, "telegram", "main")]
+        waiting = [one.sender for one in pairing.pending(self.connection)]
         assert len(waiting) <= PLACES
         assert len(waiting) == len(set(waiting))
 

@@ -12,7 +12,7 @@ from gateway.credentials.oauth import OAuthFlows
 from gateway.http.oauth_page import page_of
 from gateway.safety.vault import Vault
 from gateway.store.engine import Store
-from gateway.store.tables.people import oauth_flows
+from gateway.store.tables.people import tickets
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import quick_store
 
@@ -55,18 +55,20 @@ async def test_a_state_is_good_once_in_time_and_for_its_person(store: Store) -> 
 
 
 async def test_neither_state_nor_verifier_is_readable_in_the_database(store: Store) -> None:
-    """What is over goes with the next one; without its key a link is none."""
+    """One that gave way holds no secret; without its key a link is none."""
     clock = Hand()
     flows = OAuthFlows(store, Vault.fresh(), clock)
     await flows.begin(BEN, "acme")
     clock.now += timedelta(minutes=10)
     flow = await flows.begin(ANA, "acme")
-    rows = await store.read(lambda connection: [tuple(row) for row in connection.execute(sa.select(oauth_flows))])
-    assert 1 == len(rows)
-    assert not [secret for secret in (flow.state, flow.verifier) if secret in repr(rows)]
+    again = await flows.begin(ANA, "acme")
+    rows = await store.read(lambda connection: [tuple(row) for row in connection.execute(sa.select(tickets))])
+    kept = await store.read(lambda connection: connection.execute(sa.select(tickets.c.sealed)).scalars().all())
+    assert (3, 1) == (len(rows), kept.count(None))
+    assert not [secret for secret in (flow.state, flow.verifier, again.state, again.verifier) if secret in repr(rows)]
     others = OAuthFlows(store, Vault.fresh(), clock)
     assert await others.of_person(ANA, "acme") is None
-    assert await others.redeem(ANA, flow.state) is None
+    assert await others.redeem(ANA, again.state) is None
 
 
 @pytest.mark.parametrize(("code", "state"), [("", "s"), ("c", ""), ("c" * 5000, "s")])

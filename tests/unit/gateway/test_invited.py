@@ -9,9 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from channels.messages import ChatKind, CommandInvoked
-from gateway.access import codes, invites
-from gateway.access.invites import Terms
-from gateway.access.roles import Role
+from gateway.access import codes, tickets
+from gateway.access.invites import FOUNDING, Terms
 from tests.fakes.door import Door, pairing_door
 from tests.fakes.people import KEY, NOON, minutes
 
@@ -67,7 +66,7 @@ async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     await door.say(first, "8")
     door.spine.later(minutes=0.1)
     await door.say(second, "9")
-    await door.spine.store.write(partial(invites.expire, now=door.spine.now))
+    await door.spine.store.write(partial(tickets.expire, now=door.spine.now))
     door.spine.later(minutes=-30)
     await door.say(second, "10")
     assert ["sim:8"] == [sender for n in (7, 8, 9, 10) if door.snapshot.find("default", sender := f"sim:{n}")]
@@ -124,12 +123,11 @@ async def test_wrong_invitations_lock_no_operator_out(door: Door) -> None:
 
 async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_it(door: Door) -> None:
     """A colleague with a member's link does not own the bot; the link to own it is void once there is an owner."""
-    founding = Terms(Role.OWNER, founding=True)
-    old, link = await door.invite(founding), await door.invite(founding)
+    old, link = await door.invite(FOUNDING), await door.invite(FOUNDING)
     await door.say(await door.invite(), "7")
     await door.say(old, "8")
     await door.say(link, "9")
-    third = await door.invite(founding)
+    third = await door.invite(FOUNDING)
     await door.say(third, "10")
     roles = {n: person and person.role for n in (7, 8, 9, 10) if (person := door.snapshot.find("default", f"sim:{n}"))}
     assert {7: "member", 9: "owner"} == roles

@@ -41,7 +41,7 @@ async def test_what_a_stranger_said_last_is_answered_once_they_are_in(door: Door
 
 
 def _kept(connection: sa.Connection) -> list[str | None]:
-    return list(connection.execute(sa.text("SELECT kept FROM pairing_requests")).scalars())
+    return list(connection.execute(sa.text("SELECT kept FROM tickets")).scalars())
 
 
 async def test_a_greeting_takes_no_ones_place(door: Door) -> None:

@@ -15,7 +15,7 @@ from gateway.store.erasure import Extent, Forgotten, Progress
 from gateway.store.outbox import came_with, file_id, handed_id, put_file
 from gateway.store.people import BY_POLICY, AuditRow, Newcomer, record
 from gateway.store.tables.base import metadata
-from gateway.store.tables.people import audit, credentials, erasures, identities, pairing_requests, users
+from gateway.store.tables.people import audit, credentials, erasures, identities, tickets, users
 from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.tables.turns import blobs, sessions, turns
 from tests.fakes.people import database
@@ -33,11 +33,18 @@ def connection() -> Iterator[sa.Connection]:
 
 def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
     """Nor in the request by which they were; that somebody was, and when, stays."""
-    asked = {"id": "r1", "channel": "telegram", "account": "main", "sender": "telegram:42", "display_name": "Ana"}
+    asked = {
+        "id": "r1",
+        "kind": "pairing",
+        "channel": "telegram",
+        "account": "main",
+        "sender": "telegram:42",
+        "display_name": "Ana",
+    }
     asked |= {"tenant_id": "default", "chat": "42", "state": "approved", "created_at": NOON, "expires_at": NOON}
-    connection.execute(pairing_requests.insert(), asked)
+    connection.execute(tickets.insert(), asked)
     since = {"id": "r2", "state": "pending", "created_at": NOON + timedelta(seconds=1)}
-    connection.execute(pairing_requests.insert(), asked | since)
+    connection.execute(tickets.insert(), asked | since)
     for row in (
         AuditRow(NOON, "telegram:42", "pairing_requested", "r1", "Ana"),
         AuditRow(NOON, "cli", "pairing_approved", "r1", "telegram:42 to telegram:main"),
@@ -51,7 +58,7 @@ def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
         ("cli", "pairing_approved", "forgotten", ""),
         ("cli", "role_changed", BEN, "member to operator"),
     ] == [tuple(row) for row in found[:3]]
-    assert ["r2"] == list(connection.execute(sa.select(pairing_requests.c.id)).scalars())  # asked anew, as a stranger
+    assert ["r2"] == list(connection.execute(sa.select(tickets.c.id)).scalars())  # asked anew, as a stranger
 
 
 def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone(connection: sa.Connection):
@@ -143,12 +150,12 @@ def test_every_column_that_names_somebody_is_known():
     named = {
         (table.name, name)
         for table in metadata.sorted_tables
-        for name in ("sender", "used_by", "lane")
+        for name in ("sender", "other_sender", "ended_by", "who", "lane")
         if name in table.c
     }
     assert {
-        ("identities", "sender"), ("pairing_requests", "sender"), ("invite_guesses", "sender"), ("inbox", "sender"),
-        ("invites", "used_by"), ("links", "sender"), ("outbox", "lane"), ("parked_lanes", "lane"),
+        ("identities", "sender"), ("tickets", "sender"), ("tickets", "other_sender"), ("tickets", "ended_by"),
+        ("ticket_guesses", "who"), ("inbox", "sender"), ("outbox", "lane"), ("parked_lanes", "lane"),
     } == named  # fmt: skip
 
 

@@ -238,32 +238,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("outcome IS NULL AND turn_id IS NULL AND session_key IS NOT NULL"),
     )
     op.create_table(
-        "invite_guesses",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("sender", sa.String(length=160), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_invite_guesses")),
-    )
-    op.create_index(op.f("ix_invite_guesses_at"), "invite_guesses", ["at"], unique=False)
-    op.create_index(op.f("ix_invite_guesses_sender_at"), "invite_guesses", ["sender", "at"], unique=False)
-    op.create_table(
-        "invites",
-        sa.Column("id", sa.String(length=36), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("code_mac", sa.String(length=64), nullable=False),
-        sa.Column("role", sa.String(length=16), nullable=False),
-        sa.Column("founding", sa.Boolean(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("created_by", sa.String(length=128), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=False),
-        sa.Column("used_at", sa.BigInteger(), nullable=True),
-        sa.Column("used_by", sa.String(length=160), nullable=True),
-        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_invites")),
-        sa.UniqueConstraint("code_mac", name=op.f("uq_invites_code_mac")),
-    )
-    op.create_table(
         "leases",
         sa.Column("name", sa.String(length=128), nullable=False),
         sa.Column("owner", sa.String(length=64), nullable=True),
@@ -271,26 +245,6 @@ def upgrade() -> None:
         sa.Column("until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_leases")),
     )
-    op.create_table(
-        "links",
-        sa.Column("id", sa.String(length=36), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("user_id", sa.String(length=36), nullable=False),
-        sa.Column("sender", sa.String(length=160), nullable=False),
-        sa.Column("place", sa.Text(), nullable=False),
-        sa.Column("other_id", sa.String(length=36), nullable=True),
-        sa.Column("other_sender", sa.String(length=160), nullable=True),
-        sa.Column("other_place", sa.Text(), nullable=True),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("other_role", sa.String(length=16), nullable=True),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=False),
-        sa.Column("ended_at", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_links")),
-    )
-    op.create_index(op.f("ix_links_other_id"), "links", ["other_id"], unique=False)
-    op.create_index(op.f("ix_links_state_expires_at"), "links", ["state", "expires_at"], unique=False)
-    op.create_index(op.f("ix_links_user_id"), "links", ["user_id"], unique=False)
     op.create_table(
         "members",
         sa.Column("id", sa.String(length=64), nullable=False),
@@ -399,61 +353,6 @@ def upgrade() -> None:
         postgresql_where=sa.text("channel = 'web'"),
     )
     op.create_table(
-        "pairing_guesses",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("approver", sa.String(length=128), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_pairing_guesses")),
-    )
-    op.create_index(op.f("ix_pairing_guesses_at"), "pairing_guesses", ["at"], unique=False)
-    op.create_table(
-        "pairing_requests",
-        sa.Column("id", sa.String(length=36), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("channel", sa.String(length=32), nullable=False),
-        sa.Column("account", sa.String(length=64), nullable=False),
-        sa.Column("sender", sa.String(length=128), nullable=False),
-        sa.Column("display_name", sa.Text(), nullable=False),
-        sa.Column("chat", sa.String(length=128), nullable=False),
-        sa.Column("locale", sa.String(length=35), nullable=True),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=False),
-        sa.Column("replied_at", sa.BigInteger(), nullable=True),
-        sa.Column("decided_at", sa.BigInteger(), nullable=True),
-        sa.Column("decided_by", sa.String(length=128), nullable=True),
-        sa.Column("again", sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column("kept", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_pairing_requests")),
-    )
-    op.create_index(
-        op.f("ix_pairing_requests_channel_account_created_at"),
-        "pairing_requests",
-        ["channel", "account", "created_at"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_pairing_requests_channel_account_sender"),
-        "pairing_requests",
-        ["channel", "account", "sender"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_pairing_requests_channel_account_state"),
-        "pairing_requests",
-        ["channel", "account", "state"],
-        unique=False,
-    )
-    op.create_index(
-        "ix_pairing_requests_pending",
-        "pairing_requests",
-        ["expires_at"],
-        unique=False,
-        sqlite_where=sa.text("state = 'pending'"),
-        postgresql_where=sa.text("state = 'pending'"),
-    )
-    op.create_table(
         "parked_lanes",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("lane", sa.String(length=256), nullable=False),
@@ -498,6 +397,66 @@ def upgrade() -> None:
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("shard", name=op.f("pk_shards")),
+    )
+    op.create_table(
+        "ticket_guesses",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("who", sa.String(length=160), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticket_guesses")),
+    )
+    op.create_index(op.f("ix_ticket_guesses_at"), "ticket_guesses", ["at"], unique=False)
+    op.create_index(op.f("ix_ticket_guesses_who_at"), "ticket_guesses", ["who", "at"], unique=False)
+    op.create_table(
+        "tickets",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("created_by", sa.String(length=128), server_default="", nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("ended_by", sa.String(length=160), nullable=True),
+        sa.Column("code_mac", sa.String(length=64), nullable=True),
+        sa.Column("user_id", sa.String(length=36), server_default="", nullable=False),
+        sa.Column("sender", sa.String(length=160), server_default="", nullable=False),
+        sa.Column("channel", sa.String(length=32), server_default="", nullable=False),
+        sa.Column("account", sa.String(length=64), server_default="", nullable=False),
+        sa.Column("chat", sa.String(length=128), server_default="", nullable=False),
+        sa.Column("thread", sa.String(length=128), nullable=True),
+        sa.Column("display_name", sa.Text(), server_default="", nullable=False),
+        sa.Column("locale", sa.String(length=35), nullable=True),
+        sa.Column("told_at", sa.BigInteger(), nullable=True),
+        sa.Column("again", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("kept", sa.Text(), nullable=True),
+        sa.Column("role", sa.String(length=16), server_default="", nullable=False),
+        sa.Column("other_id", sa.String(length=36), nullable=True),
+        sa.Column("other_sender", sa.String(length=160), nullable=True),
+        sa.Column("other_place", sa.Text(), nullable=True),
+        sa.Column("provider", sa.String(length=32), server_default="", nullable=False),
+        sa.Column("sealed", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tickets")),
+        sa.UniqueConstraint("code_mac", name=op.f("uq_tickets_code_mac")),
+    )
+    op.create_index(
+        op.f("ix_tickets_channel_account_created_at"), "tickets", ["channel", "account", "created_at"], unique=False
+    )
+    op.create_index(
+        op.f("ix_tickets_channel_account_sender"), "tickets", ["channel", "account", "sender"], unique=False
+    )
+    op.create_index(op.f("ix_tickets_channel_account_state"), "tickets", ["channel", "account", "state"], unique=False)
+    op.create_index(op.f("ix_tickets_other_id"), "tickets", ["other_id"], unique=False)
+    op.create_index(op.f("ix_tickets_user_id"), "tickets", ["user_id"], unique=False)
+    op.create_index(
+        "ix_tickets_waiting",
+        "tickets",
+        ["expires_at"],
+        unique=False,
+        sqlite_where=sa.text("state IN ('pending', 'given', 'agreed')"),
+        postgresql_where=sa.text("state IN ('pending', 'given', 'agreed')"),
     )
     op.create_table(
         "usage",
@@ -629,19 +588,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "channel", "scope", "sender", name=op.f("pk_identities")),
     )
     op.create_index(op.f("ix_identities_user_id"), "identities", ["user_id"], unique=False)
-    op.create_table(
-        "oauth_flows",
-        sa.Column("state_hash", sa.String(length=64), nullable=False),
-        sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("user_id", sa.String(length=36), nullable=False),
-        sa.Column("provider", sa.String(length=32), nullable=False),
-        sa.Column("sealed", sa.Text(), nullable=False),
-        sa.Column("ends_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_oauth_flows_user_id")),
-        sa.PrimaryKeyConstraint("state_hash", name=op.f("pk_oauth_flows")),
-        sa.UniqueConstraint("tenant_id", "user_id", "provider", name=op.f("uq_oauth_flows_tenant_id_user_id_provider")),
-    )
-    op.create_index(op.f("ix_oauth_flows_ends_at"), "oauth_flows", ["ends_at"], unique=False)
     op.create_table(
         "reply_routes",
         sa.Column(

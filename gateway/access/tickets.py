@@ -1,0 +1,126 @@
+"""Tickets: one policy a kind, and what is the same for all: issue, compare a code, bound guesses, settle, end.
+
+Pairing requests, invitations, the first owner's link, links between users and OAuth states are tickets; what each
+comes to is decided in `gateway.access.pairing`, `invites` and `linking`, and in `gateway.credentials.oauth`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from gateway.access import codes
+from gateway.store import tickets
+from gateway.store.people import AuditRow, Connection, record
+from gateway.store.tenancy import whose_rows
+from gateway.store.tickets import GUESSES, TICKETS, Guess, Ticket, TicketKind, TicketState
+
+
+@dataclass(frozen=True, slots=True)
+class TicketPolicy:
+    """What holds for the tickets of a kind."""
+
+    valid: timedelta
+    kept: timedelta  # after its end
+    most_open: int | None = None  # of one account, or of one person where it is 1; None: no bound
+    keeps_approved: bool = False  # an approved ticket says who somebody is, and stays
+
+
+POLICIES = {
+    TicketKind.PAIRING: TicketPolicy(timedelta(minutes=60), timedelta(days=30), most_open=500, keeps_approved=True),
+    TicketKind.INVITE: TicketPolicy(timedelta(days=7), timedelta(days=90)),
+    TicketKind.FOUNDING: TicketPolicy(timedelta(hours=1), timedelta(days=90), most_open=1),
+    TicketKind.LINK: TicketPolicy(timedelta(minutes=10), timedelta(days=90), most_open=1, keeps_approved=True),
+    TicketKind.OAUTH: TicketPolicy(timedelta(minutes=10), timedelta(days=1), most_open=1),
+}
+
+GUESSES_EACH = 5
+EACH_WINDOW = timedelta(minutes=15)
+LOCKED_FOR = timedelta(hours=1)
+"""Five wrong codes of one person within the window lock them out for so long."""
+
+GUESSES_OVERALL = 20
+OVERALL_WINDOW = timedelta(hours=1)
+"""Wrong codes of everybody who approves in a tenant. For those who bring codes such a bound would be a lever to shut
+invited people out."""
+
+CLOCK_SLACK = timedelta(minutes=1)
+"""A ticket that was born later than this from now tells that the clock was set back; it holds no longer."""
+
+
+def issue(connection: Connection, ticket: Ticket, audit: AuditRow | None = None) -> Ticket:
+    """Add a ticket, with its audit row; of a kind of which one may be open the earlier one ends."""
+    if POLICIES[ticket.kind].most_open == 1:
+        same = {"kind": ticket.kind, "tenant": ticket.tenant, "user_id": ticket.user_id, "provider": ticket.provider}
+        TICKETS.patch(
+            connection,
+            _end_values(TicketState.DISPLACED, "a later one", ticket.created_at),
+            state=tickets.WAITING,
+            **same,
+        )
+    TICKETS.add(connection, ticket)
+    if audit is not None:
+        record(connection, ticket.tenant, audit)
+    return ticket
+
+
+def settle(
+    connection: Connection,
+    ticket_id: str,
+    state: TicketState,
+    by: str,
+    now: datetime,
+    was: TicketState = TicketState.PENDING,
+    **values: Any,
+) -> bool:
+    """End a ticket, in one conditional statement; return False if its state is another by now."""
+    return TICKETS.patch(connection, _end_values(state, by, now) | values, id=ticket_id, state=was) == 1
+
+
+def _end_values(state: TicketState, by: str, now: datetime) -> dict[str, Any]:
+    return {"state": state, "ended_at": now, "ended_by": by[:160], "kept": None, "sealed": None}
+
+
+def find_fitting(key: bytes, code: str, known: Iterable[Ticket]) -> Ticket | None:
+    """Return the ticket whose code this is. All are compared, whichever fits: how long it takes tells nothing."""
+    found = [ticket for ticket in known if codes.matches(key, ticket.id, code)]
+    return found[0] if found else None
+
+
+def expire(connection: Connection, now: datetime) -> int:
+    """Record which tickets ran out; return how many. Call it each minute, on start, and before each decision."""
+    return tickets.expire(connection, now, now + CLOCK_SLACK)
+
+
+def forget(connection: Connection, now: datetime) -> None:
+    """Delete what ended long ago, and wrong codes; the audit log keeps what was decided."""
+    for kind, policy in POLICIES.items():
+        kept = (*tickets.WAITING, TicketState.APPROVED) if policy.keeps_approved else tickets.WAITING
+        tickets.forget(connection, kind, [state for state in TicketState if state not in kept], now - policy.kept)
+
+
+def count_guess(connection: Connection, kind: TicketKind, who: str, now: datetime, tenant: str | None = None) -> None:
+    """Count a wrong code. A job repeated after an outage may count it twice: that errs on the strict side."""
+    GUESSES.add(connection, Guess(tenant or whose_rows(), kind, who, now))
+
+
+def locked_until(
+    connection: Connection, kind: TicketKind, who: str, now: datetime, tenant: str | None = None
+) -> datetime | None:
+    """Return when codes are taken from this person again, or None if they are taken now.
+
+    Counted from rows, so that a restart forgets nothing. A guess from later than now counts too: a clock that was set
+    back gives no further guesses.
+    """
+    same = {"kind": kind} if tenant is None else {"kind": kind, "tenant": tenant}
+    since, at = now - LOCKED_FOR - EACH_WINDOW, GUESSES.c.at
+    own = [guess.at for guess in GUESSES.find(connection, at > since, who=who, order=at, **same)]
+    ends = [
+        last + LOCKED_FOR
+        for first, last in zip(own, own[GUESSES_EACH - 1 :], strict=False)
+        if last - first <= EACH_WINDOW and now < last + LOCKED_FOR
+    ]
+    if kind is TicketKind.PAIRING:
+        overall = [guess.at for guess in GUESSES.find(connection, at > now - OVERALL_WINDOW, order=at, **same)]
+        ends += [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []
+    return max(ends, default=None)
