@@ -18,7 +18,7 @@ from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.access.policy import AccessSnapshot
 from gateway.config.settings import Settings
-from gateway.delivery.growing_answer import LiveDeps
+from gateway.delivery.live_answer import LiveDeps
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
@@ -137,7 +137,7 @@ def make_sessions(
             parking=router.parking,
             on_turn_event=ToolWatch(names).note,
         ),
-        live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, router.tasks),
+        live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, router.tasks, texts),
         channels=shared.channels,
         people=shared.people,
         in_force=in_force,

@@ -31,8 +31,8 @@ from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
-from gateway.delivery.growing_answer import LiveOutcome
-from gateway.delivery.live_answer import LiveAnswer, followers
+from gateway.delivery.followed_answer import followers
+from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -215,12 +215,12 @@ class JournaledTurn:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
-        settled = await self._live.settle()
+        await self._live.settle()
         approval = self._approval(ask)
         parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
         said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
         parts = to_parts(
-            self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
+            self._channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
         )  # what stands there already becomes the question
         commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
         await self._deps.store.write(commit, then=partial(self._note_parked, approval))
@@ -257,14 +257,14 @@ class JournaledTurn:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
-        settled = await self._live.settle()
+        await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
         nothing_left = self._deps.texts.text(self._principal.locale, "answer.nothing_left")
         buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
         lines = self._deps.replies.lines(self._channel, ended, self._principal.locale)
         overtaken = await self._deps.replies.standing(self._session.key, self._turn) if buttons else None
         said = _Said(buttons, lines, await self._made_files(reason), nothing_left)
-        look = partial(self._last_look, reason, text, settled, said)
+        look = partial(self._last_look, reason, text, said)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
         note = text if text == nothing_left else self._deps.clean(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -315,15 +315,13 @@ class JournaledTurn:
         kept = await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
         return tuple(file for file in named if file.blob in kept)
 
-    def _last_look(
-        self, reason: EndReason, text: str, settled: LiveOutcome, beside: "_Said"
-    ) -> tuple[str, list[OutboxPart]]:
+    def _last_look(self, reason: EndReason, text: str, beside: "_Said") -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
         nothing_left = beside.nothing_left  # nobody waits for silence
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
-            quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
+            quiet = not self._live.standing and not self._has_streamed  # the command tells whoever stopped it
             wordless = text in {"", self._deps.texts.text(locale, "answer.alone_stopped")}
             text = "" if quiet else STOPPED_SIGN if wordless else text
         else:
@@ -332,9 +330,9 @@ class JournaledTurn:
             return "", []
         turn = self._turn
         shown = f"{text}\n\n{beside.lines}" if beside.lines and text != nothing_left else text
-        pieces, buttons = settled.pages.all_of(shown), beside.buttons
+        pieces, buttons = self._live.pages.all_of(shown), beside.buttons
         if text == nothing_left or not pieces:
-            pieces, buttons = settled.pages.all_of(nothing_left), ()
+            pieces, buttons = self._live.pages.all_of(nothing_left), ()
         said = OutboundMessage(
             turn.address,
             self._claimed.source_id,
@@ -345,7 +343,7 @@ class JournaledTurn:
             media=beside.files,
             locale=locale,
         )
-        return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
+        return text, to_parts(self._channel, said, pieces=pieces, standing=self._live.standing)
 
     async def _end(self, ended: TurnEnded, response: ModelResponded | None, parts: Sequence[OutboxPart]) -> None:
         self._session.turn.finish()

@@ -14,7 +14,7 @@ from agent.errors import Fenced
 from agent.foreign_code import contain_exits
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
-from gateway.delivery.live_answer import LiveAnswer, tool_words
+from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -100,14 +100,12 @@ class TurnRunner:
         answer = OutboundMessage(
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
-        note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence, note, say)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence)
         steers = conversation.mode == "steer"
         log.debug("turn_started", kind=turn.kind, attempt=claimed.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
         try:
-            live.start(claimed.message_id, await self._standing(claimed))
-            live.go_on_from(answer_text(claimed.events))
+            live.start(claimed.message_id, await self._standing(claimed), answer_text(claimed.events))
             if gives_up:
                 broken = texts.text(locale, "answer.broken")
                 await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
