@@ -1,10 +1,10 @@
-"""Checks a final answer against a JSON schema that the operator wrote; pure.
+"""Checks JSON that a model wrote against a JSON schema; pure.
 
-It knows the keywords of `KEYWORDS`; a schema with another one is refused, so that nothing it says goes unchecked.
+An operator's schema may have the keywords of `KEYWORDS` alone, so that nothing it says goes unchecked. A client of the
+API writes what it likes: there another keyword, or one of another form, is not looked at, and the work is bounded.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -18,26 +18,37 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-SILENT = ("$schema", "$id", "title", "description", "examples", "default")
+SILENT = ("$schema", "$id", "$defs", "title", "description", "examples", "default")
+BOUNDS = ("minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum")
 CHECKED = (
-    "type", "enum", "required", "properties", "additionalProperties", "items", "minItems", "maxItems", "minLength",
-    "maxLength", "minimum", "maximum",
+    "type", "enum", "const", "anyOf", "$ref", "required", "properties", "additionalProperties", "items", *BOUNDS
 )  # fmt: skip
 KEYWORDS = frozenset((*SILENT, *CHECKED))
 _FORMS: Mapping[str, tuple[str, tuple[type, ...]]] = {
-    "type": ("one word", (str,)),
+    "type": ("a word or a list of words", (str, list)),
     "enum": ("a list", (list,)),
+    "anyOf": ("a list", (list,)),
+    "$ref": ("a text", (str,)),
+    "$defs": ("an object", (dict,)),
     "required": ("a list", (list,)),
     "properties": ("an object", (dict,)),
-    "additionalProperties": ("true or false", (bool,)),
-    **dict.fromkeys(CHECKED[6:], ("a number", (int, float))),
+    "additionalProperties": ("true, false or a schema", (bool, dict)),
+    **dict.fromkeys(BOUNDS, ("a number", (int, float))),
 }
 
-_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+MOST_STEPS = 200_000
+"""More of an answer and its schema is not compared: everybody else waits meanwhile."""
+
+STEPS_A_VALUE = 10
+"""For one value and its schema; a comparison with one of an `enum` is one step."""
 
 
 class BadGate(ValueError):
     """A text that is no schema that can be checked; the message says why."""
+
+
+class _TooMuch(ValueError):
+    """No step is left."""
 
 
 @lru_cache(16)
@@ -65,50 +76,107 @@ def _keywords(schema: object) -> Iterator[str]:
     for keyword, (form, types) in _FORMS.items():
         if keyword in schema and not isinstance(schema[keyword], types):
             raise BadGate(f"{keyword} is {form} here")
-    if schema.get("type", "object") not in TYPES:
-        raise BadGate(f"the type {schema['type']!r} is not one of {', '.join(TYPES)}")
+    for name in _names(schema.get("type", "object")):
+        if name not in TYPES:
+            raise BadGate(f"the type {name!r} is not one of {', '.join(TYPES)}")
     if not all(isinstance(name, str) for name in schema.get("required", ())):
         raise BadGate("required is a list of names")
-    for inner in schema.get("properties", {}).values():
-        yield from _keywords(inner)
-    if "items" in schema:
-        yield from _keywords(schema["items"])
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", ())]
+    others = schema.get("additionalProperties")
+    inner += [others] if isinstance(others, dict) else []
+    inner += [schema["items"]] if "items" in schema else []
+    for each in inner:
+        yield from _keywords(each)
+
+
+def without_fence(answer: str) -> str:
+    """Return the answer without the code fence around it."""
+    return answer.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
 
 
 def misfit(answer: str, schema: Mapping[str, Any]) -> str:
     """Return what of the answer does not fit the schema; "" if it fits. A code fence around it does not count."""
-    fenced = _FENCED.fullmatch(answer)
     try:
-        value = json.loads(fenced[1] if fenced else answer)
+        value = json.loads(without_fence(answer))
     except (ValueError, RecursionError):
         return "it is not JSON alone"
-    return next(_misfits(value, schema, "answer"), "")
+    try:
+        return next(_Check(schema).misfits(value, schema, "answer"), "")
+    except (_TooMuch, RecursionError):
+        return "it is too much to check"
 
 
-def _misfits(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
-    wanted = schema.get("type")
-    is_bool = isinstance(value, bool) and wanted in {"number", "integer"}
-    if wanted is not None and (is_bool or not isinstance(value, TYPES[wanted])):
-        yield f"{where} is not of type {wanted}"
-        return
-    if "enum" in schema and value not in schema["enum"]:
-        yield f"{where} is not one of {json.dumps(schema['enum'], ensure_ascii=False)}"
-    yield from _bounds(value, schema, where)
-    if isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _misfits(inner, schema.get("items", {}), f"{where}[{index}]")
-    elif isinstance(value, dict):
-        yield from _members(value, schema, where)
+class _Check:
+    """One comparison of a value with a schema."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._left = MOST_STEPS
+
+    def _spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise _TooMuch
+
+    def misfits(self, value: Any, schema: Any, where: str) -> Iterator[str]:
+        """Yield what does not fit, first things first."""
+        self._spend(STEPS_A_VALUE)
+        if schema is False:
+            yield f"{where} is not allowed"
+        if not isinstance(schema, dict):
+            return
+        if isinstance(name := schema.get("$ref"), str):
+            yield from self.misfits(value, _find(self._root, name), where)
+            return
+        if not _is_of(value, wanted := schema.get("type")):
+            yield f"{where} is not of type {' or '.join(_names(wanted))}"
+            return
+        named, options = schema.get("enum"), schema.get("anyOf")
+        if isinstance(named, list):
+            self._spend(len(named))
+            if value not in named:
+                yield f"{where} is not one of {json.dumps(named, ensure_ascii=False)}"
+        if "const" in schema and value != schema["const"]:
+            yield f"{where} is not {json.dumps(schema['const'], ensure_ascii=False)}"
+        if isinstance(options, list) and not any(self._fits(value, option) for option in options):
+            yield f"{where} fits none of anyOf"
+        yield from _bounds(value, schema, where)
+        if isinstance(value, list):
+            for index, inner in enumerate(value):
+                yield from self.misfits(inner, schema.get("items"), f"{where}[{index}]")
+        elif isinstance(value, dict):
+            yield from self._members(value, schema, where)
+
+    def _fits(self, value: Any, schema: Any) -> bool:
+        return next(self.misfits(value, schema, ""), None) is None
+
+    def _members(self, value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
+        properties, required = schema.get("properties"), schema.get("required")
+        properties = properties if isinstance(properties, dict) else {}
+        for name in required if isinstance(required, list) else ():
+            self._spend(1)
+            if isinstance(name, str) and name not in value:
+                yield f"{where}.{name} is missing"
+        for name, inner in value.items():
+            yield from self.misfits(inner, properties.get(name, schema.get("additionalProperties")), f"{where}.{name}")
 
 
-def _members(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
-    properties = schema.get("properties", {})
-    yield from (f"{where}.{name} is missing" for name in schema.get("required", ()) if name not in value)
-    if schema.get("additionalProperties") is False:
-        yield from (f"{where}.{name} is not allowed" for name in value if name not in properties)
-    for name, inner in properties.items():
-        if name in value:
-            yield from _misfits(value[name], inner, f"{where}.{name}")
+def _names(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def _is_of(value: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, str | list):
+        return True
+    kinds = [TYPES.get(str(name), ()) for name in _names(wanted)]
+    return any(isinstance(value, kind) and (bool in kind or not isinstance(value, bool)) for kind in kinds)
+
+
+def _find(root: Any, name: str) -> Any:
+    """Return the part of a schema that `#/...` names; anything fits one that is not there."""
+    for key in name.removeprefix("#").strip("/").split("/"):
+        root = root.get(key, True) if key and isinstance(root, dict) else root
+    return root
 
 
 def _bounds(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -121,7 +189,7 @@ def _bounds(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
         size, least, most = value, "minimum", "maximum"
     else:
         return
-    if least in schema and size < schema[least]:
-        yield f"{where} is below {least} {schema[least]}"
-    if most in schema and size > schema[most]:
-        yield f"{where} is above {most} {schema[most]}"
+    if isinstance(bound := schema.get(least), int | float) and size < bound:
+        yield f"{where} is below {least} {bound}"
+    if isinstance(bound := schema.get(most), int | float) and size > bound:
+        yield f"{where} is above {most} {bound}"

@@ -44,6 +44,38 @@ def test_the_first_misfit_is_said(answer: str, problem: str) -> None:
     assert problem == misfit(answer, SCHEMA)
 
 
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (None, ""),
+        ({"next": {"next": None}}, ""),
+        ({"next": {"next": 5}}, "answer fits none of anyOf"),
+        ({"next": None, "kind": "other"}, "answer fits none of anyOf"),
+        ({"next": None, "kind": "list", "more": 1}, ""),
+        ({"next": None, "more": "1"}, "answer fits none of anyOf"),
+    ],
+)
+def test_a_schema_may_name_its_own_parts_and_alternatives(value: object, problem: str) -> None:
+    part = {
+        "type": "object", "properties": {"next": {"$ref": "#"}, "kind": {"const": "list"}},
+        "additionalProperties": {"type": ["integer", "null"]},
+    }  # fmt: skip
+    schema = {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/part"}], "$defs": {"part": part}}
+    assert problem == misfit(json.dumps(value), schema)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        (["word 999"] * 1000, {"items": {"enum": [f"word {n}" for n in range(1000)]}}),
+        (5, {"$ref": "#"}),
+        ([0] * 30_000, {"items": {"type": "integer"}}),
+    ],
+)
+def test_what_takes_too_long_to_check_is_not_checked_to_its_end(value: object, schema: dict[str, object]) -> None:
+    assert "it is too much to check" == misfit(json.dumps(value), schema)
+
+
 async def answered(*said: str | Says) -> tuple[EndReason, FakeTurnPort, ScriptedModel]:
     """A turn in which the model says this, one response after the other."""
     port, model = FakeTurnPort(), ScriptedModel([*said])
@@ -74,7 +106,9 @@ async def test_a_second_answer_that_does_not_fit_is_given_and_said_to_be_so() ->
         ("[]", "is an object"),
         ("{", "no JSON"),
         ('{"type": "date"}', "'date'"),
-        ('{"type": ["object", "null"]}', "type is one word here"),
+        ('{"type": ["object", "date"]}', "'date'"),
+        ('{"type": 5}', "type is a word or a list of words here"),
+        ('{"anyOf": [{"pattern": "a"}]}', "does not check pattern"),
         ('{"properties": [1]}', "properties is an object here"),
         ('{"properties": {"a": {"enum": 5}}}', "enum is a list here"),
         ('{"required": [["a"]]}', "required is a list of names"),
