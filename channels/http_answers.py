@@ -80,12 +80,13 @@ def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
     return Unknown(seen)
 
 
-def to_foreign_error(status: object, seen: str, retry_after_s: float | None = None) -> ChannelError:
-    """What an answer means that is not the platform's: a proxy's page, or another server's.
+def to_foreign_error(platform: str, status: object, retry_after_s: float | None = None) -> ChannelError:
+    """Return what an answer means that is not the platform's: a proxy's page, or another server's.
 
-    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to the platform: nothing was done, and
-    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
+    A 3xx or 4xx was not passed on to the platform: nothing was done, and nothing is lost by waiting until the operator
+    has mended the address. After any other status the call may have been made.
     """
+    seen = f"HTTP {status} and no answer of {platform}'s"
     if not isinstance(status, int) or not 300 <= status < 500:
         return Unknown(seen)
     if status != 429:

@@ -12,11 +12,12 @@ from pydantic import JsonValue
 
 from channels.base import ChannelConnection, Menus, Renderer, Sign
 from channels.bounded_dict import BoundedDict
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
 from channels.connections import Connections
 from channels.discord.config import DiscordAccount
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
-from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal, as_channel_errors
+from channels.discord.error_mapping import CLOSE_WORDS, NO_ACCESS, as_channel_errors
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
 from channels.discord.payloads import (
@@ -165,7 +166,7 @@ class DiscordChannel:
                 "POST", MESSAGES, message_of(part), media=part.media, at={"channel_id": target_of(part.address)}
             )
         except ApiRefusal as refusal:
-            if part.route is None or not refusal.no_access:
+            if part.route is None or refusal.code not in NO_ACCESS:
                 raise
             return _sure(await self._replies.follow_up(ReplyRoute.of(part.route), body_of(part), part.media))
         return _sure(id_of(sent))
@@ -187,7 +188,7 @@ class DiscordChannel:
             try:
                 await self._wire.call("PATCH", MESSAGE, body, at=at)
             except ApiRefusal as refusal:
-                if part.route is None or not refusal.no_access:
+                if part.route is None or refusal.code not in NO_ACCESS:
                     raise
                 await self._replies.edit(ReplyRoute.of(part.route), platform_id, body)
         return Receipt(platform_id)

@@ -14,10 +14,10 @@ import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
 from channels.discord.channel_cache import READ_TYPES, Place, place_of
 from channels.discord.config import Wake
-from channels.discord.error_mapping import ApiRefusal
 from channels.discord.raw import RawChannel, RawMessage, RawThreads
 from channels.discord.translate import (
     TranslationContext,

@@ -14,10 +14,11 @@ from discord.errors import ConnectionClosed
 from discord.gateway import ReconnectWebSocket
 
 from channels.base import ChannelState, Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import GatewaySession
-from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
+from channels.discord.error_mapping import CLOSE_WORDS
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
 from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, Starts

@@ -12,10 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
-from channels.discord.error_mapping import ApiRefusal
 from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel, FillGap, Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.raw import RawChannel

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.discord.error_mapping import UNKNOWN_MESSAGE, ApiRefusal, to_channel_error
+from channels.chat.refusals import ApiRefusal
+from channels.discord.error_mapping import REFUSALS, ROUTE_GONE, UNKNOWN_MESSAGE, UNREACHABLE
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.payloads import body_of, id_of, message_of
 from channels.discord.reply_route import ROUTE_PRIVATE, ReplyRoute
@@ -65,7 +66,7 @@ class EphemeralReplies:
             message_id = await self._replies.complete(reply_route, part.idem_key, body, part.media)
             message_id = message_id or await self._replies.follow_up(reply_route, body, part.media)
         except ApiRefusal as refusal:
-            if refusal.route_gone or refusal.unreachable:
+            if refusal.code in ROUTE_GONE or refusal.code in UNREACHABLE:
                 return None
             raise
         if message_id is None:
@@ -130,9 +131,9 @@ class EphemeralReplies:
             else:
                 await self._replies.edit(reply_route, bare_id, body)
         except ApiRefusal as refusal:
-            if refusal.route_gone or refusal.unreachable or refusal.code == UNKNOWN_MESSAGE:
-                raise Permanent(refusal.explanation, PermanentKind.TARGET_GONE) from None
-            raise to_channel_error(refusal) from None
+            if refusal.code in ROUTE_GONE or refusal.code in UNREACHABLE or refusal.code == UNKNOWN_MESSAGE:
+                raise Permanent(refusal.words, PermanentKind.TARGET_GONE) from None
+            raise REFUSALS.to_channel_error(refusal) from None
 
 
 def _route_of(part: OutboundPart) -> ReplyRoute:
@@ -153,10 +154,10 @@ def _find_in_original(
 
 def _to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means. A person who cannot be written to blocks nobody else in the chat they asked in."""
-    if refusal.unreachable:
-        words = f"only one person may see it, and they cannot be written to directly: {refusal.explanation}"
+    if refusal.code in UNREACHABLE:
+        words = f"only one person may see it, and they cannot be written to directly: {refusal.words}"
         return Permanent(words)
-    return to_channel_error(refusal)
+    return REFUSALS.to_channel_error(refusal)
 
 
 def _sure_id(answer: JsonValue) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from channels.base import Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
-from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
+from channels.discord.error_mapping import CLOSE_WORDS
 from channels.errors import ChannelError, ConfigRefused
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from channels.bounded_dict import BoundedDict
-from channels.discord.error_mapping import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
+from channels.chat.refusals import ApiRefusal
+from channels.discord.error_mapping import ALREADY_ACKNOWLEDGED, ROUTE_GONE, UNKNOWN_MESSAGE
 from channels.discord.payloads import id_of
 from channels.discord.reply_route import ROUTE_PRESS, ReplyRoute
 from channels.discord.translate_interaction import EPHEMERAL_FLAG
@@ -107,7 +108,7 @@ class InteractionReplies:
         try:
             sent = await self._wire.call("PATCH", MESSAGE, body, media=media, at=await self._at(reply_route, ORIGINAL))
         except ApiRefusal as refusal:
-            if refusal.route_gone or refusal.code == UNKNOWN_MESSAGE:
+            if refusal.code in ROUTE_GONE or refusal.code == UNKNOWN_MESSAGE:
                 return None
             raise
         answer.first_key = key
@@ -138,7 +139,7 @@ class InteractionReplies:
         try:
             found = await self._wire.call("GET", MESSAGE, at=await self._at(reply_route, ORIGINAL))
         except ApiRefusal as refusal:
-            if refusal.route_gone or refusal.status in (401, 403, 404):
+            if refusal.code in ROUTE_GONE or refusal.status in (401, 403, 404):
                 return None
             raise
         message_id, flags = id_of(found), found.get("flags") if isinstance(found, dict) else None

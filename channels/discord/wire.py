@@ -17,15 +17,15 @@ from discord.file import File
 from discord.http import Route
 from pydantic import JsonValue
 
+from channels.chat.refusals import ApiRefusal
 from channels.discord.config import DiscordAccount
-from channels.discord.error_mapping import ApiRefusal, not_discords
 from channels.discord.identity import BotIdentity
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
 from channels.discord.sharding import GatewayInfo, to_gateway_info
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
-from channels.http_answers import RedirectRefused, to_transport_error
+from channels.http_answers import RedirectRefused, to_foreign_error, to_transport_error
 from channels.messages import OutboundMedia
 
 MESSAGES = "/channels/{channel_id}/messages"
@@ -216,9 +216,9 @@ def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
         case RateLimited() | LimitUnusable():
             return Retryable("a rate limit", retry_after_s=getattr(error, "retry_after", seen.retry_after_s))
         case LoginFailure() if seen.of_discord:
-            return ApiRefusal(401, 0, "401: Unauthorized")
+            return ApiRefusal(401, "", "Unauthorized: Discord refuses the token")
         case LoginFailure() | RedirectRefused():
-            return not_discords(401 if isinstance(error, LoginFailure) else 302)
+            return to_foreign_error("Discord", 401 if isinstance(error, LoginFailure) else 302)
         case HTTPException():
             return _refusal(error, seen)
         case ServerTrouble():
@@ -235,8 +235,10 @@ def _refusal(error: HTTPException, seen: CallTrace) -> ChannelError | ApiRefusal
     if error.status == 429:
         return Retryable("429, a ban for too many requests", retry_after_s=seen.retry_after_s or 60.0)
     if error.status < 300 or not seen.of_discord:
-        return not_discords(error.status)
-    return ApiRefusal(error.status, whole_of(error.code) or 0, words_of(error.text, 300))
+        return to_foreign_error("Discord", error.status)
+    code, words = str(whole_of(error.code) or ""), words_of(error.text, 300)
+    # The library begins the words of an answer without a code with its status.
+    return ApiRefusal(error.status, code, f"{words} ({code})" if code else words.partition(": ")[2] or words)
 
 
 def _late(seen: CallTrace) -> ChannelError:

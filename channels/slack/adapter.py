@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.connections import Connections
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
@@ -21,13 +22,7 @@ from channels.slack.command_names import CommandNames
 from channels.slack.config import SlackAccount
 from channels.slack.cursor import ResumePoint
 from channels.slack.ephemeral_replies import ROUTED, EphemeralReplies
-from channels.slack.error_mapping import (
-    MISSING_SCOPE,
-    ApiRefusal,
-    config_refused,
-    is_operators_matter,
-    to_channel_error,
-)
+from channels.slack.error_mapping import MISSING_SCOPE, config_refused, is_operators_matter, to_channel_error
 from channels.slack.files import FILE_ID, fetch_file, send_files
 from channels.slack.identity import BotIdentity, identify
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
@@ -85,7 +80,7 @@ class ReactionMemory:
         try:
             await self._wire.form(method, channel=chat, timestamp=ts, name=name)
         except ApiRefusal as refusal:
-            if refusal.error != done:
+            if refusal.code != done:
                 raise
 
 
@@ -272,7 +267,7 @@ class SlackChannel:
         try:
             await self._wire.post("assistant.threads.setStatus", body)
         except ApiRefusal as refusal:
-            self._no_status = refusal.error in {MISSING_SCOPE, "unknown_method", "not_allowed_token_type"}
+            self._no_status = refusal.code in {MISSING_SCOPE, "unknown_method", "not_allowed_token_type"}
             raise to_channel_error(refusal) from None
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:

@@ -10,19 +10,14 @@ import structlog
 from pydantic import JsonValue, ValidationError
 
 from channels.base import KnownChat
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.foreign import JsonObject
 from channels.messages import InboundMessage
 from channels.retrying import Backoff
 from channels.slack.cursor import later
-from channels.slack.error_mapping import (
-    MISSING_SCOPE,
-    ApiRefusal,
-    is_operators_matter,
-    to_channel_error,
-    where_to_mend,
-)
+from channels.slack.error_mapping import MISSING_SCOPE, is_operators_matter, to_channel_error, where_to_mend
 from channels.slack.names import spoken_of
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Receiver
@@ -134,11 +129,11 @@ class Backfill:
                     self._missing.unread[chat] = (oldest, str(failure)[:80])
 
     def _note_refusal(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
-        if refusal.error == MISSING_SCOPE:  # then its events do not come, either
+        if refusal.code == MISSING_SCOPE:  # then its events do not come, either
             why = where_to_mend(refusal)
             _log.info("backfill_refused", account=self._receiver.bot.account, chat=chat, error=why)
         else:
-            self._missing.unread[chat] = (oldest, refusal.error)
+            self._missing.unread[chat] = (oldest, refusal.code)
 
     # ------------------------------------------------------------ where
 
@@ -149,7 +144,7 @@ class Backfill:
         try:
             listed = dict.fromkeys(await self._memberships())
         except ApiRefusal as refusal:
-            self._missing.unread[CHATS] = (oldest, refusal.error)
+            self._missing.unread[CHATS] = (oldest, refusal.code)
         except ChannelError as failure:
             self._missing.unread[CHATS] = (oldest, str(failure)[:80])
         else:
@@ -161,14 +156,14 @@ class Backfill:
         try:
             return await self._list_chats(",".join(TYPES))
         except ApiRefusal as refusal:
-            if refusal.error != MISSING_SCOPE:
+            if refusal.code != MISSING_SCOPE:
                 raise
         found: list[str] = []
         for kind in TYPES:
             try:
                 found += await self._list_chats(kind)
             except ApiRefusal as refusal:
-                if refusal.error != MISSING_SCOPE:
+                if refusal.code != MISSING_SCOPE:
                     raise
                 _log.info(
                     "backfill_refused", account=self._receiver.bot.account, kind=kind, error=where_to_mend(refusal)
@@ -217,7 +212,7 @@ class Backfill:
         try:
             return [reply for reply in await self._pages("conversations.replies", arguments) if reply.ts != thread]
         except ApiRefusal as refusal:
-            if refusal.error in ("thread_not_found", "message_not_found"):
+            if refusal.code in ("thread_not_found", "message_not_found"):
                 return []
             raise
 

@@ -7,10 +7,11 @@ A direct message carries its key and can be found again; what the other two show
 from dataclasses import replace
 from datetime import datetime
 
+from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import OutboundPart, Receipt
-from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, to_channel_error
+from channels.slack.error_mapping import MISSING_SCOPE, to_channel_error
 from channels.slack.files import send_files
 from channels.slack.payloads import client_msg_id, content, to_message
 from channels.slack.reply_route import ReplyRoute
@@ -63,7 +64,7 @@ class EphemeralReplies:
     async def _beside_the_chat(self, part: OutboundPart, route: ReplyRoute, closed: ApiRefusal) -> None:
         """Show it to them alone where they asked; `closed` is why it did not go to their direct messages."""
         failure = to_channel_error(closed)
-        if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.error != MISSING_SCOPE):
+        if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.code != MISSING_SCOPE):
             raise failure
         if isinstance(failure, Permanent) and failure.kind is PermanentKind.MALFORMED:
             raise failure
@@ -89,7 +90,7 @@ class EphemeralReplies:
         try:
             found = await find_sent(self._wire, await self._in_direct(part, _reply_route(part)), ours, now)
         except ApiRefusal as refusal:
-            if isinstance(to_channel_error(refusal), Retryable) and refusal.error != MISSING_SCOPE:
+            if isinstance(to_channel_error(refusal), Retryable) and refusal.code != MISSING_SCOPE:
                 raise Retryable(str(refusal)) from None
         except ChannelError as failure:
             raise Retryable(f"whether it was said cannot be told: {failure}") from None

@@ -1,11 +1,11 @@
-"""A call that did not go well becomes one of the three errors that the gateway knows. Pure; no SDK is imported here.
+"""What Slack's refusals mean, and where the operator mends them. Pure; imports no SDK.
 
 Error names are those of docs.slack.dev/reference/methods (read 2026-11).
 """
 
-from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.chat.refusals import ApiRefusal, RefusalTable
+from channels.errors import ChannelError, ConfigRefused, PermanentKind, Retryable
 from channels.foreign import words_of
-from channels.http_answers import to_foreign_error
 
 APPS = "api.slack.com/apps"
 WORD_CHARS = 120  # of Slack's names of errors and scopes
@@ -32,60 +32,42 @@ _MALFORMED = frozenset(
 )  # fmt: skip
 
 
-class ApiRefusal(Exception):
-    """Slack answered that it did not do it."""
+REFUSALS = RefusalTable(
+    kinds=dict.fromkeys(_UNREACHABLE, PermanentKind.BLOCKED)
+    | dict.fromkeys(_GONE, PermanentKind.TARGET_GONE)
+    | dict.fromkeys(_MALFORMED, PermanentKind.MALFORMED),
+    later=_LATER,
+    unsure=_UNSURE,
+)
 
-    def __init__(
-        self, method: str, error: str, *, status: int = 200, needed: str = "", retry_after_s: float | None = None
-    ) -> None:
-        """`error` is Slack's own word, `needed` the scope it misses."""
-        error, needed = words_of(error, WORD_CHARS), words_of(needed, WORD_CHARS)
-        super().__init__(f"{method}: {error}" + (f" (needs {needed})" if needed else ""))
-        self.method = method
-        self.error = error
-        self.status = status
-        self.needed = needed
-        self.retry_after_s = retry_after_s
+
+def refusal_of(
+    method: str, error: str, *, status: int = 200, needed: str = "", retry_after_s: float | None = None
+) -> ApiRefusal:
+    """Return the refusal that Slack calls `error`; `needed` is the scope that the token misses."""
+    error, needed = words_of(error, WORD_CHARS), words_of(needed, WORD_CHARS)
+    words = f"{method}: {error}" + (f" (needs {needed})" if needed else "")
+    return ApiRefusal(status, error, words, needed=needed, retry_after_s=retry_after_s)
 
 
 def to_channel_error(refusal: ApiRefusal) -> ChannelError:
-    """What a refusal means to who sent.
+    """Return what a refusal means to the sender.
 
     What only the operator can mend (a token, a scope) is retryable: nothing is lost by waiting until they did.
     """
-    words, error = str(refusal), refusal.error
-    if refusal.status == 429 or error in _LATER:
-        return Retryable(words, retry_after_s=refusal.retry_after_s)
     if is_operators_matter(refusal):
-        return Retryable(f"{words}; {where_to_mend(refusal)}")
-    if refusal.status >= 500 or error in _UNSURE:
-        return Unknown(words)
-    return Permanent(words, _kind(error))
+        return Retryable(f"{refusal}; {where_to_mend(refusal)}")
+    return REFUSALS.to_channel_error(refusal)
 
 
 def is_operators_matter(refusal: ApiRefusal) -> bool:
     """Whether only the operator can mend it: a token that is refused, or misses a scope."""
-    return refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE
-
-
-def _kind(error: str) -> PermanentKind:
-    if error in _UNREACHABLE:
-        return PermanentKind.BLOCKED
-    if error in _GONE:
-        return PermanentKind.TARGET_GONE
-    if error in _MALFORMED:
-        return PermanentKind.MALFORMED
-    return PermanentKind.REJECTED
-
-
-def not_slacks(method: str, status: object, retry_after_s: float | None = None) -> ChannelError:
-    """What an answer means that is none of Slack's."""
-    return to_foreign_error(status, f"{method}: HTTP {status} and no answer of Slack's", retry_after_s)
+    return refusal.code in BAD_TOKEN or refusal.code == MISSING_SCOPE
 
 
 def where_to_mend(refusal: ApiRefusal, *, app_token: bool = False) -> str:
     """Where the operator clicks."""
-    if refusal.error == MISSING_SCOPE and not app_token:
+    if refusal.code == MISSING_SCOPE and not app_token:
         needed = refusal.needed or "the scope this needs"
         return f"add {needed} at {APPS} → OAuth & Permissions → Bot Token Scopes, then Reinstall to Workspace"
     if app_token:
@@ -98,10 +80,10 @@ def where_to_mend(refusal: ApiRefusal, *, app_token: bool = False) -> str:
 
 def config_refused(account: str, refusal: ApiRefusal, *, app_token: bool = False) -> ConfigRefused:
     """What ends the channel, in words for the operator."""
-    if refusal.error == MISSING_SCOPE:
+    if refusal.code == MISSING_SCOPE:
         what = f"misses the scope {refusal.needed}" if refusal.needed else "misses a scope"
     else:
-        what = f"is refused ({refusal.error})"
+        what = f"is refused ({refusal.code})"
     which = "app-level token" if app_token else "bot token"
     return ConfigRefused(
         f"Slack: the {which} of account {account!r} {what}: {where_to_mend(refusal, app_token=app_token)}; then restart"

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import structlog
 
 from channels.base import Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
 from channels.errors import ChannelError, Unknown
 from channels.foreign import JsonObject, words_of
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.config import SlackAccount
-from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, config_refused, is_operators_matter, where_to_mend
+from channels.slack.error_mapping import MISSING_SCOPE, config_refused, is_operators_matter, refusal_of, where_to_mend
 
 if TYPE_CHECKING:  # translating needs the identity, and no SDK
     from channels.slack.wire import SlackWire
@@ -81,8 +82,8 @@ def _check_scopes(config: SlackAccount, header: object) -> None:
         return  # not told: each call will say so itself
     scopes = {scope.strip() for scope in header.split(",")}
     if NEEDED not in scopes:
-        raise config_refused(config.name, ApiRefusal("auth.test", MISSING_SCOPE, needed=NEEDED))
+        raise config_refused(config.name, refusal_of("auth.test", MISSING_SCOPE, needed=NEEDED))
     for scope, what in WANTED.items():
         if scope not in scopes:
-            mend = where_to_mend(ApiRefusal("auth.test", MISSING_SCOPE, needed=scope))
+            mend = where_to_mend(refusal_of("auth.test", MISSING_SCOPE, needed=scope))
             _log.warning("scope_missing", account=config.name, scope=scope, without_it_no=what, mend=mend)

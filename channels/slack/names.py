@@ -18,9 +18,10 @@ import structlog
 from pydantic import ValidationError
 
 from channels.bounded_dict import BoundedDict
+from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError
 from channels.foreign import LONGEST_WAIT_S, storable
-from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, where_to_mend
+from channels.slack.error_mapping import MISSING_SCOPE, where_to_mend
 from channels.slack.identity import BotIdentity
 from channels.slack.mrkdwn import MENTION, unescape
 from channels.slack.raw import RawUserInfo
@@ -160,9 +161,9 @@ class NameDirectory:
             self._remember(user, answer.get("user"))
 
     def _note_refusal(self, user: str, refusal: ApiRefusal) -> None:
-        if refusal.error in _UNKNOWN:
+        if refusal.code in _UNKNOWN:
             self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
-        elif refusal.error != MISSING_SCOPE:
+        elif refusal.code != MISSING_SCOPE:
             self._pause(min(refusal.retry_after_s or PAUSE_S, LONGEST_WAIT_S), str(refusal))
         else:
             self._resumes_s = self._now_s() + NO_SCOPE_PAUSE_S

@@ -14,13 +14,14 @@ from pydantic import JsonValue
 from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import decode_json
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.backfill import Backfill
 from channels.slack.config import MOST_SOCKETS, SlackAccount
-from channels.slack.error_mapping import ApiRefusal, config_refused, is_operators_matter, socket_mode_off
+from channels.slack.error_mapping import config_refused, is_operators_matter, socket_mode_off
 from channels.slack.receiving import Receiver, dispatch, wait_for_turn
 from channels.slack.wire import STUMBLES, SlackWire
 

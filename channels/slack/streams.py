@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 
 from channels.bounded_dict import BoundedDict
+from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import LONGEST_WAIT_S, JsonObject
 from channels.messages import GOES_ON, OutboundPart
-from channels.slack.error_mapping import STREAMING, ApiRefusal, to_channel_error
+from channels.slack.error_mapping import STREAMING, to_channel_error
 from channels.slack.payloads import actions, content, key_metadata
 from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
@@ -67,7 +68,7 @@ class Streams:
         except ApiRefusal as refusal:
             if isinstance(meaning := to_channel_error(refusal), Unknown):
                 raise
-            self._note(meaning, refusal.error, part.address.chat)
+            self._note(meaning, refusal.code, part.address.chat)
             return None
         ts = ts_of(answer.get("ts"))
         if ts is None:
@@ -98,7 +99,7 @@ class Streams:
                     self._shown[place] = shown
                 if not isinstance(meaning, Permanent):
                     raise
-                is_open = refusal.error not in _OVER
+                is_open = refusal.code not in _OVER
         await self._write_anew(part, ts, is_open=is_open)
 
     async def _grow(self, part: OutboundPart, place: Place, shown: str) -> bool:
@@ -133,7 +134,7 @@ class Streams:
         try:
             await self._wire.post("chat.update", body)
         except ApiRefusal as refusal:
-            if refusal.error != STREAMING or is_open:
+            if refusal.code != STREAMING or is_open:
                 raise
         else:
             return

@@ -14,12 +14,19 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
-from channels.http_answers import BoundedResponse, RedirectRefused, refuse_redirect, to_transport_error
+from channels.http_answers import (
+    BoundedResponse,
+    RedirectRefused,
+    refuse_redirect,
+    to_foreign_error,
+    to_transport_error,
+)
 from channels.slack.config import SlackAccount
-from channels.slack.error_mapping import ApiRefusal, not_slacks
+from channels.slack.error_mapping import refusal_of
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""
@@ -101,7 +108,7 @@ class SlackWire:
         except SlackApiError as error:
             failure = _refusal(method, error)
         except RedirectRefused:
-            failure = not_slacks(method, 302)
+            failure = to_foreign_error("Slack", 302)
         except (ClientError, TimeoutError, OSError) as error:
             failure = to_transport_error(error, self._without_token(f"{method}: {type(error).__name__}: {error}"))
         except STUMBLES as error:
@@ -120,7 +127,7 @@ class SlackWire:
         try:
             answer = await client.send_dict(dict(body))
         except RedirectRefused:
-            raise not_slacks("response_url", 302) from None
+            raise to_foreign_error("Slack", 302) from None
         except (ClientError, TimeoutError, OSError, ValueError, LookupError) as error:  # also one that is no text
             raise to_transport_error(error, f"response_url: {type(error).__name__}") from None
         if answer.status_code == 200:
@@ -198,9 +205,9 @@ def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:
         status = getattr(answer, "status_code", None) or getattr(answer, "status", None)
         if status == 429:
             wait_s = _seconds(getattr(answer, "headers", {})) or 1.0
-            return ApiRefusal(method, "ratelimited", status=429, retry_after_s=wait_s)
-        return not_slacks(method, status)
-    return ApiRefusal(
+            return refusal_of(method, "ratelimited", status=429, retry_after_s=wait_s)
+        return to_foreign_error("Slack", status)
+    return refusal_of(
         method,
         str(answer.data["error"]),
         status=answer.status_code,

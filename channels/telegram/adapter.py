@@ -14,12 +14,13 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from channels.base import ChannelConnection, HttpRoute, Menus, Renderer, Sign
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
 from channels.telegram.config import OFFICIAL_API, TelegramAccount
-from channels.telegram.error_mapping import ApiRefusal, to_channel_error
+from channels.telegram.error_mapping import NOT_MODIFIED, REFUSALS
 from channels.telegram.limits import DRAFT_LASTS_S, MAX_DOWNLOAD_BYTES, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
 from channels.telegram.payloads import ApiCall, to_draft_call, to_edit_call, to_send_call
 from channels.telegram.polling import PollPace, UpdatePoller
@@ -176,9 +177,9 @@ class TelegramChannel:
         try:
             return await self._wire.call(call.method, call.body, timeout_s=timeout_s, files=call.files)
         except ApiRefusal as refusal:
-            if unchanged_is_done and refusal.not_modified:
+            if unchanged_is_done and refusal.code == NOT_MODIFIED:
                 return None
-            raise to_channel_error(refusal) from None
+            raise REFUSALS.to_channel_error(refusal) from None
 
 
 _FILE_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)  # what the Bot API gives: "documents/file_7.pdf"
@@ -233,13 +234,13 @@ def _check_size(size_bytes: int | None, max_bytes: int) -> None:
 
 def _meaning(refusal: ApiRefusal) -> ChannelError:
     """What a refused getFile or download means; there is nothing that could have happened."""
-    words = refusal.description.lower()
+    words = refusal.words.lower()
     if "file is too big" in words:
         most_mb = MAX_DOWNLOAD_BYTES // 1_000_000
         return Permanent(
             f"Telegram hands bots files of up to {most_mb} MB; this one is larger", PermanentKind.TOO_LARGE
         )
     if refusal.status in (404, 410) or "file_id" in words or "temporarily unavailable" in words:
-        return Permanent(f"the file is gone ({refusal.status} {refusal.description})")
-    meant = to_channel_error(refusal)
+        return Permanent(f"the file is gone ({refusal})")
+    meant = REFUSALS.to_channel_error(refusal)
     return Retryable(meant.reason) if isinstance(meant, Unknown) else meant

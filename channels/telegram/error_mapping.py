@@ -1,76 +1,43 @@
-"""A call that did not go well becomes one of the three errors that the gateway knows. Pure; no SDK is imported here.
+"""What the Bot API's refusals mean. Pure; imports no SDK.
 
-Descriptions are those of tdlib/telegram-bot-api (2026-09).
+The Bot API has no codes: a known phrase in its description stands for one. Descriptions are those of
+tdlib/telegram-bot-api (2026-09).
 """
 
-from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.http_answers import to_foreign_error
+from channels.chat.refusals import RefusalTable
+from channels.errors import PermanentKind
 
 NOT_MODIFIED = "message is not modified"
-_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
-_UNREACHABLE = (
-    "chat not found",
-    "user not found",
-    "peer_id_invalid",
-    "chat_write_forbidden",
-    "not enough rights to send",
-    "have no rights to send",
-    "group chat was deactivated",
-    "group chat was upgraded",  # where Telegram does not say what it became
-    "user_is_blocked",
-    "input_user_deactivated",
+
+_PHRASES = {
+    NOT_MODIFIED: PermanentKind.REJECTED,
+    "chat not found": PermanentKind.BLOCKED,
+    "user not found": PermanentKind.BLOCKED,
+    "peer_id_invalid": PermanentKind.BLOCKED,
+    "chat_write_forbidden": PermanentKind.BLOCKED,
+    "not enough rights to send": PermanentKind.BLOCKED,
+    "have no rights to send": PermanentKind.BLOCKED,
+    "group chat was deactivated": PermanentKind.BLOCKED,
+    "group chat was upgraded": PermanentKind.BLOCKED,  # Telegram does not say to what
+    "user_is_blocked": PermanentKind.BLOCKED,
+    "input_user_deactivated": PermanentKind.BLOCKED,
+    "message to edit not found": PermanentKind.TARGET_GONE,
+    "message can't be edited": PermanentKind.TARGET_GONE,
+    "message_id_invalid": PermanentKind.TARGET_GONE,
+    "entity": PermanentKind.MALFORMED,
+    "entities": PermanentKind.MALFORMED,
+    "rich_": PermanentKind.MALFORMED,
+    "rich message": PermanentKind.MALFORMED,
+}
+
+REFUSALS = RefusalTable(
+    kinds=_PHRASES,
+    status_kinds={403: PermanentKind.BLOCKED, 413: PermanentKind.REJECTED},
+    later_statuses=frozenset({401, 404, 409}),
 )
-_BAD_MARKUP = ("entity", "entities", "rich_", "rich message")
 
 
-class ApiRefusal(Exception):
-    """The Bot API answered that it did not do it: an HTTP status and its own words."""
-
-    def __init__(
-        self, status: int, description: str, retry_after_s: float | None = None, moved_to: str | None = None
-    ) -> None:
-        """`retry_after_s` is given with a 429, `moved_to` with a 400 for a group that became a supergroup."""
-        super().__init__(f"{status} {description}")
-        self.status = status
-        self.description = description
-        self.retry_after_s = retry_after_s
-        self.moved_to = moved_to
-
-    @property
-    def not_modified(self) -> bool:
-        """Whether an edit was refused because the message already says this."""
-        return self.status == 400 and NOT_MODIFIED in self.description.lower()
-
-
-def to_channel_error(refusal: ApiRefusal) -> ChannelError:
-    """What a refusal means to who sent.
-
-    A 5xx may come after the call took effect: unknown. A refused token is retryable, for nothing is lost by waiting
-    until the operator has mended it.
-    """
-    words, status = refusal.description, refusal.status
-    if status == 429:
-        return Retryable(words, retry_after_s=refusal.retry_after_s)
-    if status >= 500:
-        return Unknown(f"{status} {words}")
-    if status in (401, 404, 409):
-        return Retryable(f"{status} {words}")
-    if refusal.moved_to is not None:
-        return Permanent(words, PermanentKind.MOVED, moved_to=refusal.moved_to)
-    return Permanent(words, _kind(status, words.lower()))
-
-
-def _kind(status: int, words: str) -> PermanentKind:
-    """What a permanent refusal is about."""
-    if status == 403 or any(sign in words for sign in _UNREACHABLE):
-        return PermanentKind.BLOCKED
-    if any(sign in words for sign in _GONE):
-        return PermanentKind.TARGET_GONE
-    if status == 400 and any(sign in words for sign in _BAD_MARKUP):
-        return PermanentKind.MALFORMED
-    return PermanentKind.REJECTED
-
-
-def not_telegrams(status: int, retry_after_s: float | None = None) -> ChannelError:
-    """What an answer means that is none of the Bot API's."""
-    return to_foreign_error(status, f"HTTP {status} and no answer of the Bot API's", retry_after_s)
+def code_of(description: str) -> str:
+    """Return the first known phrase in a description, or ""."""
+    words = description.lower()
+    return next((phrase for phrase in _PHRASES if phrase in words), "")

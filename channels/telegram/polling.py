@@ -8,11 +8,11 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep
 from channels.foreign import whole_of
 from channels.retrying import Backoff, CallFailure
 from channels.telegram.config import TelegramAccount
-from channels.telegram.error_mapping import ApiRefusal
 from channels.telegram.identity import BotIdentity, identify
 from channels.telegram.raw import ALLOWED_UPDATES
 from channels.telegram.receiving import CallbackAnswerer, translate_updates
@@ -121,8 +121,8 @@ def _next_offset(batch: list[JsonValue], offset: int) -> int:
 
 def explain_refusal(refusal: ApiRefusal) -> str:
     """What a refused poll means, and what the operator can do."""
-    words = f"{refusal.status} {refusal.description}"
-    if refusal.status == 409 and "webhook" in refusal.description.lower():
+    words = str(refusal)
+    if refusal.status == 409 and "webhook" in refusal.words.lower():
         return f"a webhook is set for this bot, so it cannot be polled; remove it with deleteWebhook ({words})"
     if refusal.status == 409:
         return f"another program polls with this token; stop it, or give one of the two another bot ({words})"

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import structlog
 
+from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError
 from channels.foreign import JsonObject
 from channels.messages import ButtonPressed, InboundEvent, Rejected
 from channels.telegram.config import TelegramAccount
-from channels.telegram.error_mapping import ApiRefusal
 from channels.telegram.identity import BotIdentity
 from channels.telegram.translate import to_rejected, translate
 from channels.telegram.wire import TelegramWire

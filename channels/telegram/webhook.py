@@ -15,10 +15,10 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep
 from channels.foreign import decode_json
 from channels.telegram.config import TelegramAccount
-from channels.telegram.error_mapping import ApiRefusal
 from channels.telegram.identity import BotIdentity, identify
 from channels.telegram.raw import ALLOWED_UPDATES
 from channels.telegram.receiving import CallbackAnswerer, translate_updates
@@ -181,7 +181,7 @@ def _later() -> web.Response:
 
 def explain_refusal(refusal: ApiRefusal) -> str:
     """What a refused webhook means, and what the operator can do."""
-    words = f"{refusal.status} {refusal.description}"
+    words = str(refusal)
     if refusal.status == 400:
         return f"Telegram refuses the webhook; see webhook_url in the configuration ({words})"
     return f"Telegram refuses to set the webhook ({words})"

@@ -7,7 +7,7 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 import io
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import ClassVar, TypeGuard
+from typing import TypeGuard
 
 import orjson
 from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
@@ -15,13 +15,14 @@ from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.base import Sink
+from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
-from channels.http_answers import to_transport_error, whole
+from channels.http_answers import to_foreign_error, to_transport_error, whole
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
-from channels.telegram.error_mapping import ApiRefusal, not_telegrams
+from channels.telegram.error_mapping import code_of
 from channels.telegram.lazy_import import load_aiogram
 from channels.telegram.payloads import Upload
 
@@ -31,6 +32,7 @@ from aiogram.client.session.aiohttp import AiohttpSession  # noqa: E402  see loa
 from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_aiogram
 
 CHUNK_BYTES = 65_536
+_SHOWN = "<token>"
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
 
@@ -48,7 +50,7 @@ def _to_payload(body: JsonObject, files: Sequence[Upload]) -> BytesPayload | For
     return form
 
 
-def _to_result(answer: ClientResponse, content: bytes) -> JsonValue:
+def _to_result(answer: ClientResponse, content: bytes, token: str) -> JsonValue:
     """What the Bot API says.
 
     Raises:
@@ -58,10 +60,10 @@ def _to_result(answer: ClientResponse, content: bytes) -> JsonValue:
     told = decode_json(content.decode(errors="replace"))  # JSON is UTF-8, whatever a header says
     if not is_answer(told):
         wait_s = wait_of(answer.headers.get("Retry-After"), wall_now()) if answer.status == 429 else None
-        raise not_telegrams(answer.status, wait_s)
+        raise to_foreign_error("the Bot API", answer.status, wait_s)
     if told["ok"] and answer.status < 300:
         return told.get("result")
-    raise _refusal(answer.status, told)
+    raise _refusal(answer.status, told, token)
 
 
 def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
@@ -69,15 +71,17 @@ def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
     return isinstance(answer, dict) and isinstance(answer.get("ok"), bool)
 
 
-def _refusal(status: int, answer: Mapping[str, JsonValue]) -> ApiRefusal:
+def _refusal(status: int, answer: Mapping[str, JsonValue], token: str) -> ApiRefusal:
     parameters = answer.get("parameters")
     more = parameters if isinstance(parameters, dict) else {}
     moved_to = whole_of(more.get("migrate_to_chat_id"), -MOST_ID)
+    description = words_of(answer.get("description") or "no description").replace(token, _SHOWN)
     return ApiRefusal(
         status,
-        words_of(answer.get("description") or "no description"),
-        seconds_of(more.get("retry_after")),
-        None if moved_to is None else str(moved_to),
+        code_of(description),
+        description,
+        retry_after_s=seconds_of(more.get("retry_after")),
+        moved_to=None if moved_to is None else str(moved_to),
     )
 
 
@@ -91,8 +95,6 @@ def _encode(value: JsonValue) -> bytes:
 
 class TelegramWire:
     """Makes calls for one bot, over one session with kept connections. Its errors never hold the token."""
-
-    _shown: ClassVar[str] = "<token>"
 
     def __init__(self, config: TelegramAccount) -> None:
         """Nothing is connected yet."""
@@ -111,20 +113,15 @@ class TelegramWire:
             Retryable: no connection came about, or something else than Telegram refused it.
             Unknown: no answer, or none that can be read.
         """
-        failure: ChannelError | ApiRefusal
         try:
             session = await self._session.create_session()
             url = self._session.api.api_url(token=self._token, method=method)
             payload, timeout = _to_payload(body, files), self._timeout(timeout_s)
             # A redirect would carry what is said to wherever it points (A89).
             answer = await session.post(url, data=payload, timeout=timeout, allow_redirects=False)
-            return _to_result(answer, await whole(answer))
+            return _to_result(answer, await whole(answer), self._token)
         except (TimeoutError, ClientError) as error:
             failure = self._transport_error(error)
-        except ApiRefusal as refusal:
-            failure = ApiRefusal(
-                refusal.status, self._without_token(refusal.description), refusal.retry_after_s, refusal.moved_to
-            )
         raise failure  # outside the handler: what was caught may hold the URL, and with it the token
 
     async def download(self, path: str, *, timeout_s: float) -> AsyncGenerator[bytes, None]:
@@ -154,8 +151,7 @@ class TelegramWire:
     async def _no_file(self, response: ClientResponse) -> ApiRefusal:
         """What a download was answered with instead of the file."""
         answer = decode_json(await response.content.read(CHUNK_BYTES))
-        refusal = _refusal(response.status, answer if isinstance(answer, dict) else {})
-        return ApiRefusal(refusal.status, self._without_token(refusal.description), refusal.retry_after_s)
+        return _refusal(response.status, answer if isinstance(answer, dict) else {}, self._token)
 
     def _timeout(self, timeout_s: float) -> ClientTimeout:
         return ClientTimeout(total=timeout_s, connect=min(self._config.connect_timeout_s, timeout_s))
@@ -164,7 +160,7 @@ class TelegramWire:
         return to_transport_error(cause, self._without_token(f"{type(cause).__name__}: {cause}"))
 
     def _without_token(self, text: str) -> str:
-        return text.replace(self._token, self._shown)
+        return text.replace(self._token, _SHOWN)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -213,6 +209,6 @@ class BotApiCaller:
 
     def _token_refused(self, refusal: ApiRefusal) -> ConfigRefused:
         return ConfigRefused(
-            f"Telegram refuses the token of account {self._account!r} ({refusal.status} {refusal.description}):"
+            f"Telegram refuses the token of account {self._account!r} ({refusal.status} {refusal.words}):"
             " put the one @BotFather shows into the configuration, then restart"
         )

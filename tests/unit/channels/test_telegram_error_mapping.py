@@ -1,11 +1,19 @@
 """Answers of the Bot API sorted into the three kinds of failure."""
 
+from typing import Any
+
 import pytest
 from aiohttp import ClientOSError, ConnectionTimeoutError, ServerDisconnectedError, SocketTimeoutError
 
-from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.chat.refusals import ApiRefusal
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.http_answers import to_transport_error
-from channels.telegram.error_mapping import ApiRefusal, to_channel_error
+from channels.telegram.error_mapping import REFUSALS, code_of
+
+
+def meant(status: int, words: str, **more: Any) -> ChannelError:
+    """What a refusal in these words means."""
+    return REFUSALS.to_channel_error(ApiRefusal(status, code_of(words), words, **more))
 
 
 @pytest.mark.parametrize(
@@ -31,23 +39,23 @@ from channels.telegram.error_mapping import ApiRefusal, to_channel_error
 )
 def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
     """A 4xx will be refused again; its kind says what delivery does about it."""
-    error = to_channel_error(ApiRefusal(status, words))
+    error = meant(status, words)
     assert isinstance(error, Permanent)
     assert (kind, words) == (error.kind, error.reason)
 
 
 def test_flood_says_when_to_come_back():
     """A 429 is retryable, with Telegram's own time, or none where it gave none."""
-    error = to_channel_error(ApiRefusal(429, "Too Many Requests: retry after 5", 5.0))
+    error = meant(429, "Too Many Requests: retry after 5", retry_after_s=5.0)
     assert isinstance(error, Retryable)
     assert 5.0 == error.retry_after_s
-    assert isinstance(to_channel_error(ApiRefusal(429, "Too Many Requests")), Retryable)
+    assert isinstance(meant(429, "Too Many Requests"), Retryable)
 
 
 def test_group_that_moved_names_its_new_chat():
     """Telegram says where the group went on; the same call is made there (A31)."""
     words = "Bad Request: group chat was upgraded to a supergroup chat"
-    error = to_channel_error(ApiRefusal(400, words, moved_to="-1000000000005"))
+    error = meant(400, words, moved_to="-1000000000005")
     assert isinstance(error, Permanent)
     assert (PermanentKind.MOVED, "-1000000000005") == (error.kind, error.moved_to)
 
@@ -55,7 +63,7 @@ def test_group_that_moved_names_its_new_chat():
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_server_errors_may_have_happened(status: int):
     """A 5xx can come after the message went out."""
-    assert isinstance(to_channel_error(ApiRefusal(status, "Internal Server Error")), Unknown)
+    assert isinstance(meant(status, "Internal Server Error"), Unknown)
 
 
 @pytest.mark.parametrize(
