@@ -11,7 +11,8 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from channels.base import ChannelConnection, Menus, Renderer, Sign
-from channels.bounded_dict import BoundedDict
+from channels.chat.downloads import check_size
+from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
 from channels.connections import Connections
@@ -37,7 +38,7 @@ from channels.discord.sent_lookup import Echoes, SentLookup
 from channels.discord.sharding import Shard, Starts, lay_out
 from channels.discord.translate import CHANNEL
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
-from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
@@ -47,7 +48,6 @@ REACTIONS: Mapping[Sign, str] = {
     Sign.STEERED: "👌",
     Sign.REFUSED: "🤷",
 }
-MOST_REACTIONS = 2_000  # remembered
 
 _REACTION = MESSAGE + "/reactions/{emoji}/@me"
 
@@ -69,7 +69,7 @@ class DiscordChannel:
         self._echoes = Echoes()
         self._sent_lookup = SentLookup(self._wire, self._replies, self._echoes)
         self._ephemeral = EphemeralReplies(self._wire, self._replies, self._echoes)
-        self._reactions: BoundedDict[str, str] = BoundedDict(MOST_REACTIONS)  # message -> the emoji we set
+        self._reactions = OneReaction(REACTIONS, self._add_reaction, self._remove_reaction)
         self._sleep = sleep
         self._clock = clock
         self._starts = Starts()
@@ -129,8 +129,7 @@ class DiscordChannel:
             Permanent: it is larger than `max_bytes`, or gone.
             Retryable: not now.
         """
-        if (attachment.size_bytes or 0) > max_bytes:
-            raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
+        check_size(attachment.size_bytes, max_bytes)
         channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
         with as_channel_errors():
             message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
@@ -218,17 +217,14 @@ class DiscordChannel:
         await self._call("POST", "/channels/{channel_id}/typing", at={"channel_id": target_of(address)})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Set our reaction, and only then take away the one before: one of ours at most stays on a message."""
-        where = {"channel_id": target_of(address), "message_id": message_id}
-        wanted = None if sign is None else REACTIONS[sign]
-        known = self._reactions.pop(message_id, None)
-        if wanted is not None:
-            await self._call("PUT", _REACTION, at=where | {"emoji": wanted})
-            self._reactions[message_id] = wanted
-        # what was set before a restart is forgotten: what is cleared then may be any of them
-        for before in [known] if known is not None else REACTIONS.values() if wanted is None else ():
-            if before != wanted:
-                await self._call("DELETE", _REACTION, at=where | {"emoji": before})
+        """Set our reaction in place of the one before, or clear it."""
+        await self._reactions.replace(target_of(address), message_id, sign)
+
+    async def _add_reaction(self, channel: str, message_id: str, emoji: str) -> None:
+        await self._call("PUT", _REACTION, at={"channel_id": channel, "message_id": message_id, "emoji": emoji})
+
+    async def _remove_reaction(self, channel: str, message_id: str, emoji: str) -> None:
+        await self._call("DELETE", _REACTION, at={"channel_id": channel, "message_id": message_id, "emoji": emoji})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""

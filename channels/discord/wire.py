@@ -17,13 +17,14 @@ from discord.file import File
 from discord.http import Route
 from pydantic import JsonValue
 
+from channels.chat.downloads import download
 from channels.chat.refusals import ApiRefusal
 from channels.discord.config import DiscordAccount
 from channels.discord.identity import BotIdentity
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
 from channels.discord.sharding import GatewayInfo, to_gateway_info
-from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.http_answers import RedirectRefused, to_foreign_error, to_transport_error
 from channels.messages import OutboundMedia
@@ -165,11 +166,7 @@ class DiscordWire:
             raise Permanent("the file is not on Discord's CDN")
         if self._files is None:
             self._files = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self.config.call_timeout_s))
-        try:
-            async with self._files.get(url, allow_redirects=False) as response:
-                return await _body_of(response, max_bytes)
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise Retryable(f"the file cannot be fetched now: {type(error).__name__}") from None
+        return await download(self._files, url, max_bytes)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -246,18 +243,3 @@ def _late(seen: CallTrace) -> ChannelError:
     if seen.in_flight:
         return Unknown("no answer in time")
     return Retryable("it would have waited too long", retry_after_s=seen.retry_after_s)
-
-
-async def _body_of(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-    if response.status in (403, 404, 410):
-        raise Permanent("the file is gone")
-    if response.status != 200:
-        raise Retryable(f"the file cannot be fetched now: HTTP {response.status}")
-    if (response.content_length or 0) > max_bytes:
-        raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
-    content = bytearray()
-    async for piece in response.content.iter_chunked(65_536):
-        content += piece
-        if len(content) > max_bytes:
-            raise Permanent(f"the file is larger than {max_bytes} bytes", PermanentKind.TOO_LARGE)
-    return bytes(content)

@@ -5,12 +5,13 @@ What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
+from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.connections import Connections
@@ -50,38 +51,9 @@ REACTIONS: Mapping[Sign, str] = {
 }
 """Our signs as names of Slack's standard emoji."""
 
-REACTIONS_REMEMBERED = 1_000
+STATUSES_REMEMBERED = 1_000
 
 T = TypeVar("T")
-
-
-class ReactionMemory:
-    """Our reactions, at most one on each message; the newest are remembered, for Slack replaces nothing by itself."""
-
-    def __init__(self, wire: SlackWire) -> None:
-        self._wire = wire
-        self._set: BoundedDict[tuple[str, str], str] = BoundedDict(REACTIONS_REMEMBERED)
-
-    async def put(self, chat: str, ts: str, sign: Sign | None) -> None:
-        """Set our reaction in place of the one before, or clear it.
-
-        Raises:
-            ApiRefusal, Retryable, Unknown: see `SlackWire`.
-        """
-        # what was set before a restart is forgotten: what is cleared then may be any of them
-        known = self._set.pop((chat, ts), None)
-        for before in [known] if known is not None else REACTIONS.values() if sign is None else ():
-            await self._change("reactions.remove", chat, ts, before, done="no_reaction")
-        if sign is not None:
-            await self._change("reactions.add", chat, ts, REACTIONS[sign], done="already_reacted")
-            self._set[chat, ts] = REACTIONS[sign]
-
-    async def _change(self, method: str, chat: str, ts: str, name: str, *, done: str) -> None:
-        try:
-            await self._wire.form(method, channel=chat, timestamp=ts, name=name)
-        except ApiRefusal as refusal:
-            if refusal.code != done:
-                raise
 
 
 class SlackChannel:
@@ -109,10 +81,10 @@ class SlackChannel:
         self._resume_point = ResumePoint(None)
         self._bot: BotIdentity | None = None
         self._sink: Sink | None = None
-        self._reactions = ReactionMemory(self._wire)
+        self._reactions = OneReaction(REACTIONS, self._add_reaction, self._remove_reaction)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._ephemeral = EphemeralReplies(self._wire)
-        self._busy: BoundedDict[tuple[str, str], None] = BoundedDict(REACTIONS_REMEMBERED)  # messages with a status
+        self._busy: BoundedDict[tuple[str, str], None] = BoundedDict(STATUSES_REMEMBERED)  # messages with a status
         self._no_status = False
         self._unix_s = now_s
         secret = config.signing_secret
@@ -273,7 +245,15 @@ class SlackChannel:
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction in place of the one before, or clear it."""
         if _is_ts(message_id):
-            await self._or_channel_error(self._reactions.put(address.chat, message_id, sign))
+            await self._or_channel_error(self._reactions.replace(address.chat, message_id, sign))
+
+    async def _add_reaction(self, chat: str, ts: str, name: str) -> None:
+        with ignore_refusal("already_reacted"):
+            await self._wire.form("reactions.add", channel=chat, timestamp=ts, name=name)
+
+    async def _remove_reaction(self, chat: str, ts: str, name: str) -> None:
+        with ignore_refusal("no_reaction"):
+            await self._wire.form("reactions.remove", channel=chat, timestamp=ts, name=name)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message: its other blocks are written anew."""
@@ -300,6 +280,16 @@ class SlackChannel:
             if self._sink is not None and is_operators_matter(refusal):
                 self._sink.report(ChannelState.DEGRADED, str(config_refused(self.account, refusal)))
             raise to_channel_error(refusal) from None
+
+
+@contextmanager
+def ignore_refusal(code: str) -> Iterator[None]:
+    """Take a refusal with this code for a success."""
+    try:
+        yield
+    except ApiRefusal as refusal:
+        if refusal.code != code:
+            raise
 
 
 def _is_ts(message_id: str) -> bool:

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from channels.errors import Permanent, PermanentKind
+from channels.chat.downloads import check_size
+from channels.errors import Permanent
 from channels.foreign import JsonObject
 from channels.messages import Attachment, OutboundMedia, OutboundPart, Receipt
 from channels.slack.limits import MAX_FILE_BYTES
@@ -23,10 +24,7 @@ async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) ->
     Raises:
         ApiRefusal, Permanent, Retryable: see `SlackWire`.
     """
-    if attachment.size_bytes is not None and attachment.size_bytes > max_bytes:
-        raise Permanent(
-            f"the file has {attachment.size_bytes:,} bytes; {max_bytes:,} are taken", PermanentKind.TOO_LARGE
-        )
+    check_size(attachment.size_bytes, max_bytes)
     url = attachment.handle
     if not urlsplit(url).scheme:  # shared channels tell the id alone
         answer = await wire.get("files.info", file=url)

@@ -5,7 +5,7 @@ The SDK's own handlers that try again are off: a post that may have arrived must
 
 import io
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig
@@ -14,9 +14,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.chat.downloads import download
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import wall_now
-from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
 from channels.http_answers import (
     BoundedResponse,
@@ -166,15 +167,8 @@ class SlackWire:
         if parts.netloc not in self._config.file_hosts or parts.scheme != urlsplit(self._config.api_base).scheme:
             raise Permanent("a file that is not on Slack's file host")
         headers = {"Authorization": f"Bearer {self._config.bot_token.get_secret_value()}"}
-        try:
-            async with self.session.get(url, headers=headers, allow_redirects=False) as answer:
-                if answer.status >= 500 or answer.status == 429:
-                    raise Retryable(f"file: {answer.status}", retry_after_s=_seconds(answer.headers))
-                if answer.status != 200 or answer.content_type == "text/html":
-                    raise Permanent(f"file: {answer.status}; the app may miss the scope files:read")
-                return await _read_capped(answer.content.iter_chunked(65_536), answer.content_length, max_bytes)
-        except (ClientError, TimeoutError, OSError) as error:
-            raise Retryable(f"file: {type(error).__name__}") from None
+        hint = "the app may miss the scope files:read"  # Slack answers with a page to sign in
+        return await download(self.session, url, max_bytes, headers=headers, hint=hint, page_type="text/html")
 
     def _without_token(self, text: str) -> str:
         text = text.replace(self._config.bot_token.get_secret_value(), "<token>")
@@ -185,17 +179,6 @@ class SlackWire:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
-
-
-async def _read_capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int) -> bytes:
-    if told is not None and told > max_bytes:
-        raise Permanent(f"the file has {told:,} bytes; {max_bytes:,} are taken", PermanentKind.TOO_LARGE)
-    content = bytearray()
-    async for chunk in chunks:
-        content += chunk
-        if len(content) > max_bytes:
-            raise Permanent(f"the file has more than {max_bytes:,} bytes", PermanentKind.TOO_LARGE)
-    return bytes(content)
 
 
 def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:

@@ -6,7 +6,7 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 
 import io
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
 import orjson
@@ -15,6 +15,7 @@ from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.base import Sink
+from channels.chat.downloads import download
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
@@ -31,7 +32,6 @@ load_aiogram()  # before the imports below, which would import it the slow way
 from aiogram.client.session.aiohttp import AiohttpSession  # noqa: E402  see load_aiogram
 from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_aiogram
 
-CHUNK_BYTES = 65_536
 _SHOWN = "<token>"
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
@@ -124,34 +124,15 @@ class TelegramWire:
             failure = self._transport_error(error)
         raise failure  # outside the handler: what was caught may hold the URL, and with it the token
 
-    async def download(self, path: str, *, timeout_s: float) -> AsyncGenerator[bytes, None]:
-        """The content of a file that getFile gave the path of, piece by piece; close the iterator when done.
+    async def download(self, path: str, max_bytes: int, *, timeout_s: float) -> bytes:
+        """Fetch the content of a file that getFile gave the path of.
 
         Raises:
-            ApiRefusal: the server has no such file, or does not give it now.
-            ChannelError: the content did not come, or not whole.
+            Permanent, Retryable: see `channels.chat.downloads`.
         """
         session = await self._session.create_session()
-        failure: ChannelError | ApiRefusal
-        try:
-            url = self._session.api.file_url(self._token, path)
-            # A redirect would carry the token, which is in the URL, to wherever it points (A89).
-            async with session.get(url, timeout=self._timeout(timeout_s), allow_redirects=False) as response:
-                if response.status != 200:
-                    raise await self._no_file(response)
-                async for chunk in response.content.iter_chunked(CHUNK_BYTES):
-                    yield chunk
-                return
-        except ApiRefusal as refusal:
-            failure = refusal
-        except (ClientError, TimeoutError) as error:
-            failure = self._transport_error(error)
-        raise failure  # outside the handler, as above
-
-    async def _no_file(self, response: ClientResponse) -> ApiRefusal:
-        """What a download was answered with instead of the file."""
-        answer = decode_json(await response.content.read(CHUNK_BYTES))
-        return _refusal(response.status, answer if isinstance(answer, dict) else {}, self._token)
+        url = self._session.api.file_url(self._token, path)
+        return await download(session, url, max_bytes, timeout=self._timeout(timeout_s))
 
     def _timeout(self, timeout_s: float) -> ClientTimeout:
         return ClientTimeout(total=timeout_s, connect=min(self._config.connect_timeout_s, timeout_s))

@@ -208,7 +208,7 @@ async def test_file_that_is_too_large_is_refused(told: int):
         content = b"x" * (21_000_000 if told == 10 else 10)
         rig.simulator.say("D1", "", files=[rig.simulator.upload("big.bin", content, size=told)])
         await rig.sink.until(lambda: bool(rig.sink.events))
-        with pytest.raises(Permanent, match="bytes"):
+        with pytest.raises(Permanent, match="larger"):
             await rig.channel.fetch(rig.sink.events[0].attachments[0], 20_000_000)
 
 
