@@ -232,7 +232,7 @@ class ShowsTyping(Protocol):
         ...
 
 
-class Sign(StrEnum):
+class Reaction(StrEnum):
     """What a reaction on a person's message tells them."""
 
     WORKING = "working"  # it takes a little longer
@@ -245,7 +245,7 @@ class Sign(StrEnum):
 class Reacts(Protocol):
     """Can set and clear a reaction of its own on a message."""
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """Set our reaction, replacing an earlier one; None clears it. Failures are raised and never matter."""
         ...
 

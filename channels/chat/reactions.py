@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from channels.base import Sign
+from channels.base import Reaction
 from channels.bounded_dict import BoundedDict
 
 MOST_REMEMBERED = 2_000
@@ -14,13 +14,13 @@ Change = Callable[[str, str, str], Awaitable[None]]
 class OneReaction:
     """Our reactions by message; the newest are remembered."""
 
-    def __init__(self, names: Mapping[Sign, str], add: Change, remove: Change) -> None:
+    def __init__(self, names: Mapping[Reaction, str], add: Change, remove: Change) -> None:
         self._names = names
         self._add = add
         self._remove = remove
         self._set: BoundedDict[tuple[str, str], str] = BoundedDict(MOST_REMEMBERED)
 
-    async def replace(self, chat: str, message_id: str, reaction: Sign | None) -> None:
+    async def replace(self, chat: str, message_id: str, reaction: Reaction | None) -> None:
         """Set our reaction, and then take away the one before; None only takes it away."""
         place = chat, message_id
         known = self._set.pop(place, None)

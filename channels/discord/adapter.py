@@ -10,7 +10,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.base import ChannelConnection, Menus, Renderer, Sign
+from channels.base import ChannelConnection, Menus, Reaction, Renderer
 from channels.chat.downloads import check_size
 from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
@@ -42,11 +42,11 @@ from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
-REACTIONS: Mapping[Sign, str] = {
-    Sign.WORKING: "✍️",
-    Sign.QUEUED: "👀",
-    Sign.STEERED: "👌",
-    Sign.REFUSED: "🤷",
+REACTIONS: Mapping[Reaction, str] = {
+    Reaction.WORKING: "✍️",
+    Reaction.QUEUED: "👀",
+    Reaction.STEERED: "👌",
+    Reaction.REFUSED: "🤷",
 }
 
 _REACTION = MESSAGE + "/reactions/{emoji}/@me"
@@ -216,9 +216,9 @@ class DiscordChannel:
         """Show "typing" for 10 s."""
         await self._call("POST", "/channels/{channel_id}/typing", at={"channel_id": target_of(address)})
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """Set our reaction in place of the one before, or clear it."""
-        await self._reactions.replace(target_of(address), message_id, sign)
+        await self._reactions.replace(target_of(address), message_id, reaction)
 
     async def _add_reaction(self, channel: str, message_id: str, emoji: str) -> None:
         await self._call("PUT", _REACTION, at={"channel_id": channel, "message_id": message_id, "emoji": emoji})

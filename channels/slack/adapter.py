@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Renderer, Sign, Sink
+from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Reaction, Renderer, Sink
 from channels.bounded_dict import BoundedDict
 from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
@@ -43,13 +43,13 @@ from channels.slack.wire import SlackWire
 
 STATUS = "is thinking…"
 
-REACTIONS: Mapping[Sign, str] = {
-    Sign.WORKING: "writing_hand",
-    Sign.QUEUED: "eyes",
-    Sign.STEERED: "ok_hand",
-    Sign.REFUSED: "shrug",
+REACTIONS: Mapping[Reaction, str] = {
+    Reaction.WORKING: "writing_hand",
+    Reaction.QUEUED: "eyes",
+    Reaction.STEERED: "ok_hand",
+    Reaction.REFUSED: "shrug",
 }
-"""Our signs as names of Slack's standard emoji."""
+"""Our reactions as names of Slack's standard emoji."""
 
 STATUSES_REMEMBERED = 1_000
 
@@ -242,10 +242,10 @@ class SlackChannel:
             self._no_status = refusal.code in {MISSING_SCOPE, "unknown_method", "not_allowed_token_type"}
             raise to_channel_error(refusal) from None
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """Set our reaction in place of the one before, or clear it."""
         if _is_ts(message_id):
-            await self._or_channel_error(self._reactions.replace(address.chat, message_id, sign))
+            await self._or_channel_error(self._reactions.replace(address.chat, message_id, reaction))
 
     async def _add_reaction(self, chat: str, ts: str, name: str) -> None:
         with ignore_refusal("already_reacted"):

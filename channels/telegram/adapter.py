@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from channels.base import ChannelConnection, HttpRoute, Menus, Renderer, Sign
+from channels.base import ChannelConnection, HttpRoute, Menus, Reaction, Renderer
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import Unknown
@@ -29,13 +29,13 @@ from channels.telegram.translate import CHANNEL
 from channels.telegram.webhook import WebhookReceiver, WebhookWatch
 from channels.telegram.wire import TelegramWire
 
-REACTIONS: Mapping[Sign, str] = {
-    Sign.WORKING: "✍",
-    Sign.QUEUED: "👀",
-    Sign.STEERED: "👌",
-    Sign.REFUSED: "🤷",
+REACTIONS: Mapping[Reaction, str] = {
+    Reaction.WORKING: "✍",
+    Reaction.QUEUED: "👀",
+    Reaction.STEERED: "👌",
+    Reaction.REFUSED: "🤷",
 }
-"""Our signs as reactions a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
+"""Our reactions, of those that a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
 
 
 class TelegramChannel:
@@ -139,10 +139,10 @@ class TelegramChannel:
             body["message_thread_id"] = int(address.thread)
         await self._make(ApiCall("sendChatAction", body))
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """Set our reaction, or clear it."""
-        reaction: list[JsonValue] = [] if sign is None else [{"type": "emoji", "emoji": REACTIONS[sign]}]
-        body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id), "reaction": reaction}
+        shown: list[JsonValue] = [] if reaction is None else [{"type": "emoji", "emoji": REACTIONS[reaction]}]
+        body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id), "reaction": shown}
         await self._make(ApiCall("setMessageReaction", body))
 
     async def delete(self, address: Address, message_id: str) -> None:

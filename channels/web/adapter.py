@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import HttpRoute, Limits, Menus, NotPersisted, Renderer, Sign, Sink, TextUnit
+from channels.base import HttpRoute, Limits, Menus, NotPersisted, Reaction, Renderer, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -119,9 +119,9 @@ class WebChannel(ViewerChannel):
             raise Permanent(f"it is over {max_bytes} bytes", PermanentKind.TOO_LARGE)
         return content
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign beside what the person said, or take it away."""
-        self._pages.show_sign(address.chat, message_id, sign)
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
+        """Show a reaction beside what the person said, or take it away."""
+        self._pages.show_reaction(address.chat, message_id, reaction)
 
     async def show_wait(self, address: Address, for_s: float) -> None:
         """Show how long still the model is busy."""

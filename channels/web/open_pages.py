@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from channels.base import CommandSpec, Menus, NotPersisted, Sign
+from channels.base import CommandSpec, Menus, NotPersisted, Reaction
 from channels.bounded_dict import BoundedDict
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PersonFrame, Visitor
@@ -172,11 +172,11 @@ class OpenPages:
         if frames:
             self.seats.touch(chat)
 
-    def show_sign(self, chat: str, message_id: str, sign: Sign | None) -> None:
+    def show_reaction(self, chat: str, message_id: str, reaction: Reaction | None) -> None:
         """Show a sign beside what the person said. What was growing then and took it in stands below it from now on."""
-        shown = None if sign is None else sign.value
+        shown = None if reaction is None else reaction.value
         self.hub.tell(chat, {"type": "reaction", "message": message_id, "sign": shown})
-        if sign is Sign.STEERED:
+        if reaction is Reaction.STEERED:
             growing = self._growing.get(chat, {})
             for id_ in self._under.pop((chat, message_id), ()):
                 if id_ in growing:

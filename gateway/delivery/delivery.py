@@ -13,7 +13,7 @@ from typing import TypeVar
 import structlog
 
 from agent.errors import Fenced
-from channels.base import Channel, Sign
+from channels.base import Channel, Reaction
 from channels.messages import Address
 from gateway.cluster.ownership import Ownership
 from gateway.cluster.wakeups import OUT
@@ -198,7 +198,7 @@ class Delivery:
     def show_refused(self, address: Address, message_id: str) -> None:
         """A message was not accepted: its person sees a sign of it, where there are any."""
         if self._deps.config.signs != "off":
-            self._deps.channels.react(address, message_id, Sign.REFUSED)
+            self._deps.channels.react(address, message_id, Reaction.REFUSED)
 
     def pacer(self, channel: Channel) -> Pacer:
         """When calls of this account may go; signs and live edits are to ask it too."""

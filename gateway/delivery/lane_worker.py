@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import structlog
 
-from channels.base import Channel, EditsMessages, Sign
+from channels.base import Channel, EditsMessages, Reaction
 from channels.errors import ChannelError, Retryable
 from channels.messages import Address
 from gateway.cluster.ownership import Ownership
@@ -64,8 +64,8 @@ class ChannelDirectory(Protocol):
         """How text is formatted there, for the model."""
         ...
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
+    def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
+        """Show a reaction, or clear it with None, sooner or later if the channel can; in the order of calls."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:

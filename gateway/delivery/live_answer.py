@@ -17,7 +17,7 @@ from agent.errors import Fenced
 from agent.ports import TextDelta, TextDiscarded
 from agent.turn_events import EventReader
 from agent.turn_progress import ToolProgress, ToolStarted
-from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, ShowsWaits, Sign, StreamsDrafts
+from channels.base import Channel, EditsMessages, Reaction, Reacts, ShowsTyping, ShowsWaits, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import GOES_ON, Address, OutboundPart, Rendered
 from gateway.delivery.config import DeliveryConfig
@@ -255,7 +255,7 @@ class LiveAnswer:
     async def _react(self) -> None:
         self._reacted = True
         if self._message_id and isinstance(self._channel, Reacts):
-            await self._call_sign(self._channel.react(self._address, self._message_id, Sign.WORKING))
+            await self._call_sign(self._channel.react(self._address, self._message_id, Reaction.WORKING))
 
     def clear_sign(self) -> None:
         """Take the working sign away: the answer is out."""

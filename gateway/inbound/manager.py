@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
+from channels.base import Channel, ChannelState, HasCommands, Menus, Reaction, Reacts
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
@@ -201,13 +201,13 @@ class ChannelManager:
         persona = "" if tenant is None else tenant.personas.get(f"{address.channel}:{address.account}", "")
         return "\n\n".join(filter(None, (persona, held.ready.result().limits.hints if held.ready.done() else "")))
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
+    def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
+        """Show a reaction, or clear it with None, sooner or later, if the channel can and there is room."""
         ready = self._held[address.channel, address.account].ready
         channel: object = ready.result() if ready.done() else None
         if isinstance(channel, Reacts) and not self._signs.locked():
             where = (address, message_id)
-            ask = partial(channel.react, address, message_id, sign)
+            ask = partial(channel.react, address, message_id, reaction)
             self._reacting[where] = reacting = self._tasks.create_task(
                 self._react(ask, address.channel, self._reacting.get(where))
             )

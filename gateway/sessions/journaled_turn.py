@@ -29,7 +29,7 @@ from agent.transcript import (
 )
 from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
-from channels.base import Channel, SendsMedia, Sign
+from channels.base import Channel, Reaction, SendsMedia
 from channels.messages import Button
 from gateway.delivery.followed_answer import followers
 from gateway.delivery.live_answer import LiveAnswer
@@ -193,7 +193,7 @@ class JournaledTurn:
         if taken:
             self._note_journaled((*overtaken, Steered(step, taken)))
         for row, _ in claimed:
-            self._session.reactions.show(row, Sign.STEERED)
+            self._session.reactions.show(row, Reaction.STEERED)
         return taken
 
     async def consent(self, ask: AskedCall) -> Consent | None:

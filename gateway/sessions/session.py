@@ -15,7 +15,7 @@ import structlog
 from agent.errors import Fenced
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted, UserItem
-from channels.base import Sign
+from channels.base import Reaction
 from channels.messages import MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
@@ -172,7 +172,7 @@ class Session:
             self.put_back(row)
             return
         if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
-            self._reactions.show(row, Sign.QUEUED)
+            self._reactions.show(row, Reaction.QUEUED)
         self.mailbox.offer(row)
         self._wake()
         if interrupts:
@@ -248,7 +248,7 @@ class Session:
 
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
         """The answer to a question beside the turn; its person sees that it is being answered."""
-        self._reactions.show(row, Sign.STEERED)
+        self._reactions.show(row, Reaction.STEERED)
         async with self._asides:
             return await answer_aside(self._deps, self._context, row, question, principal)
 
@@ -384,4 +384,4 @@ class Session:
         ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
         log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:
-            self._reactions.show(row, Sign.REFUSED)
+            self._reactions.show(row, Reaction.REFUSED)

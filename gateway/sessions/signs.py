@@ -5,7 +5,7 @@ A reaction is shown and forgotten: it is never waited for, may fail without harm
 
 from collections.abc import Collection
 
-from channels.base import Sign
+from channels.base import Reaction
 from channels.messages import InboundMessage
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.store.inbox import InboxRow
@@ -19,21 +19,21 @@ class StatusReactions:
         self._wanted = wanted  # False: nothing is shown
         self._waiting: dict[int, InboxRow] = {}
 
-    def show(self, row: InboxRow, sign: Sign) -> None:
+    def show(self, row: InboxRow, reaction: Reaction) -> None:
         """Replace the reaction on a message."""
         if not isinstance(row.event, InboundMessage) or not self._wanted:
             return
-        if sign is Sign.QUEUED:
+        if reaction is Reaction.QUEUED:
             self._waiting[row.id] = row
         else:
             self._waiting.pop(row.id, None)
-        self._channels.react(row.event.address, row.event.message_id, sign)
+        self._channels.react(row.event.address, row.event.message_id, reaction)
 
     def note_taken(self, ids: Collection[int]) -> None:
         """Show on these rows that another one's turn took them, if they were shown to wait."""
         for id_ in ids:
             if (row := self._waiting.get(id_)) is not None:
-                self.show(row, Sign.STEERED)
+                self.show(row, Reaction.STEERED)
 
     def end_wait(self, ids: Collection[int]) -> None:
         """Take the reaction from those of these rows that were shown to wait."""

@@ -257,8 +257,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
-    "channels.discord.adapter:DiscordChannel.react": "loops over the four signs there are",
-    "channels.slack.adapter:ReactionMemory.put": "loops over the four signs there are",
+    "channels.chat.reactions:OneReaction.replace": "loops over the four signs there are",
     "channels.api.adapter:ApiChannel.follow": "loops over who reads along, and hands the text on",
     "channels.web.page_files:PageFiles._in_words": "our own page and its own texts, once a language",
     "channels.simulators.serve": "what somebody types to a simulated platform at a terminal of their own",
@@ -273,7 +272,7 @@ EXCUSED: dict[str, str] = {
     "channels.discord.sharding:lay_out": "loops over the resume points of an account, which are ours",
     "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
     "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
-    "channels.telegram.adapter:_path": "a file's path as Telegram names it, and bounded by it",
+    "channels.telegram.files:_path": "a file's path as Telegram names it, and bounded by it",
     "channels.discord.payloads:_command": "our own commands and their own texts",
     "channels.discord.payloads:_option": "our own commands and their own texts",
     "channels.discord.payloads:_to_description": "our own commands and their own texts",
@@ -289,7 +288,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
     "channels.viewers.viewer_hub": "loops over the views of one chat, eight at most",
     "channels.web.open_pages:Seats._free_one": "loops over the pages that are open, of which there is a bounded number",
-    "channels.web.open_pages:OpenPages.show_sign": "loops over the answers that grow in one chat",
+    "channels.web.open_pages:OpenPages.show_reaction": "loops over the answers that grow in one chat",
     "channels.web.open_pages:OpenPages.welcome": "loops over the answers that grow in one chat",
     "channels.web.open_pages:Seats.touch": "loops over the pages that are open, of which there is a bounded number",
     "channels.slack.raw:ts_of": "one match of twenty characters at most",

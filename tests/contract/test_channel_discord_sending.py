@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import (
-    Sign,
+    Reaction,
 )
 from channels.discord.adapter import REACTIONS
 from channels.errors import Retryable
@@ -16,9 +16,9 @@ async def test_signs_typing_and_deletion():
     async with discord() as rig:
         said = rig.simulator.say(1, "hi")
         message = rig.simulator.messages_in(1)[0]
-        for sign in Sign:
-            await rig.channel.react(HOME, str(said), sign)
-            assert {REACTIONS[sign]} == message.reactions[BOT_ID]
+        for reaction in Reaction:
+            await rig.channel.react(HOME, str(said), reaction)
+            assert {REACTIONS[reaction]} == message.reactions[BOT_ID]
         await rig.channel.react(HOME, str(said), None)
         assert set() == message.reactions[BOT_ID]
         await rig.channel.show_typing(HOME)

@@ -12,11 +12,11 @@ from channels.base import (
     FetchesMedia,
     FindsSent,
     HasButtons,
+    Reaction,
     Reacts,
     SendsMedia,
     ServesHttp,
     ShowsTyping,
-    Sign,
 )
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.markdown.parse import parse
@@ -126,15 +126,15 @@ async def test_edit_of_a_message_that_is_gone_says_so():
         assert PermanentKind.TARGET_GONE is gone.value.kind
 
 
-@pytest.mark.parametrize("sign", list(Sign))
-async def test_every_sign_is_a_reaction(sign: Sign):
-    """Each sign can be set, set again, replaces the one before, and can be cleared twice."""
+@pytest.mark.parametrize("reaction", list(Reaction))
+async def test_every_reaction_can_be_set_and_cleared(reaction: Reaction):
+    """Each reaction can be set, set again, replaces the one before, and can be cleared twice."""
     async with slack() as rig:
         ts = rig.simulator.say("D1", "hello")
-        await rig.channel.react(HOME, ts, Sign.QUEUED)
-        await rig.channel.react(HOME, ts, sign)
-        await rig.channel.react(HOME, ts, sign)
-        assert {REACTIONS[sign]: {BOT}} == rig.simulator.messages_in("D1")[0].reactions
+        await rig.channel.react(HOME, ts, Reaction.QUEUED)
+        await rig.channel.react(HOME, ts, reaction)
+        await rig.channel.react(HOME, ts, reaction)
+        assert {REACTIONS[reaction]: {BOT}} == rig.simulator.messages_in("D1")[0].reactions
         await rig.channel.react(HOME, ts, None)
         await rig.channel.react(HOME, ts, None)
         assert {} == rig.simulator.messages_in("D1")[0].reactions

@@ -12,9 +12,9 @@ from channels.base import (
     DeletesMessages,
     EditsMessages,
     HasCommands,
+    Reaction,
     Reacts,
     ShowsTyping,
-    Sign,
 )
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, InboundMessage
@@ -282,14 +282,14 @@ async def test_edit_of_a_message_that_is_gone_says_so():
         assert PermanentKind.TARGET_GONE is gone.value.kind
 
 
-@pytest.mark.parametrize("sign", list(Sign))
-async def test_every_sign_is_a_reaction_telegram_takes(sign: Sign):
-    """Each sign can be set, replaces the one before, and can be cleared."""
+@pytest.mark.parametrize("reaction", list(Reaction))
+async def test_every_reaction_is_one_telegram_takes(reaction: Reaction):
+    """Each reaction can be set, replaces the one before, and can be cleared."""
     async with telegram() as rig:
         said = rig.simulator.say(1, "hello")
-        await rig.channel.react(HOME, str(said), sign)
-        assert {123456: REACTIONS[sign]} == rig.simulator.messages_in(1)[0].reactions
-        assert REACTIONS[sign] in LEGAL_REACTIONS
+        await rig.channel.react(HOME, str(said), reaction)
+        assert {123456: REACTIONS[reaction]} == rig.simulator.messages_in(1)[0].reactions
+        assert REACTIONS[reaction] in LEGAL_REACTIONS
         await rig.channel.react(HOME, str(said), None)
         assert {} == rig.simulator.messages_in(1)[0].reactions
 

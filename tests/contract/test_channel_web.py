@@ -16,12 +16,12 @@ from channels.base import (
     EditsMessages,
     HasButtons,
     HasCommands,
+    Reaction,
     Reacts,
     SendsMedia,
     ServesHttp,
     ShowsTyping,
     ShowsWaits,
-    Sign,
 )
 from channels.errors import Permanent
 from channels.messages import (
@@ -124,7 +124,7 @@ async def test_a_wait_is_shown_until_it_is_over():
             await second.until(lambda: len(second.told("busy")) > 1)
         assert [200.0, 0.0] == [frame["for_s"] for frame in second.told("busy")]
         async with rig.page(cookies=page.http.cookie_jar) as third:
-            await rig.channel.react(address, "m", Sign.WORKING)
+            await rig.channel.react(address, "m", Reaction.WORKING)
             await third.until(lambda: third.told("reaction"))
         assert [] == third.told("busy")
         assert [300.0, 0.0] == [frame["for_s"] for frame in page.told("busy")]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from channels.base import ChannelState, EditsMessages, HasButtons, Reacts, ShowsTyping, Sign
+from channels.base import ChannelState, EditsMessages, HasButtons, Reaction, Reacts, ShowsTyping
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import OutboundPart
 from gateway.delivery.splitter import split
@@ -163,7 +163,7 @@ class TestOut:
         if isinstance(rig.channel, ShowsTyping):
             await rig.channel.show_typing(rig.address)
         if isinstance(rig.channel, Reacts):
-            await rig.channel.react(rig.address, await rig.sink.last_message_id(), Sign.WORKING)
+            await rig.channel.react(rig.address, await rig.sink.last_message_id(), Reaction.WORKING)
             await rig.channel.react(rig.address, await rig.sink.last_message_id(), None)
         if isinstance(rig.channel, HasButtons):
             await rig.channel.close_buttons(rig.address, receipt.platform_id)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from channels.base import ChannelConnection, Limits, Menus, Renderer, Sign, Sink, TextUnit
+from channels.base import ChannelConnection, Limits, Menus, Reaction, Renderer, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.pacing import Pacer
@@ -58,7 +58,7 @@ class FakeChannel:
     messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
     gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
-    signs: list[tuple[str, Sign | None]] = field(default_factory=list)
+    signs: list[tuple[str, Reaction | None]] = field(default_factory=list)
     unbuttoned: list[str] = field(default_factory=list)
     typed: int = 0
     sent: int = 0
@@ -107,11 +107,11 @@ class FakeChannel:
             raise fate.error
         return Receipt(message_id)
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """As the port says."""
         if self.sign_error is not None:
             raise self.sign_error
-        self.signs.append((message_id, sign))
+        self.signs.append((message_id, reaction))
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """As the port says."""
@@ -150,7 +150,7 @@ class FakeChannels:
         self._channels = {(one.name, one.account): one for one in channels}
         self._missing: dict[tuple[str, str], asyncio.Future[FakeChannel]] = {}
         self._pacers: dict[str, Pacer] = {}
-        self.reactions: list[tuple[str, Sign | None]] = []
+        self.reactions: list[tuple[str, Reaction | None]] = []
 
     def never_loads(self, name: str, account: str = "main") -> None:
         """Configure an account whose adapter does not come."""
@@ -174,6 +174,6 @@ class FakeChannels:
         """As the port says."""
         return ""
 
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """As the port says."""
-        self.reactions.append((message_id, sign))
+        self.reactions.append((message_id, reaction))

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
-from channels.base import Sign
+from channels.base import Reaction
 from channels.discord.adapter import DiscordChannel
 from channels.messages import Address, OutboundPart, Receipt
 from channels.simulators.discord.person_side import DiscordPersonSide
@@ -91,10 +91,10 @@ class _Watched:
         with self.watch.call("typing"):
             await super().show_typing(address)  # type: ignore[misc]  of the adapter beside it
 
-    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+    async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         """As the port says."""
         with self.watch.call("reaction"):
-            await super().react(address, message_id, sign)  # type: ignore[misc]  of the adapter beside it
+            await super().react(address, message_id, reaction)  # type: ignore[misc]  of the adapter beside it
 
 
 class _Telegram(_Watched, TelegramChannel):

@@ -4,7 +4,7 @@ import re
 import signal
 from pathlib import Path
 
-from channels.base import Sign
+from channels.base import Reaction
 from channels.markdown.parse import parse
 from channels.messages import (
     AttachmentKind,
@@ -99,7 +99,7 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         said = sink.events[-1].message_id
-        await channel.react(address, said, Sign.WORKING)
+        await channel.react(address, said, Reaction.WORKING)
         render = channel.renderer.render
         await channel.send(part(address.chat, render(parse(ANSWER)), "k1"))
         await channel.send(part(address.chat, render(parse("<img src=x onerror=document.title='owned'>")), "k2"))

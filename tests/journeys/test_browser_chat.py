@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-from channels.base import CommandSpec, Sign
+from channels.base import CommandSpec, Reaction
 from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle, InboundMessage, Rendered
 from tests.fakes.browser import Page
@@ -71,7 +71,7 @@ async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
         await page.say("in hours, please")
         await sink.until(lambda: getattr(sink.events[-1], "text", "") == "in hours, please")
         steering = sink.events[-1].message_id
-        await channel.react(address, steering, Sign.STEERED)
+        await channel.react(address, steering, Reaction.STEERED)
         await channel.edit(part(address.chat, Rendered("You practised 3 h …"), ""), shown.platform_id)
         expected = ["hello", "in hours, please", "You practised 3 h."]
         await channel.edit(part(address.chat, Rendered("You practised 3 h."), "k1"), shown.platform_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.base import ChannelState, Sign, Sink
+from channels.base import ChannelState, Reaction, Sink
 from channels.errors import ConfigRefused
 from channels.messages import Address
 from channels.registry import ChannelNotInstalled
@@ -168,7 +168,7 @@ async def test_signs_fail_without_harm(store: Store, error: Exception) -> None:
     bad = Runs(name="bad", sign_error=error)
     async with managed(store, ("bad", lambda: bad)) as (manager, _):
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
-        manager.react(Address("bad", "main", "1"), "1", Sign.QUEUED)
+        manager.react(Address("bad", "main", "1"), "1", Reaction.QUEUED)
         for _ in range(10):
             await asyncio.sleep(0)
         assert ChannelState.READY is manager.states()["bad:main"][0]
@@ -193,20 +193,20 @@ async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> 
     slow, done = asyncio.Event(), asyncio.Event()
 
     class Slow(FakeChannel):
-        async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-            if sign is not None:
+        async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
+            if reaction is not None:
                 await slow.wait()
-            await super().react(address, message_id, sign)
-            if sign is None:
+            await super().react(address, message_id, reaction)
+            if reaction is None:
                 done.set()
 
     where = Address("sim", "main", "1")
     async with managed(store, ("sim", Slow)) as (manager, _):
         channel = await manager.when_loaded(where)
-        manager.react(where, "1", Sign.QUEUED)
+        manager.react(where, "1", Reaction.QUEUED)
         manager.react(where, "1", None)
         await asyncio.sleep(0)
         slow.set()
         await done.wait()
     assert isinstance(channel, Slow)
-    assert [("1", Sign.QUEUED), ("1", None)] == channel.signs
+    assert [("1", Reaction.QUEUED), ("1", None)] == channel.signs

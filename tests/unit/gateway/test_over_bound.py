@@ -1,6 +1,6 @@
 """Who writes more than they may is told so, a chat once a minute; each message that was not taken carries a sign."""
 
-from channels.base import Sign
+from channels.base import Reaction
 from gateway.access.config import AccessConfig
 from tests.unit.gateway.test_intake import Door, door
 
@@ -17,6 +17,6 @@ async def test_a_chat_is_told_once_a_minute_whoever_is_over(door: Door) -> None:
         await door.receive(message)
     await door.spine.quiet()
     assert 1 == len(door.spine.channel.shown("g1"))
-    over = [(message.message_id, Sign.REFUSED) for message in said[4:]]
+    over = [(message.message_id, Reaction.REFUSED) for message in said[4:]]
     ids = {message.message_id for message in said[4:]}  # the spine's own poll may find the others meanwhile
     assert over == [reaction for reaction in door.spine.channels.reactions if reaction[0] in ids]

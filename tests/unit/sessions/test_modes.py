@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from agent.tools.base import Effect
 from agent.transcript import ModelResponded, ToolCall, Usage, UserItem
-from channels.base import Sign
+from channels.base import Reaction
 from gateway.sessions.modes import strip_mark
 from gateway.store.tables.turns import usage
 from tests.fakes.agents import a_tool, double
@@ -37,7 +37,7 @@ async def test_in_mode_collect_what_waits_becomes_one_turn(spine: Spine) -> None
     await begin_in_mode(spine, "collect")
     two, three = await spine.say("two"), await spine.say("three")
     await spine.quiet()
-    assert [Sign.QUEUED, Sign.QUEUED] == [sign for _, sign in spine.channels.reactions]
+    assert [Reaction.QUEUED, Reaction.QUEUED] == [reaction for _, reaction in spine.channels.reactions]
     spine.model.give("first answer")
     await spine.asked()
     assert ["one", "two", "three"] == said_to_the_model(spine)
@@ -46,7 +46,7 @@ async def test_in_mode_collect_what_waits_becomes_one_turn(spine: Spine) -> None
     outcomes = await spine.outcomes()
     assert ("answered", "merged") == (outcomes[two], outcomes[three])
     assert ["first answer", "second answer"] == spine.channel.shown()[-2:]
-    assert {"3": None, "4": Sign.STEERED} == dict(spine.channels.reactions)
+    assert {"3": None, "4": Reaction.STEERED} == dict(spine.channels.reactions)
 
 
 async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason, ModelResponded, ToolCall, UserItem
-from channels.base import Channel, Sign
+from channels.base import Channel, Reaction
 from channels.messages import InboundEvent, InboundMessage
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
@@ -51,7 +51,7 @@ async def test_what_comes_mid_turn_steers_and_is_merged(spine: Spine) -> None:
     await spine.quiet()
     assert ["one\n\ntwo"] == spine.channel.shown()
     assert {first: "answered", second: "merged"} == await spine.outcomes()
-    assert [("2", Sign.STEERED)] == spine.channels.reactions
+    assert [("2", Reaction.STEERED)] == spine.channels.reactions
 
 
 async def test_a_stop_clears_what_waits_and_says_so(spine: Spine) -> None:
@@ -165,7 +165,7 @@ async def test_another_member_never_steers(spine: Spine) -> None:
     await spine.asked()
     other = await spine.say("theirs", "p2", "g1")
     await spine.quiet()
-    assert [("2", Sign.QUEUED)] == spine.channels.reactions
+    assert [("2", Reaction.QUEUED)] == spine.channels.reactions
     spine.model.give("for p1")
     await spine.asked()
     assert "theirs" == said_to_the_model(spine)[-1]
@@ -218,7 +218,7 @@ async def test_mode_followup_mid_turn_makes_the_next_message_wait(spine: Spine) 
     await spine.quiet()
     outcomes = await spine.outcomes()
     assert ("answered", "answered") == (outcomes[first], outcomes[second])
-    assert ("3", Sign.QUEUED) in spine.channels.reactions
+    assert ("3", Reaction.QUEUED) in spine.channels.reactions
 
 
 async def test_command_and_message_at_once_in_a_fresh_session_share_no_place_in_the_journal(spine: Spine) -> None:
