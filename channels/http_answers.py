@@ -86,7 +86,7 @@ def to_foreign_error(platform: str, status: object, retry_after_s: float | None 
     A 3xx or 4xx was not passed on to the platform: nothing was done, and nothing is lost by waiting until the operator
     has mended the address. After any other status the call may have been made.
     """
-    seen = f"HTTP {status} and no answer of {platform}'s"
+    seen = f"HTTP {status}, not an answer of {platform}"
     if not isinstance(status, int) or not 300 <= status < 500:
         return Unknown(seen)
     if status != 429:

@@ -213,7 +213,7 @@ def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
         case RateLimited() | LimitUnusable():
             return Retryable("a rate limit", retry_after_s=getattr(error, "retry_after", seen.retry_after_s))
         case LoginFailure() if seen.of_discord:
-            return ApiRefusal(401, "", "Unauthorized: Discord refuses the token")
+            return ApiRefusal(401, "", "the token is refused")
         case LoginFailure() | RedirectRefused():
             return to_foreign_error("Discord", 401 if isinstance(error, LoginFailure) else 302)
         case HTTPException():

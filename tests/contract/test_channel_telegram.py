@@ -383,7 +383,7 @@ async def test_a_proxys_404_is_waited_out_and_told():
             rig.simulator.say(1, "hello")
             await rig.sink.until(lambda: bool(rig.sink.events))
     (detail, _) = rig.sink.details(ChannelState.DEGRADED)
-    assert "HTTP 404 and no answer of the Bot API's" in detail
+    assert "HTTP 404, not an answer of the Bot API" in detail
     assert "api_base" in detail
 
 
