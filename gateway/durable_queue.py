@@ -37,7 +37,7 @@ class QueueHead(Generic[T]):
         self._read = read
         self._rows: deque[T] = deque()
         self.offered_id = 0  # the last row that was offered
-        self._last_id = 0
+        self.last_id = 0  # the last row that is or was in memory
         self._has_unread = has_unread
         self._unseen = 0  # rows offered that are in the store alone
         self._rewound = 0  # what a read brings that began before the last rewinding is void
@@ -48,9 +48,9 @@ class QueueHead(Generic[T]):
         if self._has_unread or len(self._rows) >= self._size:
             self._has_unread = True
             self._unseen += 1
-        elif row.id > self._last_id:
+        elif row.id > self.last_id:
             self._rows.append(row)
-            self._last_id = row.id
+            self.last_id = row.id
 
     async def next(self) -> T | None:
         """The next row; None when there is none, in memory or in the store."""
@@ -68,7 +68,7 @@ class QueueHead(Generic[T]):
         unseen, self._unseen = self._unseen, 0
         rewound = self._rewound
         try:
-            rows = await self._load(self._last_id, self._size)
+            rows = await self._load(self.last_id, self._size)
         except BaseException:
             self._has_unread = True  # nothing was read: what waits in the store still does
             self._unseen += unseen
@@ -80,7 +80,7 @@ class QueueHead(Generic[T]):
             self._rows = deque(rows)
         else:
             self._rows = deque([*rows, *(row for row in self._rows if row.id > rows[-1].id)])
-        self._last_id = self._rows[-1].id
+        self.last_id = self._rows[-1].id
 
     def take(self, wanted: Callable[[T], bool]) -> list[T]:
         """Take the rows in memory that are wanted, out of turn."""
@@ -115,7 +115,7 @@ class QueueHead(Generic[T]):
     def rewind(self) -> None:
         """Read the store from its beginning, for queues whose rows leave it when they are done."""
         self._rows.clear()
-        self._last_id = self._unseen = 0
+        self.last_id = self._unseen = 0
         self._rewound += 1
         self._has_unread = True
 

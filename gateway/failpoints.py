@@ -1,9 +1,11 @@
 """Named points where a test can make the process die, fail or freeze. Unarmed, each costs one comparison.
 
 `TENK_FAILPOINT=name:hit:action` arms one: at the `hit`-th passing of `name` the process exits without any clean-up
-(`exit`), raises (`raise`) or stops itself until continued (`stop`).
+(`exit`), raises (`raise`), is cancelled (`cancel`: its task, as a reload or `/stop` would) or stops itself until
+continued (`stop`).
 """
 
+import asyncio
 import os
 import signal
 
@@ -20,7 +22,7 @@ FAILPOINTS = (
     "summary_pre", "summary_post",
     "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
     "page_turned",
-    "send_pre", "send_done", "sent_pre", "sent_post", "edit_done",
+    "send_pre", "send_done", "sent_pre", "sent_post", "outcome_post", "edit_done",
     "commit_unknown",
     "command_pre", "command_post", "pairing_approved", "recovery_begun", "recovery_turn", "shutdown_begun",
 )  # fmt: skip
@@ -47,7 +49,7 @@ class _Armed:
         if self.action == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
             return
-        raise FailpointRaised(self.name)
+        raise asyncio.CancelledError if self.action == "cancel" else FailpointRaised(self.name)
 
 
 _armed = _Armed(os.environ.get("TENK_FAILPOINT"))

@@ -24,8 +24,10 @@ from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
+from gateway.ops.chores import Chore, repeat
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
+from gateway.ops.unannounced import Unannounced
 from gateway.shared import Secrets, Shared
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
@@ -61,6 +63,13 @@ class LoneProcess:
     async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
         """Resume what an earlier process left open. `news` is set if what is used of caps may have changed."""
         await shared.sessions.recover()
+
+        async def reload() -> None:
+            await load_people(shared.people, shared.store, shared.secrets.keys.forgotten)
+            shared.sessions.forget_all()
+
+        look = Unannounced(shared.store, shared.bus, shared.delivery, shared.sessions.parking, reload).look
+        tasks.keep("looks", partial(repeat, Chore("looks", POLL_S, look)))
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
         """A chore as one process at a time does it."""

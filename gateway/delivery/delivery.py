@@ -5,7 +5,8 @@ What happens to a row is decided by `lane`, what a failure leads to by `retry_po
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -26,7 +27,7 @@ from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
-from gateway.store.outbox import OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow
 
 AT_ONCE_CHARS = 3_000
 """Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
@@ -67,7 +68,7 @@ class Delivery:
         )
         self._unread: dict[str, Address] = {}  # lanes with rows that a look under way may not have found
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
-        self._waiting: dict[int, asyncio.Future[str | None]] = {}  # by row, who waits for its end
+        self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by the key of a part, who waits for its end
         self.long_texts = LongTexts()
 
     @property
@@ -94,6 +95,8 @@ class Delivery:
             worker = self._workers.get(address.lane)
             if self._deps.channels.is_configured(address) and (worker is None or not worker.knows(parts, newest_id)):
                 self.reread(address)
+        for worker in [worker for worker in self._workers.values() if not worker.queue.running]:
+            self._drop_if_idle(worker)
         self._looked = held
         while self._unread:  # committed behind that look, and published before it was over
             self.reread(self._unread.popitem()[1])
@@ -107,7 +110,8 @@ class Delivery:
 
     def _disclaim(self, rows: Iterable[OutboxRow]) -> None:
         """Whether they were sent, the store knows, and who is to find out goes by that."""
-        self._shared.claimed.difference_update(row.id for row in rows)
+        for row in rows:
+            self._shared.claimed.pop(row.idem_key, None)
 
     def _sends(self, address: Address) -> Lease | None:
         """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
@@ -115,49 +119,45 @@ class Delivery:
         return lease if lease in self._looked else None
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
-        """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
-        for row in rows:
-            if self._sends(row.part.address) is None:
-                self._leave(row.part.address)
-                continue
-            worker = self._worker(row.part.address.lane)
-            if worker.lane.on_published(row):
-                worker.queue.offer(row)
-            elif not worker.queue.running:
-                self._drop_if_idle(worker)
+        """Look at the lanes of rows that were committed: a hint, each lane reads its rows from the store, in order."""
+        for address in {row.part.address.lane: row.part.address for row in rows}.values():
+            if self._sends(address) is None:
+                self._leave(address)
+            elif address.lane not in self.parked:
+                self._worker(address.lane).reread()
 
     def _leave(self, address: Address) -> None:
         """Another process sends there; or this one, as soon as it knows what waits there."""
         if self.ownership.is_shared and self.ownership.last_lease_to_send(address) is not None:
             self._unread[address.lane] = address
-        if (worker := self._workers.get(address.lane)) is not None:
-            worker.lane.on_released()
         self.ownership.tell(OUT, f"{address.channel}:{address.account}")
 
-    def reserve(self, lane: str) -> bool:
-        """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
+    def reserve(self, part: OutboxPart) -> bool:
+        """Return whether this part, which the next commit adds, goes at once: then its attempt is recorded with it."""
+        lane = part.address.lane
         worker = self._workers.get(lane)
         if self.ownership.is_shared and self._sends(Address.of_lane(lane)) is None:
             return False
         if lane in self.parked or (worker is not None and worker.queue.running):
             return False
-        return self._worker(lane).lane.on_reserved()
+        if lane in self._shared.claimed.values():
+            return False
+        self._shared.claimed[outbox.idem_key(part)] = lane
+        return True
 
-    def release(self, lane: str) -> None:
-        """Give a reserved place back: the commit did not come."""
-        worker = self._worker(lane)
-        worker.lane.on_released()
-        if not worker.queue.running:
-            self._drop_if_idle(worker)
+    def release(self, part: OutboxPart) -> None:
+        """Forget a reservation: the commit failed."""
+        self._shared.claimed.pop(outbox.idem_key(part), None)
 
-    async def wait_until_done(self, row: OutboxRow) -> str | None:
-        """Wait until a published row has its end: the platform's id, None where it was not sent."""
-        waiting: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._waiting[row.id] = waiting
+    @contextmanager
+    def expecting(self, part: OutboxPart) -> Iterator[asyncio.Future[str | None]]:
+        """Give a future for the end of a part that is about to be committed: the id it has on the platform, or None."""
+        key = outbox.idem_key(part)
+        self._waiting[key] = asyncio.get_running_loop().create_future()
         try:
-            return await waiting
+            yield self._waiting[key]
         finally:
-            self._waiting.pop(row.id, None)
+            del self._waiting[key]
 
     def now(self) -> datetime:
         """The time, as every row of the outbox is stamped."""
@@ -231,7 +231,7 @@ class Delivery:
                     step = worker.lane.on_moved_away()
                 else:
                     step = await worker.carry_out(step)
-            if (waiting := self._waiting.get(step.row.id)) is not None and not waiting.done():
+            if (waiting := self._waiting.get(step.row.idem_key)) is not None and not waiting.done():
                 waiting.set_result(step.platform_id)
         except Fenced as fenced:
             log.warning("lane_fenced", lane=worker.lane.name, outbox_id=row.id, error=str(fenced))

@@ -168,8 +168,8 @@ class SharedLaneState:
     """What outlives a lane, which is there only while it has something to say."""
 
     parked: ParkedLanes = field(default_factory=ParkedLanes)
-    claimed: set[int] = field(default_factory=set)
-    """Rows whose first attempt was persisted by the commit that made them; they move from lane to lane."""
+    claimed: BoundedDict[str, str] = field(default_factory=lambda: BoundedDict(REMEMBERED))
+    """Lanes by the key of the part whose first attempt is recorded by the commit that adds it; not attempted yet."""
     delivering: dict[int, str] = field(default_factory=dict)
     """Rows at work and their lanes: who moves may come to one that its old lane is in the middle of."""
 
@@ -178,7 +178,7 @@ class LaneState:
     """One lane: what it delivers, when that goes on, and where its chat went meanwhile."""
 
     __slots__ = (
-        "_can_edit", "_claimed", "_config", "_idempotent", "_platform_id", "_reserved", "_shared",
+        "_can_edit", "_claimed", "_config", "_idempotent", "_platform_id", "_shared",
         "_stored_action", "_targets", "moved_to", "name", "row", "wake_at",
     )  # fmt: skip
 
@@ -189,17 +189,11 @@ class LaneState:
         self.moved_to: str | None = None  # the lane where its chat went while the row was being delivered
         self._config = config
         self._shared = shared
-        self._reserved = False  # a commit with a first part is on its way
         self._targets: dict[tuple[str, int], str] = {}  # what placeholders became whose final edit is to come
         self._platform_id: str | None = None
         self._claimed = False
         self._stored_action = Action.SEND
         self._idempotent = self._can_edit = False
-
-    @property
-    def is_reserved(self) -> bool:
-        """Whether a commit with a first part is on its way."""
-        return self._reserved
 
     @property
     def is_parked(self) -> bool:
@@ -209,31 +203,11 @@ class LaneState:
     @property
     def is_idle(self) -> bool:
         """Whether nothing would be lost with this object."""
-        return self.row is None and not self._reserved and not self._targets
+        return self.row is None and not self._targets
 
     def acts_before(self, deadline: datetime) -> bool:
         """Whether something may happen to its row before this instant."""
         return self.row is not None and (self.wake_at or deadline) <= deadline
-
-    # ------------------------------------------------------------ commits
-
-    def on_reserved(self) -> bool:
-        """A commit will make a first part of an idle lane; False where that may not begin with its attempt."""
-        if self._reserved or self.is_parked:
-            return False
-        self._reserved = True
-        return True
-
-    def on_released(self) -> None:
-        """The commit did not come."""
-        self._reserved = False
-
-    def on_published(self, row: OutboxRow) -> bool:
-        """A row of it was committed; whether it is to be delivered now."""
-        if row.state is PartState.SENDING:
-            self._shared.claimed.add(row.id)
-        self._reserved = False
-        return not self.is_parked
 
     # ------------------------------------------------------------ one row
 
@@ -248,7 +222,7 @@ class LaneState:
     def on_channel(self, now: datetime, *, idempotent: bool, can_edit: bool) -> NextStep:
         """The channel is there; `idempotent`: it knows a repeated send by its key."""
         self.wake_at, self._idempotent, self._can_edit = None, idempotent, can_edit
-        if self._row.state is PartState.SENDING and self._row.id not in self._shared.claimed:
+        if self._row.state is PartState.SENDING and self._row.idem_key not in self._shared.claimed:
             return self.on_failed(Unknown("the process ended during the call"), now)
         return self._go_on()
 
@@ -271,8 +245,8 @@ class LaneState:
         return self._aim(replace(part, target=target))
 
     def _aim(self, part: OutboxPart) -> NextStep:
-        self._claimed = self._row.id in self._shared.claimed
-        self._shared.claimed.discard(self._row.id)
+        reserved = self._shared.claimed.pop(self._row.idem_key, None) is not None
+        self._claimed = reserved and self._row.state is PartState.SENDING
         self._stored_action = self._row.part.action
         if part is not self._row.part:
             self.row = replace(self._row, part=part)

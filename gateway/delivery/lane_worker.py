@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import structlog
 
@@ -44,6 +44,7 @@ from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
 from gateway.texts import HARNESS
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 log = structlog.get_logger()
@@ -145,24 +146,24 @@ class LaneWorker:
         head = QueueHead(deps.config.lane_size, self._load)
         self.queue = SerialWorker(head, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
 
-    async def _write(self, job: Callable[[Connection], T], then: Callable[[T], None] | None = None) -> T:
+    async def _commit(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit what an attempt comes to, unless another process sends there by now."""
         lease = self.lease
 
         def run_held(connection: Connection) -> T:
             if lease is not None:
                 leases.hold(connection, lease)
-            return job(connection)
+            return job(connection, *args, **kwargs)
 
-        return await self._deps.store.write(run_held, then)
+        return await self._deps.store.commit(run_held)
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
         return await self._deps.reader.read(self.lane.name, after_id, limit)
 
     def knows(self, parts: int, newest_id: int) -> bool:
-        """Whether so many open parts up to this one are those at hand; one that is reserved is about to be told."""
+        """Return whether so many open parts up to this id are those in memory."""
         ids = [row.id for row in self.queue.head] + [row.id for row in (self.queue.handled,) if row is not None]
-        return self.lane.is_reserved or (len(ids), max(ids, default=0)) == (parts, newest_id)
+        return (len(ids), max(ids, default=0)) == (parts, newest_id)
 
     def reread(self) -> None:
         """Begin with the oldest open row; the one that is being delivered has its end before that."""
@@ -202,7 +203,7 @@ class LaneWorker:
         match step:
             case MarkSending(row_id, action):
                 failpoint("send_pre")
-                if await self._write(partial(sends.mark_sending, id_=row_id, action=action)):
+                if await self._commit(sends.mark_sending, row_id, action):
                     return self.lane.on_marked()
                 log.warning("part_had_ended", lane=self.lane.name, outbox_id=row_id)
                 self.queue.head.rewind()  # what is at hand behind it is as old
@@ -226,7 +227,7 @@ class LaneWorker:
         series(OUTBOUND, row.part.address.channel, "sent").inc()
         failpoint("sent_pre")
         now = self._deps.clock()
-        await self._deps.store.write(partial(sends.record_sent, id_=row.id, platform_id=platform_id, now=now))
+        await self._deps.store.commit(sends.record_sent, row.id, platform_id, now)
         failpoint("placeholder_post" if row.part.action is Action.PLACEHOLDER else "sent_post")
 
     async def _save_outcome(self, row: OutboxRow, failure: ChannelError, outcome: AttemptOutcome) -> None:
@@ -238,8 +239,9 @@ class LaneWorker:
         apology = _apology(self._loaded_channel, row.part) if outcome.drop_rest else []
         if outcome.drop_rest:
             self.queue.head.take(lambda other: other.part.source_id == source_id)
-        commit = partial(_commit, row=row, outcome=outcome, apology=apology, now=self._deps.clock())
-        await self._write(commit, self._deps.publish)
+        said = await self._commit(_save_outcome, row, outcome, apology, self._deps.clock())
+        failpoint("outcome_post")
+        self._deps.publish(said)
 
     @property
     def _pacer(self) -> Pacer:
@@ -268,7 +270,7 @@ def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
     return to_parts(channel, OutboundMessage(part.address, f"dead:{part.source_id}", text, locale=part.locale))
 
 
-def _commit(
+def _save_outcome(
     connection: Connection, row: OutboxRow, outcome: AttemptOutcome, apology: Sequence[OutboxPart], now: datetime
 ) -> list[OutboxRow]:
     """What an attempt leaves behind, in one commit; what is to be said about it."""

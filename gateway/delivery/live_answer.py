@@ -352,12 +352,14 @@ class LiveAnswer:
             journal.check_fence(connection, self._fence)  # or who goes on with the turn had not known of these parts
             return outbox.put(connection, self._tenant, parts, self._deps.delivery.now())
 
-        rows = await self._deps.store.write(put, self._deps.delivery.publish)
-        if filled is not None:
-            filled[0].final, filled[0].dangling = filled[1], False
-            failpoint("page_turned")
-        if rows:
-            new.platform_id = await self._deps.delivery.wait_until_done(rows[-1])
+        with self._deps.delivery.expecting(parts[-1]) as done:
+            rows = await self._deps.store.commit(put)
+            self._deps.delivery.publish(rows)
+            if filled is not None:
+                filled[0].final, filled[0].dangling = filled[1], False
+                failpoint("page_turned")
+            if rows:
+                new.platform_id = await done
 
     async def _say_meanwhile(self, words: str, *, is_status: bool = False) -> bool:
         """Show these words in the placeholder as long as there is no answer; return False to be asked again."""

@@ -1,13 +1,14 @@
-"""Intake hands rows to sessions over a bus: a bounded, typed queue of pointers to inbox rows.
+"""The bus hands inbox rows to the router: a bounded queue that reads them from the store, in order of their ids.
 
-It carries nothing that the store does not have. A full bus forgets and reads the rows again, so it never makes a
-webhook wait; what must not wait behind a backlog (`/stop`, approvals) passes it by.
+What intake tells it after a commit is only a hint to look: a hint that is missing, late, repeated or out of order
+changes nothing. A row that must not wait behind a backlog (`/stop`, approvals) is handed out with its hint.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 
+from channels.bounded_dict import BoundedDict
 from gateway.cluster.wakeups import POLL_S
 from gateway.durable_queue import Load, QueueHead
 from gateway.store.inbox import InboxRow
@@ -36,15 +37,17 @@ class Bus:
         self._news = asyncio.Event()
 
     def publish(self, row: InboxRow) -> None:
-        """Announce a committed row; called by the writer's post-commit hook, in row order."""
-        if len(self._urgent) < URGENT_SIZE and self._is_urgent(row):
-            self._urgent.append(row)
-            self._passed_by.add(row.id)
-        self._head.offer(row)
-        self._news.set()
+        """Look into the store for this row, which was committed; hand out an urgent one at once."""
+        if self._is_urgent(row) and row.id not in self._passed_by and len(self._urgent) < URGENT_SIZE:
+            if row.id > self._head.last_id:
+                self._urgent.append(row)
+                self._passed_by.add(row.id)
+            else:  # it was read already, and is handed out once
+                self._urgent.extend(self._head.take(lambda waiting: waiting.id == row.id))
+        self.reread()
 
     def reread(self) -> None:
-        """Look into the store for rows that were never announced: a commit whose outcome was unknown may hold."""
+        """Look into the store for rows that were not handed out yet."""
         self._head.reread()
         self._news.set()
 
@@ -87,6 +90,9 @@ class SharedBus(Bus):
         self._queue: deque[InboxRow] = deque()
         self._known: dict[int, int] = {}  # rows that were given out, or are about to be, each with its shard
         self._shards: frozenset[int] = frozenset()
+        self._hinted: BoundedDict[int, None] = BoundedDict(
+            URGENT_SIZE
+        )  # urgent rows that were given out with their hint
         self._must_look = False
         self._pruned_s = 0.0
 
@@ -115,15 +121,15 @@ class SharedBus(Bus):
             self.reread()
 
     def publish(self, row: InboxRow) -> None:
-        """As of the other; what waits in the store already goes before it."""
+        """Look into the store for this row if it is of a shard of this process, else wake its owner."""
         shard = shard_of(row.session_key)
         if shard not in self._shards:
             self._tell(shard)
-        elif self._must_look:
-            self._news.set()
-        else:
+            return
+        if self._is_urgent(row) and row.id not in self._hinted and len(self._urgent) < URGENT_SIZE:
+            self._hinted[row.id] = None
             self._take(row, shard)
-            self._news.set()
+        self.reread()
 
     def reread(self) -> None:
         """As of the other."""

@@ -169,7 +169,7 @@ class Intake:
         return replace(event, route=replace(event.route, token=self._doorway.vault.seal(event.route.token, whose)))
 
     def announce(self, done: CommitResult) -> None:
-        """Tell everybody, in the event loop, right after the commit."""
+        """Tell bus, lanes and caches of a commit; each is a hint, which may be lost."""
         self._know(done)
         self._tell_operator(done)
         for old, new_chat in done.moved:
@@ -266,20 +266,17 @@ class ChannelSink:
             failpoint("inbox_pre")
             try:
                 try:
-                    whole = partial(self._commit, intake, plans=plans, rejected=unread, cursor=cursor)
-                    await self._store.write(whole, then=intake.announce, lasting=False)
+                    await self._take_in(intake, plans, unread, cursor)
                 except StoreUnavailable:
                     raise
                 except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
                     log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
                     intake.look_again(())  # the commit may hold, and what broke may be what tells of it
                     unread += await self._apart(intake, plans)
-                    rest = partial(self._commit, intake, plans=(), rejected=unread, cursor=cursor)
-                    await self._store.write(rest, then=intake.announce, lasting=False)
+                    await self._take_in(intake, (), unread, cursor)
             except StoreUnavailable as error:
                 intake.look_again(plans)
                 raise NotPersisted(str(error)) from error
-            failpoint("inbox_post")
             intake.show_refused(plans)
         failpoint("acked")
 
@@ -299,8 +296,7 @@ class ChannelSink:
         refused: list[Rejected] = []
         for plan in plans:
             try:
-                alone = partial(self._commit, intake, plans=(plan,), rejected=(), cursor=None)
-                await self._store.write(alone, then=intake.announce, lasting=False)
+                await self._take_in(intake, (plan,), (), None)
             except VALUE_REFUSED as refusal:
                 refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
             except StoreUnavailable:
@@ -309,10 +305,18 @@ class ChannelSink:
                 refused.append(_reject_broken(plan.event, error))
         return refused
 
+    async def _take_in(
+        self, intake: Intake, plans: Sequence[Plan], rejected: Sequence[Rejected], cursor: str | None
+    ) -> None:
+        """Commit the events, then tell what follows."""
+        done = await self._store.try_commit(self._commit, intake, plans, rejected, cursor)
+        failpoint("inbox_post")
+        intake.announce(done)
+
     def _commit(
         self,
-        intake: Intake,
         connection: Connection,
+        intake: Intake,
         plans: Sequence[Plan],
         rejected: Sequence[Rejected],
         cursor: str | None,

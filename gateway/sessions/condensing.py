@@ -75,7 +75,7 @@ class SummaryKeeper:
         before = self.session.conversation.recall(turn.session_id, turn.user_id).summary
         is_made = summary.condensed > (0 if before is None else before.condensed)
         failpoint("summary_pre")
-        await self.deps.store.write(keep, then=self.deps.delivery.publish)
+        self.deps.delivery.publish(await self.deps.store.commit(keep))
         failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if is_made else "left_out").inc()

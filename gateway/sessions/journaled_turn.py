@@ -222,14 +222,15 @@ class JournaledTurn:
         parts = to_parts(
             self._channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
         )  # what stands there already becomes the question
-        commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
-        await self._deps.store.write(commit, then=partial(self._note_parked, approval))
+        rows = await self._deps.store.commit(commits.park, self._reserve(1), parked, approval, parts)
+        self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
+        self._deps.delivery.publish(rows)
         self._note_journaled((parked,))
         self._watched.publish(QuestionPut(ask.tool))
         self._live.clear_sign()
         if self.stopping() is not None:
-            take_back = partial(approvals.settle, approval=approval, state=Consent.WITHDRAWN, now=self._deps.clock())
-            await self._deps.store.write(take_back, then=lambda _: self._deps.parking.release([self._turn.id]))
+            await self._deps.store.commit(approvals.settle, approval, Consent.WITHDRAWN, self._deps.clock())
+            self._deps.parking.release([self._turn.id])
         raise TurnParked
 
     def _approval(self, ask: AskedCall) -> Approval:
@@ -239,10 +240,6 @@ class JournaledTurn:
             call_key=ask.call_key, tool=ask.tool, fingerprint=ask.fingerprint, may_remember=ask.may_remember,
             numbered=is_numbered(self._channel), asked_at=now, until=now + self._deps.questions.valid,
         )  # fmt: skip
-
-    def _note_parked(self, approval: Approval, rows: list[OutboxRow]) -> None:
-        self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
-        self._deps.delivery.publish(rows)
 
     async def finish(
         self,
@@ -349,9 +346,9 @@ class JournaledTurn:
         self._session.turn.finish()
         reason = ended.reason
         events = (ended,) if response is None else (response, ended)
-        delivery, lane = self._deps.delivery, self._turn.address.lane
+        delivery = self._deps.delivery
         place, first_id, clock = self._reserve(len(events)), self._claimed.first_id, self._deps.clock
-        first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(lane) else None
+        first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(parts[0]) else None
 
         def commit_end(connection: Connection) -> list[OutboxRow]:
             rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)
@@ -359,11 +356,13 @@ class JournaledTurn:
             return rows
 
         try:
-            await self._deps.store.write(commit_end, then=delivery.publish)
-        except BaseException:
-            delivery.release(lane)
+            rows = await self._deps.store.commit(commit_end)
+        except Exception:
+            if parts:
+                delivery.release(parts[0])
             raise
         failpoint("final_post")
+        delivery.publish(rows)
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()

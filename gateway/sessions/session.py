@@ -380,7 +380,7 @@ class Session:
         refuse = partial(
             commits.refuse, fence=self.fence, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock
         )
-        await self._store.write(refuse, then=self._deps.turns.delivery.publish)
+        self._deps.turns.delivery.publish(await self._store.commit(refuse))
         ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
         log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:

@@ -44,20 +44,23 @@ class WaitingRows:
         """Return the next waiting rows."""
 
         async def read(after_id: int, limit: int) -> list[InboxRow]:
-            return await read_waiting(self._store, after_id, limit)
+            return await self._know_people(await read_waiting(self._store, after_id, limit))
 
         return await load_filtered(read, self._is_configured, after_id, limit)
 
     async def load_new(self, shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
-        """Return waiting rows of these shards that are not known yet, and learn of people let in elsewhere."""
+        """Return waiting rows of these shards that are not known yet."""
         query = partial(leases.waiting_in, owned=shards, known=known, limit=limit)
-        rows = await read_rows(self._store, query)
+        rows = await self._know_people(await read_rows(self._store, query))
+        return [row for row in rows if self._is_configured(row)]
+
+    async def _know_people(self, rows: list[InboxRow]) -> list[InboxRow]:
+        """Look up the people of these rows who were let in a moment ago and are not known in memory yet."""
         for user_id in {row.user_id for row in rows if self._people.principal(row.user_id) is None}:
-            # another process let them in a moment ago
             person = await self._store.read(partial(people.person_of, user_id=user_id), lasting=True)
             if person is not None:
                 self._people.put(person)
-        return [row for row in rows if self._is_configured(row)]
+        return rows
 
     async def still_waiting(self, ids: Collection[int]) -> set[int]:
         """Return those of these rows that still wait."""

@@ -77,6 +77,8 @@ class Store:
         self._writer = Writer(engine.commit, probe)
         self._task: asyncio.Task[None] | None = None
         self._whole: Store = self  # not a tenant's part of it
+        self.unheard = 0
+        """How many commits ended whose caller was cancelled, so that nothing followed them; of the whole store."""
 
     @property
     def home_tenant(self) -> str:
@@ -147,9 +149,7 @@ class Store:
             Exception: what the job raised; nothing of the job is stored, the other jobs of its group are.
             StoreUnavailable: the store was closed first.
         """
-        return await self._writer.enqueue(
-            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True
-        )
+        return await self._hear(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True)
 
     async def try_commit(self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit as `commit` does, but fail in an outage instead of waiting for its end.
@@ -157,9 +157,20 @@ class Store:
         Raises:
             StoreUnavailable: the store does not answer; the job may be committed nevertheless.
         """
-        return await self._writer.enqueue(
-            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=False
-        )
+        return await self._hear(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=False)
+
+    async def _hear(self, job: Job[T], *, lasting: bool) -> T:
+        committed = self._writer.enqueue(job, lasting=lasting)
+        try:
+            return await asyncio.shield(committed)
+        except asyncio.CancelledError:
+            committed.add_done_callback(self._whole._note_unheard)  # noqa: SLF001  its own
+            raise
+
+    def _note_unheard(self, committed: asyncio.Future[Any]) -> None:
+        self.unheard += 1
+        if (error := committed.exception()) is not None:
+            log.error("store_job_failed", error=repr(error))
 
     def write(self, job: Job[T], then: Callable[[T], None] | None = None, *, lasting: bool = True) -> asyncio.Future[T]:
         """Queue a job; deprecated: await `commit` or `try_commit`, and do what follows after it."""

@@ -16,7 +16,7 @@ from gateway.store import reply_routes, retention
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.journal import shard_of
 from gateway.store.people import ids_of
-from gateway.store.tables.traffic import REDACTED, inbox
+from gateway.store.tables.traffic import REDACTED, inbox, outbox
 from gateway.store.writer import note_outcome
 
 
@@ -384,6 +384,13 @@ def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: st
     values |= dict.fromkeys(("outcome", "detail", "done_at"))
     connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(values))
     note_outcome(connection, Outcome.REFUSED, -1)
+
+
+def newest(connection: sa.Connection) -> tuple[int, int]:
+    """Return the ids of the newest inbox row and of the newest outbox row; 0 if there is none."""
+    ids = (sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0)).scalar_subquery() for table in (inbox, outbox))
+    in_id, out_id = connection.execute(sa.select(*ids)).one()
+    return in_id, out_id
 
 
 def open_count(connection: sa.Connection) -> int:

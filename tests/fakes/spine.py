@@ -25,6 +25,7 @@ from gateway.access.codes import AccessKeys
 from gateway.access.inviting import InviteOperations
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
+from gateway.access.roles import Role
 from gateway.answering import make_agent, make_sessions, make_user_items
 from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
@@ -154,7 +155,8 @@ class FakePeople:
 
     def put(self, person: Person) -> None:
         """As the port says."""
-        self.known[person.user_id] = principal_of(person)
+        if person.role != Role.BLOCKED:
+            self.known[person.user_id] = principal_of(person)
 
 
 @dataclass
@@ -340,7 +342,9 @@ class Spine:
 
         if silently and self._main is not None and not self._main.done():
             await self.quiet()  # the first look at what waits is over: it would find the row
-        row = await self.store.write(job, None if silently else self.bus.publish)
+        row = await self.store.commit(job)
+        if not silently:
+            self.bus.publish(row)
         return row.id
 
     async def take_back(self, message_id: str, user: str = "p1", chat: str = "c1") -> int:

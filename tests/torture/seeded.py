@@ -66,15 +66,15 @@ BUGS = (
         "            return rows\n"
         "\n"
         "        try:\n"
-        "            await self._deps.store.write(commit_end, then=delivery.publish)\n",
+        "            rows = await self._deps.store.commit(commit_end)\n",
         "            rows = commits.end(connection, place, events, reason, first_id, (), clock, first_by=None)\n"
         "            return rows\n"
         "\n"
         "        try:\n"
-        "            await self._deps.store.write(commit_end)\n"
+        "            await self._deps.store.commit(commit_end)\n"
         '            failpoint("final_pre")\n'
         "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.clock())\n"
-        "            await self._deps.store.write(put, then=delivery.publish)\n",
+        "            rows = await self._deps.store.commit(put)\n",
         Case("final_pre"),
     ),
     Bug(

@@ -43,6 +43,7 @@ async def test_a_call_in_flight_is_waited_for_beside_a_lane_that_sleeps(spine: S
     """One chat sleeps, another one's answer is on its way: the stop ends when that has arrived."""
     spine.channel.fates.extend([Retryable("too many", retry_after_s=600.0), in_flight := Hang()])
     await tell(spine, words("a", 1))
+    await spine.quiet()
     await tell(spine, words("b", 1), "t2", address=Address("sim", "main", "c2"))
     await spine.quiet()
     ends = spine.now + LIMIT

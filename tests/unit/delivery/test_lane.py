@@ -28,7 +28,7 @@ from gateway.delivery.lane import (
     TakeTurn,
 )
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
+from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState, idem_key
 from tests.fakes.amounts import share
 from tests.fakes.chat import FakeChannel
 from tests.fakes.lane_world import FINE, MARK, NOON, Fate, World
@@ -98,9 +98,10 @@ class LaneMachine(RuleBasedStateMachine):
         self.words += [(chat, word) for word in words]
         lane = self.lane(address.lane)
         rests = address.lane not in self.steps and self.world.oldest_open(address.lane) is None
-        first_claimed = claimed and rests and lane.on_reserved()
-        for row in self.world.put(composed, first_claimed=first_claimed):
-            assert lane.on_published(row) is not lane.is_parked
+        first_claimed = claimed and rests and not lane.is_parked
+        if first_claimed:
+            self.shared.claimed[idem_key(composed[0])] = lane.name
+        self.world.put(composed, first_claimed=first_claimed)
 
     @rule(chat=CHATS, fate=FATES, steps=st.integers(1, 12))
     def go_on(self, chat: str, fate: Fate, steps: int) -> None:
@@ -279,9 +280,10 @@ ROW = OutboxRow(
 
 def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, NextStep]:
     """A lane whose channel has loaded, and what it does then."""
-    lane = LaneState(ADDRESS.lane, DeliveryConfig(longest_wait_s=60.0), SharedLaneState())
+    shared = SharedLaneState()
+    lane = LaneState(ADDRESS.lane, DeliveryConfig(longest_wait_s=60.0), shared)
     if claimed:
-        lane.on_published(row)
+        shared.claimed[row.idem_key] = lane.name
     lane.on_row(row)
     return lane, lane.on_channel(NOON, idempotent=False, can_edit=True)
 
@@ -349,17 +351,6 @@ def test_a_lane_that_moved_lets_its_row_go_and_the_new_one_waits_for_that() -> N
     assert Done(ROW, None) == old.on_channel(NOON, idempotent=False, can_edit=True)
     assert new.name == old.on_let_go()
     assert LoadChannel(ADDRESS) == new.on_row(ROW)
-
-
-def test_only_an_idle_lane_is_reserved_and_once() -> None:
-    """A parked one, or one that a commit is on its way to, is not."""
-    lane = LaneState(ADDRESS.lane, DeliveryConfig(), SharedLaneState())
-    assert [True, False] == [lane.on_reserved(), lane.on_reserved()]
-    lane.on_released()
-    assert lane.is_idle
-    lane, _ = begun()
-    lane.on_failed(Permanent("blocked", PermanentKind.BLOCKED), NOON)
-    assert not lane.on_reserved()
 
 
 @pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both

