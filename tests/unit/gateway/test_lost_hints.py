@@ -1,0 +1,145 @@
+"""What follows a commit is only a hint: its caller may be cancelled, and hints come late, twice and in any order."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from channels.errors import Permanent, PermanentKind
+from channels.messages import Address
+from gateway import failpoints
+from gateway.access.config import AccessConfig
+from gateway.access.policy import AccessSnapshot
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.inbound.intake import ChannelSink, Intake
+from gateway.inbound.reception import Doorway
+from gateway.ops.unannounced import Unannounced
+from gateway.store import outbox
+from gateway.store.outbox import OutboxRow
+from tests.fakes.door import KEYS, NobodyListens
+from tests.fakes.spine import AGENT, Spine
+
+
+@pytest.fixture(autouse=True)
+async def disarm() -> AsyncIterator[None]:
+    """No test leaves a failpoint armed."""
+    yield
+    failpoints.arm(None)
+
+
+async def reload() -> None:
+    """Nothing is kept of people here."""
+
+
+def looking(spine: Spine) -> Unannounced:
+    """The look that the gateway takes each second."""
+    return Unannounced(spine.store, spine.bus, spine.delivery, spine.parking, reload)
+
+
+def sink_of(spine: Spine) -> ChannelSink:
+    """A way in that lets everybody in."""
+    rules = AccessConfig.model_validate({"direct": "open"})
+    doorway = Doorway(AGENT, KEYS, spine.vault)
+    intake = Intake(
+        spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, doorway
+    )
+    return ChannelSink(spine.store, intake, spine.channel, NobodyListens(), "default")
+
+
+async def answered(spine: Spine, text: str) -> None:
+    """The model gives its answer, and everything comes to rest."""
+    await spine.asked()
+    spine.model.give(text)
+    await spine.quiet()
+
+
+@pytest.mark.parametrize("point", ["", "inbox_post"])
+async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine, point: str) -> None:
+    """Whether the commit was still to come, or was over and nothing had followed it."""
+    look, sink = looking(spine), sink_of(spine)
+    await look.look()
+    await spine.quiet()
+    message = spine.message("hello", "p7")
+    if point:
+        failpoints.arm(f"{point}:1:cancel")
+    async with asyncio.TaskGroup() as tasks:
+        receiving = tasks.create_task(sink.receive([message]))
+        await asyncio.sleep(0)
+        if not point:
+            receiving.cancel()
+    assert receiving.cancelled()
+    await sink.receive([message])  # the platform was told nothing, and delivers it again
+    assert spine.store.unheard == (0 if point else 1)
+    await look.look()
+    await answered(spine, "an answer")
+    await look.look()
+    await spine.quiet()
+    assert ["an answer"] == spine.channel.shown("c1")
+
+
+async def test_a_turn_whose_claim_is_cancelled_is_gone_on_with_once(spine: Spine) -> None:
+    """Its session ends with it; the next life of the process takes the turn up."""
+    failpoints.arm("claim_post:1:cancel")
+    await spine.say("hello")
+    await spine.quiet()
+    await spine.kill()
+    await spine.begin()
+    await answered(spine, "an answer")
+    assert ["an answer"] == spine.channel.shown("c1")
+
+
+async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> None:
+    """Nothing told its lane; what is said next is answered behind it."""
+    look = looking(spine)
+    failpoints.arm("final_post:1:cancel")
+    await spine.say("hello")
+    await answered(spine, "the first")
+    assert [] == spine.channel.shown("c1")
+    await look.look()
+    await spine.quiet()
+    await spine.say("and more")
+    await answered(spine, "the second")
+    assert ["the first", "the second"] == spine.channel.shown("c1")
+
+
+@pytest.mark.parametrize("point", ["sent_post", "outcome_post"])
+async def test_a_part_whose_receipt_is_cancelled_is_sent_once(spine: Spine, point: str) -> None:
+    """The lane's task is gone; the next look, or the next row, goes on with what waits there."""
+    look = looking(spine)
+    if point == "outcome_post":
+        spine.channel.fates.append(Permanent("too long", PermanentKind.REJECTED))
+    failpoints.arm(f"{point}:1:cancel")
+    await spine.say("hello")
+    await answered(spine, "the first")
+    await look.look()
+    await spine.quiet()
+    await spine.say("and more")
+    await answered(spine, "the second")
+    shown = spine.channel.shown("c1")
+    assert "the second" == shown[-1]
+    assert 2 == len(shown)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_parts_are_sent_once_and_in_order_whichever_hints_there_are(spine: Spine, seed: int) -> None:
+    """Some hints are lost, some come twice, late, or before those of older rows."""
+    chance = random.Random(seed)
+    chats, hints = ["c1", "c2", "c3"], list[OutboxRow]()
+    for number in range(12):
+        address = Address("sim", "main", chance.choice(chats))
+        parts = to_parts(spine.channel, OutboundMessage(address, f"t{number}", f"{number:02}"))
+        claimed = chance.random() < 0.5 and spine.delivery.reserve(parts[0])
+        hints += await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed)
+        for row in chance.sample(hints, chance.randint(0, min(3, len(hints)))):
+            spine.delivery.publish([row])
+    chance.shuffle(hints)
+    for row in hints[:6]:
+        spine.delivery.publish([row])
+    await looking(spine).look()
+    await spine.quiet()
+    spine.delivery.publish(hints)
+    await spine.quiet()
+    shown = {chat: spine.channel.shown(chat) for chat in chats}
+    assert 12 == sum(map(len, shown.values()))
+    assert [sorted(texts) for texts in shown.values()] == [*shown.values()]
