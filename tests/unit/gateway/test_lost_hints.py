@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -37,6 +38,13 @@ def looking(spine: Spine) -> Unannounced:
     return Unannounced(spine.store, spine.bus, spine.delivery, spine.parking, reload)
 
 
+@dataclass
+class Home:
+    """A tenant."""
+
+    intake: Intake
+
+
 def sink_of(spine: Spine) -> ChannelSink:
     """A way in that lets everybody in."""
     rules = AccessConfig.model_validate({"direct": "open"})
@@ -44,7 +52,7 @@ def sink_of(spine: Spine) -> ChannelSink:
     intake = Intake(
         spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, doorway
     )
-    return ChannelSink(spine.store, intake, spine.channel, NobodyListens(), "default")
+    return ChannelSink(spine.store, {"default": Home(intake)}, spine.channel, NobodyListens(), "default")
 
 
 async def answered(spine: Spine, text: str) -> None:

@@ -104,7 +104,7 @@ async def test_a_turn_that_answers_something_else_too_goes_on(spine: Spine) -> N
     messages = [spine.message(text) for text in ("one", "two")]
     for message in messages:
         await spine.admit(message)
-        await spine.asked()
+        await spine.quiet()
     spine.model.give("a first thought")
     await spine.asked()
     rows = await spine.outcomes()

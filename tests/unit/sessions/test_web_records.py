@@ -56,6 +56,7 @@ async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
     await say(web, "how long?")
     await web.asked()
     await say(web, "in hours")
+    await web.quiet()
     web.model.give("3 h")
     await web.until(lambda: len(web.model.requests) == 3)
     web.model.give("yes")
