@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
-from pydantic import PydanticUserError
-
 from agent.answers import TellResult
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
@@ -24,6 +22,8 @@ from agent.models.offline import OfflineRules
 from agent.permissions.chain import RulesConfig
 from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
+from agent.tools.schema import UnusableSchema, names_in, to_json_schema
+from agent.tools.toolbox import tool_pool
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
@@ -151,7 +151,9 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
             "so it needs a model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL for a server of your own"
         )
     brought, flaws = _brought_tools(settings.agent.tools)
-    known |= {tool.name: tool for tool in brought}
+    pool, left_out = tool_pool(known.values(), brought)
+    known = {tool.name: tool for tool in pool}
+    flaws += [f"the tool {name!r} is not used: there is another of that name; take it out" for name in left_out]
     wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
     for path, rule in _rules_by_place(settings, sources, above):
         if path[len(above)] in tables and (why := _flaw_of(rule, known)):
@@ -177,7 +179,7 @@ def _wrong_hooks(hooks: Sequence[HookConfig], known: Mapping[str, Tool], sources
     return wrong
 
 
-def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], Sequence[str]]:
+def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], list[str]]:
     """What these entry points bring, and what is wrong with it."""
     try:
         tools = load_tools(names)
@@ -190,14 +192,12 @@ def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
     """Why a model cannot be told of some of these, or one of them cannot be what it says."""
     for tool in tools:
         if tool.output_schema is not None and tool.effect is Effect.LOCAL:
-            yield f"the tool {tool.name!r} has an output_schema, and Effect.LOCAL: its result is what `apply` gives"
-        try:
-            _ = tool.spec
-        except RecursionError:
-            yield f"no JSON schema can be made of what the tool {tool.name!r} takes: it holds itself"
-        except (PydanticUserError, AttributeError) as error:
-            words = str(error).partition("\n")[0]
-            yield f"no JSON schema can be made of what the tool {tool.name!r} takes: {words}"
+            yield f"the tool {tool.name!r} has an output_schema, and Effect.LOCAL: it gives what its effect returns"
+        for schema, whose in ((tool.arguments, "takes"), (tool.output_schema, "gives")):
+            try:
+                _ = schema and to_json_schema(schema)
+            except UnusableSchema as why:
+                yield f"the schema of what the tool {tool.name!r} {whose} cannot be used: {why}"
 
 
 def _rules_by_place(settings: Settings, sources: Sources, above: KeyPath) -> Iterator[tuple[KeyPath, PermissionRule]]:
@@ -219,10 +219,8 @@ def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:
     tool = known.get(rule.tool)
     if tool is None:
         return f'there is no tool "{rule.tool}"; {_hint(rule.tool, known)}'
-    if rule.argument is None or tool.arguments.model_config.get("extra") == "allow":
-        return ""
-    takes = [field.alias or name for name, field in tool.arguments.model_fields.items()]
-    if rule.argument in takes:
+    takes = names_in(tool.arguments)
+    if rule.argument is None or takes is None or rule.argument in takes:
         return ""
     return f'{rule.tool} takes no "{rule.argument}"; {_hint(rule.argument, takes)}'
 

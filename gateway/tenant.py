@@ -15,6 +15,7 @@ from agent.hooks.chain import HookChain
 from agent.models.select import ModelDeps, OwnModel
 from agent.ports import ChatModel
 from agent.tools.base import Tool
+from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
 from gateway.access.inviting import InviteOperations
@@ -106,7 +107,7 @@ class Tenant:
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
         self.hooks = HookChain(load_hooks(own.hooks))
-        tools = (*product.tools(store), *load_tools(own.agent.tools), *deps.tools)
+        tools, _ = tool_pool(product.tools(store), (*load_tools(own.agent.tools), *deps.tools))
         self.agent = make_agent(own, product, tools, self.model, self._judge, self.hooks, clocks.dates)
         self._in_force = AgentInForce(self.agent)
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)

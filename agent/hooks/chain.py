@@ -27,6 +27,7 @@ from agent.ports import Principal
 from agent.tools.base import Allow, Deny
 from agent.tools.guards import Ask, PostTool, PreTool, ToolUse, Verdict
 from agent.tools.results import failure_result, success_result
+from agent.tools.schema import to_json
 from agent.transcript import ToolReturned
 
 log = structlog.get_logger()
@@ -177,7 +178,7 @@ async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
 
 def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     return {
-        "tool": use.tool.name, "input": use.arguments.model_dump(mode="json", by_alias=True),
+        "tool": use.tool.name, "input": json.loads(to_json(use.arguments)),
         "risk": use.risk.value, "read_only": use.only_reads, "destructive": use.is_destructive,
         "call_key": use.context.call_key, **_told_of_person(use.context.principal),
     }  # fmt: skip

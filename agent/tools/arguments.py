@@ -2,13 +2,11 @@
 
 import json
 import math
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from agent.permissions.chain import SecurityRisk
-from agent.tools.base import RISK_FIELD
+from agent.tools.schema import RISK_FIELD, Arguments, BadArguments, Schema, fit, names_in
 from agent.wellformed import well_formed
 
 MAX_CHARS = 200_000
@@ -18,43 +16,21 @@ MAX_DIGITS = 300
 """Digits of a number; nothing a tool counts is longer, and Python's own limit is a setting."""
 
 
-class BadArguments(Exception):
-    """The arguments cannot be used; the message tells the model how to mend them."""
-
-
 class NotJson(BadArguments):
     """The arguments are no JSON object at all: a malformed call."""
 
 
-def read(written: str, wanted: type[BaseModel]) -> tuple[BaseModel, SecurityRisk]:
-    """The model's JSON as the tool's own input model, and beside it the risk it scored, of which no tool is told.
+def read(written: str, schema: Schema) -> tuple[Arguments, SecurityRisk]:
+    """Return the model's JSON as what the tool is called with, and the risk it scored, of which no tool is told.
 
     Raises:
         NotJson: it is no JSON object (F34).
         BadArguments: it does not fit the tool's schema (F38).
     """
     given = parse(written)
-    score = given.pop(RISK_FIELD, None) if RISK_FIELD not in wanted.model_fields else None
-    return fit(given, wanted), _risk(score)
-
-
-def fit(given: dict[str, Any], wanted: type[BaseModel]) -> BaseModel:
-    """These values as the tool's own input model.
-
-    Raises:
-        BadArguments: they do not fit the tool's schema (F38).
-    """
-    _refuse_extra(given, wanted)
-    try:
-        return wanted.model_validate(given)
-    except ValidationError as problem:
-        errors = problem.errors(include_url=False, include_input=False, include_context=False)[:10]
-        said = "; ".join(
-            f"{'.'.join(str(part) for part in error['loc']) or 'arguments'}: {error['msg']}" for error in errors
-        )
-        raise BadArguments(f"Invalid arguments: {said}") from None
-    except RecursionError:
-        raise BadArguments("Invalid arguments: nested too deep.") from None
+    own = isinstance(schema, Mapping) or RISK_FIELD in (names_in(schema) or ())
+    score = None if own else given.pop(RISK_FIELD, None)
+    return fit(given, schema), _risk(score)
 
 
 def _risk(score: object) -> SecurityRisk:
@@ -124,16 +100,3 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list):
         return [_clean(item) for item in value]
     return value
-
-
-def _refuse_extra(given: dict[str, Any], wanted: type[BaseModel]) -> None:
-    if wanted.model_config.get("extra") == "allow":
-        return
-    if unknown := sorted(given.keys() - _names_of(wanted)):
-        known = ", ".join(sorted(_names_of(wanted)))
-        raise BadArguments(f"Unknown arguments: {', '.join(unknown)[:300]}. Known: {known}.")
-
-
-@lru_cache(256)  # tools are few, calls are many
-def _names_of(wanted: type[BaseModel]) -> frozenset[str]:
-    return frozenset(wanted.model_fields) | {field.alias for field in wanted.model_fields.values() if field.alias}

@@ -1,20 +1,16 @@
-"""A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work.
-
-Its schema is as short as it can be said: a small model pays for every word before it speaks.
-"""
+"""A tool is an async function with its schema and fail-closed flags. Running one is the pipeline's work."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
-from pydantic import BaseModel
 
 from agent.foreign_code import contain_exits
 from agent.ports import LocalEffect, NoteCost, Principal, Spent, ToolSpec
+from agent.tools.schema import Schema, to_json_schema
 from agent.transcript import CallOutcome
 
 log = structlog.get_logger()
@@ -120,7 +116,7 @@ class Tool:
 
     name: str
     description: str
-    arguments: type[BaseModel]
+    arguments: Schema  # called with an instance of the model, or with the JSON object that fits the JSON Schema
     run: Callable[[ToolContext, Any], Awaitable[object | LocalEffect]]
     effect: Effect = Effect.UNSAFE
     concurrency_safe: Flag = False  # a call that only reads may run beside others that say so
@@ -128,14 +124,12 @@ class Tool:
     destructive: Flag = False  # what it changes cannot be had back
     exclusive: bool = False  # nothing runs beside it
     cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
-    fails_siblings: bool = False  # when it fails, the other calls of its response are not wanted any more
     says: str = ""  # key of the agent's catalogue: what it does, for whoever waits; empty: its name is said
     enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
     should_defer: bool = False  # its schema is sent once the model has looked for it
-    scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
     timeout_s: float = 60.0
     max_result_chars: int = 100_000
-    output_schema: type[BaseModel] | None = None  # what its data always is; None: anything, or what `apply` gives
+    output_schema: Schema | None = None  # what its data always is; None: anything, or what its effect returns
     aliases: tuple[str, ...] = ()  # other names a model may know it by
     validate: Check | None = None  # what no schema can say; raises ToolError
     permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, where no rule says
@@ -143,12 +137,12 @@ class Tool:
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as the model is told of it."""
-        return ToolSpec(self.name, self.description, short_schema(self.arguments, scores_risk=self._scores_risk))
+        """The tool as the model is told of it.
 
-    @property
-    def _scores_risk(self) -> bool:
-        return self.effect.is_outside if self.scores_risk is None else self.scores_risk
+        Raises:
+            UnusableSchema: its schema cannot be told.
+        """
+        return ToolSpec(self.name, self.description, to_json_schema(self.arguments, scores_risk=self.effect.is_outside))
 
     @property
     def may_be_cut(self) -> bool:
@@ -195,21 +189,19 @@ class ToolFlags(TypedDict, total=False):
     destructive: Flag
     exclusive: bool
     cancellable: bool
-    fails_siblings: bool
     says: str
     enabled: bool | Callable[[], bool]
     should_defer: bool
-    scores_risk: bool
     timeout_s: float
     max_result_chars: int
-    output_schema: type[BaseModel]
+    output_schema: Schema
     aliases: tuple[str, ...]
     validate: Callable[..., Awaitable[None] | None]  # (self, context, arguments), like the tool
     permission: Callable[..., str]  # (self, context, arguments), like the tool
     backfill: Callable[..., Any]  # (self, context, arguments), like the tool
 
 
-def tool(arguments: type[BaseModel], **flags: Unpack[ToolFlags]) -> Callable[[F], F]:
+def tool(arguments: Schema, **flags: Unpack[ToolFlags]) -> Callable[[F], F]:
     """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
 
     def declare(function: F) -> F:
@@ -239,47 +231,3 @@ def tools_of(owner: object) -> tuple[Tool, ...]:
 
 def _bind(check: Callable[..., Any] | None, owner: object) -> Any:
     return None if check is None else check.__get__(owner)
-
-
-RISK_FIELD = "security_risk"
-"""What a model may say beside a tool's arguments: how dangerous this call is. The tool never sees it."""
-
-RISK_SCHEMA = {"enum": ["LOW", "MEDIUM", "HIGH", "UNKNOWN"], "description": "Your estimate of this call's risk."}
-
-_UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
-_EMPTY: tuple[object, ...] = (None, "", False, [])
-
-
-@lru_cache(256)  # models of arguments are made once, and asked for wherever an agent is put together
-def short_schema(arguments: type[BaseModel], *, scores_risk: bool = False) -> dict[str, Any]:
-    """The schema of these arguments, as short as it can be said: a small model pays for every word before it speaks.
-
-    References are resolved, titles and limits that a model hardly meets left out; the arguments model holds them.
-    """
-    whole = arguments.model_json_schema()
-    short = _short(whole, whole.get("$defs", {}))
-    short.pop("description", None)  # of the class, for people
-    if scores_risk and RISK_FIELD not in arguments.model_fields:
-        short["properties"] = {**short.get("properties", {}), RISK_FIELD: RISK_SCHEMA}
-    return short
-
-
-def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
-        kept = {key: value for key, value in schema.items() if key != "$ref"}
-        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
-        schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
-    found: dict[str, Any] = {}
-    for key, value in schema.items():
-        match key, value:
-            case "properties", dict():
-                found[key] = {name: _short(schema, known) for name, schema in value.items()}
-            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
-                found |= _short(only, known)
-            case "items", dict():
-                found[key] = _short(value, known)
-            case "default", _ if value in _EMPTY:
-                pass
-            case _ if key not in _UNSAID:
-                found[key] = value
-    return found

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel
-
 from agent.permissions.chain import SecurityRisk
+from agent.tools.schema import Arguments
 from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolReturned
 
 
@@ -20,21 +19,19 @@ class PendingCall:
     intended: ToolIntended | None = None  # a process that died meant to run it so
     backfilled: str = ""  # its input as a backfill made it, JSON; what its person was asked about before is kept
     safe: bool = False  # it runs beside others that are
-    read: tuple[BaseModel, SecurityRisk] | None = None  # its input, as it was read to let it start; None: read it
+    read: tuple[Arguments, SecurityRisk] | None = None  # its input, as it was read to let it start; None: read it
     ran_with: str | None = None  # its input, where hooks have a word on its result
     notes: tuple[Nudged, ...] = ()  # what hooks before it have said, to be journaled with it
     on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
     is_over: bool = False
     began_s: float | None = None  # monotonic; None: it has not run
     took_s: float | None = None
-    why_cut: str = ""  # what the model reads of a call that was cut
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
     cut: asyncio.Future[EndReason] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """There once it is broken off."""
 
-    def break_off(self, why: str) -> None:
+    def break_off(self) -> None:
         """Its result is not wanted any more; a tool that may be cut ends now."""
-        self.why_cut = self.why_cut or why
         if not self.cut.done():
             self.cut.set_result(EndReason.STOPPED)
 

@@ -18,7 +18,6 @@ from agent.tools.toolbox import ToolBox
 from agent.transcript import SKIPPED, CallOutcome, EndReason, ModelResponded, ToolCall, ToolIntended, ToolReturned
 
 STOPPED = "Not run: the person stopped the turn."
-CUT = "Not finished: the person stopped the turn."
 
 
 @dataclass(slots=True, eq=False)
@@ -220,17 +219,11 @@ class _Round:
             self._waiting.appendleft(call)
             return
         self._results[call.key] = result
-        tool = self._pipeline.tools.find(call.call.name)
-        failed = result.returned.outcome in {CallOutcome.FAILED, CallOutcome.UNKNOWN}
-        if failed and tool is not None and tool.fails_siblings:
-            why = f"{tool.name}, which was called beside it, failed."
-            self._cut_running(f"Not finished: {why}")
-            await self._skip(f"Not run: {why}")
 
     async def _overtake(self) -> bool:
         """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
         if self._ports.watchers.stopping() is not None:
-            await self._skip(STOPPED)
+            await self._skip()
             return True
         if not self._ports.journal.steering_waits():
             return False
@@ -240,8 +233,8 @@ class _Round:
             self._take(skipped)
         return steered
 
-    async def _skip(self, why: str) -> None:
-        skipped = [_skip_call(call, why) for call in self._waiting]
+    async def _skip(self) -> None:
+        skipped = [_skip_call(call, STOPPED) for call in self._waiting]
         if skipped:
             await self._journal.record(*skipped)
         self._take(skipped)
@@ -251,11 +244,8 @@ class _Round:
         self._waiting.clear()
 
     def _cut_all(self, _stop: "asyncio.Future[EndReason]") -> None:
-        self._cut_running(CUT)
-
-    def _cut_running(self, why: str) -> None:
         for call in self._running.values():
-            call.break_off(why)
+            call.break_off()
 
 
 def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import structlog
-from pydantic import BaseModel
 
 from agent.foreign_code import contain_exits
 from agent.permissions import rules
@@ -18,8 +17,8 @@ from agent.permissions.chain import CallFacts, PermissionChain, Ruling, Security
 from agent.permissions.judge import Judge
 from agent.permissions.rules import PermissionRule, Source
 from agent.ports import Principal
-from agent.tools.arguments import BadArguments, fit
 from agent.tools.base import BAD_REWRITE, Allow, CanUseTool, Deny, Tool, ToolContext
+from agent.tools.schema import Arguments, BadArguments, fit, to_json, to_values
 from agent.transcript import ToolReturned
 
 
@@ -28,7 +27,7 @@ class ToolUse:
     """One call as hooks and permission see it: after backfill, before it runs."""
 
     tool: Tool
-    arguments: BaseModel
+    arguments: Arguments
     context: ToolContext
     risk: SecurityRisk = SecurityRisk.UNKNOWN  # as the model scored it; may only tighten
 
@@ -172,7 +171,7 @@ class ChainPermissions:
         if self.can_use_tool is None:
             return None
         try:
-            given = use.arguments.model_dump(by_alias=True)
+            given = to_values(use.arguments)
             with contain_exits():
                 return await self.can_use_tool(use.tool.name, given, use.context)
         except Exception:  # the product's word about one call: without it nothing runs
@@ -181,7 +180,7 @@ class ChainPermissions:
 
     async def _judge(self, use: ToolUse, ruling: Ruling, hooked: Verdict | None) -> Verdict:
         if ruling.judged and self.judge is not None:
-            arguments = use.arguments.model_dump_json(by_alias=True)
+            arguments = to_json(use.arguments)
             tool, note_cost = use.tool, use.context.note_cost
             match await self.judge.judge(tool.name, tool.description, arguments, note_cost):
                 case rules.Verdict.ALLOW:
@@ -201,12 +200,12 @@ def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRul
 
 def sorted_json(use: ToolUse) -> str:
     """The input as it would run, the same text for the same values."""
-    return json.dumps(json.loads(use.arguments.model_dump_json(by_alias=True)), sort_keys=True, ensure_ascii=False)
+    return json.dumps(json.loads(to_json(use.arguments)), sort_keys=True, ensure_ascii=False)
 
 
 def _facts(use: ToolUse, hooked: Verdict | None) -> CallFacts:
     return CallFacts(
-        tool=use.tool.name, given=use.arguments.model_dump(by_alias=True), read_only=use.only_reads,
+        tool=use.tool.name, given=to_values(use.arguments), read_only=use.only_reads,
         contained=not use.tool.effect.is_outside, destructive=use.is_destructive, hook=_as_word(hooked),
         own=_own_word(use), risk=use.risk,
     )  # fmt: skip

@@ -10,17 +10,17 @@ from functools import partial
 from math import inf
 
 import structlog
-from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
 from agent.ports import LocalEffect
-from agent.tools.arguments import BadArguments, NotJson, fit, read
+from agent.tools.arguments import NotJson, read
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
+from agent.tools.schema import BadArguments, fit, fit_output, to_json, to_values
 from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -171,7 +171,7 @@ class Pipeline:
             if pending.backfilled:
                 return replace(use, arguments=read(pending.backfilled, use.tool.arguments)[0])
             use = replace(use, arguments=use.tool.backfill(use.context, use.arguments))
-            pending.backfilled = use.arguments.model_dump_json(by_alias=True)
+            pending.backfilled = to_json(use.arguments)
             return use
 
     async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
@@ -223,7 +223,7 @@ class Pipeline:
         if isinstance(verdict, Deny):
             await self.hooks.permission_denied(use, verdict)
             return verdict
-        return verdict if verdict.arguments is not None else Allow(use.arguments.model_dump(by_alias=True))
+        return verdict if verdict.arguments is not None else Allow(to_values(use.arguments))
 
     async def _rewrite(self, use: ToolUse, rewritten: Mapping[str, object]) -> ToolUse:
         try:
@@ -237,7 +237,7 @@ class Pipeline:
     async def _intend(self, use: ToolUse, pending: PendingCall) -> None:
         if use.tool.effect.is_outside:
             with _own_check(use, "arguments"):
-                written = use.arguments.model_dump_json(by_alias=True)
+                written = to_json(use.arguments)
             await self._record(pending, ToolIntended(pending.step, pending.key, use.tool.name, written))
         elif use.tool.effect is Effect.LOCAL:
             await self._record(pending)  # its result comes in a commit of its own
@@ -246,7 +246,7 @@ class Pipeline:
         """Whatever comes of the call, hooks are heard about it before it is shown; the journal says so."""
         if self.hooks.listens_after(use.tool.name):
             with _own_check(use, "arguments"):
-                pending.ran_with = use.arguments.model_dump_json(by_alias=True)
+                pending.ran_with = to_json(use.arguments)
 
     async def _record(self, pending: PendingCall, *events: JournalEvent) -> None:
         """Journal these of a call, with what the hooks before it have said."""
@@ -274,7 +274,7 @@ class Pipeline:
             raise _CallEnded(f"{tool.name} timed out after {limit_s:.3g} s.{hedge}", unsure, timed_out=True) from None
         except Interrupted:
             cut = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.SKIPPED
-            raise _CallEnded(f"{pending.why_cut}{hedge}", cut) from None
+            raise _CallEnded(f"Not finished: the person stopped the turn.{hedge}", cut) from None
         except Exception as problem:  # one tool call: whatever it raises is its result
             log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
@@ -372,9 +372,9 @@ def _fit_output(tool: Tool, data: object) -> object:
     if tool.output_schema is None or tool.effect is Effect.LOCAL:
         return data
     try:
-        return tool.output_schema.model_validate(data, from_attributes=True)
-    except ValidationError as problem:
-        log.warning("tool_output_refused", tool=tool.name, errors=problem.error_count())
+        return fit_output(data, tool.output_schema)
+    except ValueError as problem:
+        log.warning("tool_output_refused", tool=tool.name, error=str(problem)[:200])
         raise ToolError(f"{tool.name} ran, but its result is not what it promises.") from None
 
 

@@ -112,18 +112,36 @@ class ToolQuery(BaseModel):
     query: str = Field(description="Names, or words of what it should do.", max_length=500)
 
 
+def tool_pool(own: Iterable[Tool], installed: Iterable[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
+    """Return an agent's tools, its own first and each part by name, and the names of the installed tools left out.
+
+    An installed tool never replaces another of its name.
+    """
+    pool: list[Tool] = []
+    left_out: list[Tool] = []
+    taken = {READ_RESULT, TOOL_SEARCH}
+    for part in (own, installed):
+        for tool in sorted(part, key=lambda tool: tool.name):
+            (left_out if tool.name in taken else pool).append(tool)
+            taken.add(tool.name)
+        taken.update(alias for tool in pool for alias in tool.aliases)
+    return tuple(pool), tuple(tool.name for tool in left_out)
+
+
 class ToolBox:
-    """The tools that are enabled, by name; an alias stands for its tool unless a tool has that name."""
+    """The tools that are enabled, by name; an alias stands for its tool unless a tool has that name.
+
+    A model is told of them in the order they come in, which is always the same: so its provider may cache them.
+    """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        enabled = sorted((tool for tool in tools if tool.is_enabled()), key=lambda tool: tool.name)
+        enabled = [tool for tool in tools if tool.is_enabled()]
         self._sought = tuple(tool for tool in enabled if tool.should_defer)
         own = [READ_RESULT_TOOL, *([self._search_tool()] if self._sought else [])]
-        by_alias = {alias: tool for tool in enabled for alias in tool.aliases}
+        by_alias = {alias: tool for tool in reversed(enabled) for alias in tool.aliases}
         self._by_name = {tool.name: tool for tool in own} | by_alias | {tool.name: tool for tool in enabled}
         self._deferred = {name for name, tool in self._by_name.items() if tool.should_defer}
-        told = {tool.name: tool for tool in self._by_name.values() if not tool.should_defer}
-        self.specs = tuple(told[name].spec for name in sorted(told))
+        self.specs = tuple(tool.spec for tool in (*enabled, *own) if not tool.should_defer)
         self.specs_with = cache(self._specs_with)
 
     def find(self, name: str) -> Tool | None:

@@ -5,8 +5,8 @@ speak to somebody else.
 import pytest
 
 from agent.coach.tools import CoachTools
-from agent.tools.arguments import BadArguments, fit
 from agent.tools.base import tools_of
+from agent.tools.schema import BadArguments, fit
 from channels.markdown.parse import parse
 from channels.messages import OutboundPart
 from channels.viewers.plain_renderer import PlainRenderer

@@ -30,7 +30,7 @@ from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
 from agent.permissions.rules import Source, Verdict, host_outside, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, results, toolbox
+from agent.tools import arguments, results, schema, toolbox
 from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -192,6 +192,19 @@ def call_arguments(text: str) -> None:
             arguments.read(written, Number)
 
 
+def arguments_of_others(text: str) -> None:
+    """Arguments held against a JSON Schema."""
+    with suppress(schema.BadArguments):
+        schema.fit({"towns": [text, text], text: {text: text}}, OTHERS)
+
+
+OTHERS = {
+    "type": "object",
+    "properties": {"towns": {"type": "array", "items": {"enum": ["Lima"]}}},
+    "additionalProperties": False,
+}
+
+
 def responded(text: str) -> ModelResponded:
     """A response with the text, and a call for each piece of it."""
     return ModelResponded(0, text, tuple(ToolCall(piece, piece, piece) for piece in pieces(text)))
@@ -333,6 +346,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.answers:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
+    "agent.tools.schema:fit": Entry(arguments_of_others),
     "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.toolbox:page_of": Entry(lambda text: toolbox.page_of(text, 0, 10_000)),
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
@@ -359,9 +373,8 @@ EXCUSED: dict[str, str] = {
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.chain": "the operator's own rules, read once at the start",
     "agent.permissions.rules": "the operator's own rules, read once at the start",
-    "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
-    "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
-    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
+    "agent.tools.schema:_check_json_schema": "the schemas of tools, looked at once at the start",
+    "agent.tools.schema:_short": "the schemas of our own tools, built once at the start",
     "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",

@@ -21,7 +21,7 @@ FOR_THE_MODEL = {
     "agent/context/compaction.py", "agent/context/layers.py",
     "agent/hooks/chain.py", "agent/models/openai_format.py", "agent/models/prompted_tools.py",
     "agent/permissions/judge.py", "agent/pictures.py", "agent/recovery.py", "agent/rungs.py", "agent/tools/guards.py",
-    "agent/tools/base.py", "agent/tools/executor.py", "agent/reading.py",
+    "agent/tools/base.py", "agent/tools/schema.py", "agent/tools/executor.py", "agent/reading.py",
     "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
     "channels/api/adapter.py",

@@ -117,6 +117,23 @@ class TestByName:
         """All that its class declares."""
         assert ["smell"] == [tool.name for tool in load_tools(("kitchen",))]
 
+    def test_a_tool_of_a_taken_name_is_not_used_and_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """`tenk config check` names the line; the agent's own tool stays."""
+        info = tmp_path / "twice-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: twice\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[tenk.tools]\nlarder = larder:Larder\n")
+        (tmp_path / "larder.py").write_text(
+            "from agent.tools.base import tool\nclass Larder:\n"
+            '    @tool({"type": "object"})\n    async def put_item(self, context, arguments):\n        """Put."""\n'
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "pantry"\ntools = ["kitchen", "larder"]\n')
+        given = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        settings, sources = load(tmp_path / "gateway.toml", given), read_sources(tmp_path / "gateway.toml", given)
+        with pytest.raises(SettingsError, match=r"toml:3: agent\.tools: the tool 'put_item' is not used: there is an"):
+            check_names(settings, sources)
+
     def test_a_hook_of_others_is_one_more(self):
         """With its own point and tools."""
         (hook,) = load_hooks((HookConfig(use="audit"),))

@@ -99,8 +99,8 @@ def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
     Tree.model_rebuild(_types_namespace={"Tree": Tree})
     tools = [a_tool(kind.__name__.lower(), _nothing, kind) for kind in (Odd, Tree, Fine)]
     odd, tree = unusable_tools(tools)
-    assert odd.startswith("no JSON schema can be made of what the tool 'odd' takes: ") and "\n" not in odd
-    assert tree.endswith("'tree' takes: it holds itself")
+    assert odd.startswith("the schema of what the tool 'odd' takes cannot be used: ") and "\n" not in odd
+    assert tree.endswith("'tree' takes cannot be used: it holds itself")
 
 
 def test_a_tool_whose_promise_nobody_would_keep_is_named() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from agent.tools.arguments import BadArguments, NotJson, parse, read
+from agent.tools.arguments import NotJson, parse, read
+from agent.tools.schema import BadArguments
 
 
 class Practice(BaseModel):

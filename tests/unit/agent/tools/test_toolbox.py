@@ -7,7 +7,7 @@ import pytest
 from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel, calls
 from agent.tools.base import ToolContext, ToolError
-from agent.tools.toolbox import ToolBox, ToolQuery, names_offered
+from agent.tools.toolbox import ToolBox, ToolQuery, names_offered, tool_pool
 from agent.transcript import ToolItem, fold
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
@@ -35,6 +35,16 @@ def test_of_a_deferred_tool_only_name_and_description_are_told():
     assert all(name in search.description for name in ("send_mail", "read_mail", "weather"))
     assert "inbox" not in json.dumps(search.schema)
     assert ["double"] == names(ToolBox([a_tool("double", double)]).specs)
+
+
+def test_the_agents_own_tools_come_first_and_keep_their_names():
+    """Each part by name; an installed tool replaces none, by neither name nor alias, and none of the harness's."""
+    own = [a_tool("walk", double), a_tool("note", double, aliases=("jot",))]
+    installed = [a_tool(name, double) for name in ("zoom", "note", "jot", "tool_search", "ask")]
+    pool, left_out = tool_pool(own, installed)
+    assert ["note", "walk", "ask", "zoom"] == names(pool) == names(ToolBox(pool).specs)
+    assert ("jot", "note", "tool_search") == left_out
+    assert own[1] is ToolBox(pool).find("note")
 
 
 def test_a_request_offers_deferred_tools_by_their_search():

@@ -1,0 +1,207 @@
+"""What a tool takes or gives: a pydantic model, or a JSON Schema of another origin, which is passed on unchanged.
+
+The schema of a model is as short as it can be said: a small model pays for every word before it speaks.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic_core import to_jsonable_python
+
+Schema = type[BaseModel] | Mapping[str, Any]
+"""Of an object; a JSON Schema says `"type": "object"`."""
+
+Arguments = BaseModel | dict[str, Any]
+"""What a tool is called with: an instance of its model, or the JSON object where it has a JSON Schema."""
+
+MOST_SAID = 10
+"""Flaws of one input that the model reads."""
+
+RISK_FIELD = "security_risk"
+"""What a model may say beside a tool's arguments: how dangerous this call is. The tool never sees it."""
+
+RISK_SCHEMA = {"enum": ["LOW", "MEDIUM", "HIGH", "UNKNOWN"], "description": "Your estimate of this call's risk."}
+
+_UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
+_EMPTY: tuple[object, ...] = (None, "", False, [])
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+    "null": type(None),
+}  # fmt: skip
+
+
+class BadArguments(Exception):
+    """The arguments cannot be used; the message tells the model how to mend them."""
+
+
+class UnusableSchema(Exception):
+    """No model can be told of this schema; the message says why."""
+
+
+def to_json_schema(schema: Schema, *, scores_risk: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema that a model is shown; a model's own may ask for the risk of a call.
+
+    Raises:
+        UnusableSchema: there is none of a model's, or it is none of an object.
+    """
+    if isinstance(schema, Mapping):
+        _check_json_schema(schema)
+        return dict(schema)
+    try:
+        return _short_schema(schema, scores_risk)
+    except RecursionError:
+        raise UnusableSchema("it holds itself") from None
+    except (PydanticUserError, AttributeError) as error:
+        raise UnusableSchema(str(error).partition("\n")[0]) from None
+
+
+def names_in(schema: Schema) -> frozenset[str] | None:
+    """Return the names of the fields; None if it takes others, too."""
+    if isinstance(schema, Mapping):
+        return frozenset(schema.get("properties", ())) if schema.get("additionalProperties") is False else None
+    return None if schema.model_config.get("extra") == "allow" else _names_of(schema)
+
+
+def fit(given: dict[str, Any], schema: Schema) -> Arguments:
+    """Return these values as what the tool is called with.
+
+    A JSON Schema is looked at for types, enumerations, and missing or unknown fields; the rest is its tool's to check.
+
+    Raises:
+        BadArguments: they do not fit the schema (F38).
+    """
+    if isinstance(schema, Mapping):
+        if found := [flaw for flaw, _ in zip(_flaws(given, schema, ""), range(MOST_SAID), strict=False)]:
+            raise BadArguments(f"Invalid arguments: {'; '.join(found)}")
+        return given
+    known = names_in(schema)
+    if known is not None and (unknown := sorted(given.keys() - known)):
+        raise BadArguments(f"Unknown arguments: {', '.join(unknown)[:300]}. Known: {', '.join(sorted(known))}.")
+    try:
+        return schema.model_validate(given)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False, include_input=False, include_context=False)[:MOST_SAID]
+        said = "; ".join(
+            f"{'.'.join(str(part) for part in error['loc']) or 'arguments'}: {error['msg']}" for error in errors
+        )
+        raise BadArguments(f"Invalid arguments: {said}") from None
+    except RecursionError:
+        raise BadArguments("Invalid arguments: nested too deep.") from None
+
+
+def fit_output(data: object, schema: Schema) -> object:
+    """Return a tool's data as its output schema has it; a JSON Schema leaves it as it is.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    if not isinstance(schema, Mapping):
+        return schema.model_validate(data, from_attributes=True)
+    if flaw := next(_flaws(to_jsonable_python(data), schema, ""), None):
+        raise ValueError(flaw)
+    return data
+
+
+def to_values(arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments by name, as Python has them."""
+    return arguments.model_dump(by_alias=True) if isinstance(arguments, BaseModel) else arguments
+
+
+def to_json(arguments: Arguments) -> str:
+    """Return the arguments as JSON."""
+    if isinstance(arguments, BaseModel):
+        return arguments.model_dump_json(by_alias=True)
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+# ---------------------------------------------------------------- a JSON Schema
+
+
+def _check_json_schema(schema: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(schema)
+    except RecursionError:
+        raise UnusableSchema("it holds itself") from None
+    except (TypeError, ValueError) as error:
+        raise UnusableSchema(f"it is no JSON: {error}") from None
+    if schema.get("type") != "object":
+        raise UnusableSchema(f'its "type" is {schema.get("type")!r}, and has to be "object"')
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, dict) or not all(isinstance(each, dict | bool) for each in properties.values()):
+        raise UnusableSchema('its "properties" have to be an object that holds a schema for each name')
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        raise UnusableSchema('its "required" has to be a list of names')
+
+
+def _flaws(value: object, schema: object, at: str) -> Iterator[str]:
+    if not isinstance(schema, Mapping):
+        return
+    place, types = at or "arguments", schema.get("type")
+    wanted = [types] if isinstance(types, str) else types or []
+    if wanted and not any(_is_of(value, name) for name in wanted):
+        yield f"{place}: has to be {' or '.join(map(str, wanted))}"
+        return
+    if isinstance(choices := schema.get("enum"), list) and value not in choices:
+        yield f"{place}: has to be one of {json.dumps(choices, ensure_ascii=False)[:300]}"
+    if isinstance(value, dict):
+        properties = schema.get("properties") or {}
+        yield from (f"{place}: {name} is missing" for name in schema.get("required") or () if name not in value)
+        if schema.get("additionalProperties") is False and (unknown := sorted(value.keys() - properties.keys())):
+            yield f"{place}: unknown: {', '.join(unknown)[:300]}; known: {', '.join(sorted(properties))[:300]}"
+        for name in value.keys() & properties.keys():
+            yield from _flaws(value[name], properties[name], f"{at}.{name}".lstrip("."))
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _flaws(each, schema.get("items"), f"{at}.{index}".lstrip("."))
+
+
+def _is_of(value: object, name: object) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, _TYPES.get(str(name), object)) or (
+        name == "integer" and isinstance(value, float) and value.is_integer()
+    )
+
+
+# ---------------------------------------------------------------- a model's
+
+
+@lru_cache(256)  # models of arguments are made once, and asked for wherever an agent is put together
+def _short_schema(arguments: type[BaseModel], scores_risk: bool) -> dict[str, Any]:
+    """Return the schema without references, titles, and limits that a model hardly meets: the arguments hold them."""
+    whole = arguments.model_json_schema()
+    short = _short(whole, whole.get("$defs", {}))
+    short.pop("description", None)  # of the class, for people
+    if scores_risk and RISK_FIELD not in arguments.model_fields:
+        short["properties"] = {**short.get("properties", {}), RISK_FIELD: RISK_SCHEMA}
+    return short
+
+
+def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
+        kept = {key: value for key, value in schema.items() if key != "$ref"}
+        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
+        schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        match key, value:
+            case "properties", dict():
+                found[key] = {name: _short(schema, known) for name, schema in value.items()}
+            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
+                found |= _short(only, known)
+            case "items", dict():
+                found[key] = _short(value, known)
+            case "default", _ if value in _EMPTY:
+                pass
+            case _ if key not in _UNSAID:
+                found[key] = value
+    return found
+
+
+@lru_cache(256)  # tools are few, calls are many
+def _names_of(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(model.model_fields) | {field.alias for field in model.model_fields.values() if field.alias}
