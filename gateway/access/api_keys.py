@@ -112,8 +112,10 @@ class KeyOperations:
         now = self._clock()
         person = await self._person(who) if who else None
         key, text = make_key(name, wanted, None if person is None else person.user_id, by, now, self._store.home_tenant)
-        changed = await self._store.write(partial(_add, key=key, now=now), self._announce)
-        if changed is None:
+        changed = await self._store.commit(_add, key, now)
+        if isinstance(changed, Person):
+            self._changed(changed)
+        elif changed is None:
             raise OperationRefused(f"there are {MAX_KEYS} keys already; revoke what nobody uses")
         log.info("api_key_created", key_id=key.id, name=name, scopes=sorted(wanted), approver=by)
         return {**key_shown(key), "key": text}
@@ -135,14 +137,10 @@ class KeyOperations:
                 people.record(connection, key.tenant, AuditRow(now, by, "api_key_revoked", key.id, key.name))
             return revoked
 
-        if not await self._store.write(job):
+        if not await self._store.commit(job):
             raise OperationRefused(f"the key {key.id} is revoked already")
         log.info("api_key_revoked", key_id=key.id, approver=by)
         return {"id": key.id, "name": key.name}
-
-    def _announce(self, person: Person | bool | None) -> None:
-        if isinstance(person, Person):
-            self._changed(person)
 
     async def _person(self, who: str) -> Person:
         known = await self._store.of(self._store.home_tenant).read(people.everybody)

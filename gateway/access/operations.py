@@ -146,32 +146,22 @@ class AccessOperations(AccessLists):
         )
 
     async def _approve(
-        self, job: Callable[[Connection, bool], Approved | NotApproved], by: str, now: datetime
+        self, decide: Callable[[Connection, bool], Approved | NotApproved], by: str, now: datetime
     ) -> dict[str, JsonValue]:
         ran: list[Approved] = []
-        taken: list[InboxRow | None] = []
-        cards: list[Address] = []
 
-        def whole(connection: Connection) -> Approved | NotApproved:
-            done = ranks.refuse_to_approve(connection, by) or job(connection, bool(ran))
-            if isinstance(done, Approved):
-                ran.append(done)
-                said = words.welcome_text(done)
-                self._say(connection, done.person, done.address, said, f"approved:{done.request.id}")
-                taken[:] = [self._take_up(connection, done.said, done.person, now)]
-                cards[:] = self._verdict(connection, done.request, "approved", by)
-            return done
+        def job(connection: Connection) -> AccessChange | NotApproved:
+            done = ranks.refuse_to_approve(connection, by) or decide(connection, bool(ran))
+            if isinstance(done, NotApproved):
+                return done
+            ran.append(done)
+            said = words.welcome_text(done)
+            self._say(connection, done.person, done.address, said, f"approved:{done.request.id}")
+            row = self._take_up(connection, done.said, done.person, now)
+            cards = self._verdict(connection, done.request, "approved", by)
+            return AccessChange(done.person, (done.address, *cards), row)
 
-        def after(done: Approved | NotApproved) -> None:
-            if isinstance(done, Approved):
-                self._changed(AccessChange(done.person, (done.address, *cards), *taken))
-
-        done = await self._store.write(whole, after)
-        if isinstance(done, NotApproved):
-            log.warning("pairing_refused", why=done.why, approver=by)
-            raise _refusal(done, now)
-        log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
-        return await self._to_json(done.person)
+        return await self._change(job, "pairing_approved", by)
 
     async def follow_allowed(self, group_id: str, by: str) -> None:
         """A group is allowed: nothing there asks for it any more.
@@ -179,22 +169,17 @@ class AccessOperations(AccessLists):
         What an operator said there before is taken in now, once, as far as it is kept.
         """
         now = self._clock()
-        taken: list[InboxRow] = []
-        cards: list[Address] = []
 
-        def job(connection: Connection) -> None:
+        def job(connection: Connection) -> AccessChange:
             said = kept.taken_up(
                 groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
             )
             person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
-            if person is not None and person.role != Role.BLOCKED:
-                row = self._take_up(connection, said, person, now)
-                taken.extend([row] if row is not None else [])
-            cards[:] = self._show_allowed(connection, group_id, by)
+            may = person is not None and person.role != Role.BLOCKED
+            row = self._take_up(connection, said, person, now) if person is not None and may else None
+            return AccessChange(told=self._show_allowed(connection, group_id, by), row=row)
 
-        await self._store.write(
-            job, lambda _: self._changed(AccessChange(told=cards, row=taken[-1] if taken else None))
-        )
+        self._changed(await self._store.commit(job))
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.
@@ -205,21 +190,19 @@ class AccessOperations(AccessLists):
         now = self._clock()
         request_id = (await self._pending(number)).id
         ran: list[Ticket] = []
-        cards: list[Address] = []
 
-        def whole(connection: Connection) -> Ticket | NotApproved | None:
+        def job(connection: Connection) -> AccessChange | NotApproved:
             if not ranks.may_decide(connection, by):
                 return NotApproved(Why.NOT_ALLOWED)
             done = pairing.deny(connection, request_id, by[:128], now, repeated=bool(ran))
-            ran.extend([done] if done else [])
-            cards[:] = self._verdict(connection, done, "denied", by) if done else ()
-            return done
+            if done is None:
+                return NotApproved(Why.UNKNOWN)
+            ran.append(done)
+            return AccessChange(told=self._verdict(connection, done, "denied", by))
 
-        denied = await self._store.write(whole, lambda _: self._changed(AccessChange(told=cards)))
-        if not isinstance(denied, Ticket):
-            raise _refusal(denied or NotApproved(Why.UNKNOWN), now)
-        log.info("pairing_denied", request_id=denied.id, approver=by)
-        return {"request": denied.id, "sender": denied.sender, "name": denied.display_name}
+        await self._commit(job, "pairing_denied", by)
+        log.info("pairing_denied", request_id=request_id, approver=by)
+        return {"request": request_id, "sender": ran[-1].sender, "name": ran[-1].display_name}
 
     async def block(self, who: str, by: str) -> dict[str, JsonValue]:
         """Silence for a person, given as a request's number, a sender (`telegram:42`) or a user id.
@@ -232,19 +215,16 @@ class AccessOperations(AccessLists):
             tenant, sender, name = self._store.home_tenant, who, who
         else:
             tenant, sender, name = await self._sender_of(who)
-        cards: list[Address] = []
 
-        def job(connection: Connection) -> Person | Why:
+        def job(connection: Connection) -> AccessChange | NotApproved:
             waiting = [
                 asked for asked in pairing.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)
             ]
             called = waiting[0].display_name if waiting else name
             done = ranks.block_known(connection, tenant, sender, called, by[:128], now)
-            for asked in waiting if isinstance(done, Person) else ():
-                cards.extend(self._verdict(connection, asked, "blocked", by))
-            return done
+            return self._show_blocked(connection, done, waiting, by)
 
-        return await self._change(job, "person_blocked", by, cards)
+        return await self._change(job, "person_blocked", by)
 
     async def block_request(self, request_id: str, by: str) -> dict[str, JsonValue]:
         """Silence for whoever made this request, while it is pending.
@@ -254,14 +234,21 @@ class AccessOperations(AccessLists):
         """
         asked, now = await self._pending(request_id), self._clock()
 
-        cards: list[Address] = []
-
-        def job(connection: Connection) -> Person | Why:
+        def job(connection: Connection) -> AccessChange | NotApproved:
             done = ranks.block_waiting(connection, asked.id, by[:128], now)
-            cards[:] = self._verdict(connection, asked, "blocked", by) if isinstance(done, Person) else ()
-            return done
+            return self._show_blocked(connection, done, [asked], by)
 
-        return await self._change(job, "person_blocked", by, cards)
+        return await self._change(job, "person_blocked", by)
+
+    def _show_blocked(
+        self, connection: Connection, done: Person | Why, waiting: Sequence[Ticket], by: str
+    ) -> AccessChange | NotApproved:
+        """Show what became of the requests of somebody who is blocked."""
+        if isinstance(done, Why):
+            return NotApproved(done)
+        return AccessChange(
+            done, [where for asked in waiting for where in self._verdict(connection, asked, "blocked", by)]
+        )
 
     async def set_role(self, who: str, role: str, by: str) -> dict[str, JsonValue]:
         """Give a person, by sender or user id, another role; `member` also ends a block.
@@ -274,7 +261,10 @@ class AccessOperations(AccessLists):
             raise OperationRefused("access.no_role", role=role, roles=", ".join(Role))
         now = self._clock()
         person = await self._person(who)
-        job = lambda c: ranks.give_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
+
+        def job(connection: Connection) -> AccessChange | NotApproved:
+            return _to_change(ranks.give_role(connection, person.user_id, Role(role), by[:128], now))
+
         return await self._change(job, "role_changed", by)
 
     async def revoke(self, who: str, account: str, by: str) -> dict[str, JsonValue]:
@@ -288,7 +278,10 @@ class AccessOperations(AccessLists):
         if account not in person.grants | person.policy_grants:
             accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
             raise OperationRefused("access.no_account", account=account, accounts=accounts)
-        job = lambda c: ranks.revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
+
+        def job(connection: Connection) -> AccessChange | NotApproved:
+            return _to_change(ranks.revoke(connection, person, account, by[:128], now))
+
         return await self._change(job, "access_revoked", by)
 
     async def unlink(self, who: str, by: str) -> dict[str, JsonValue]:
@@ -313,13 +306,11 @@ class AccessOperations(AccessLists):
                     self._say(connection, person, where, text, f"unlinked:{link.id}:{person.user_id[-8:]}")
             return done
 
-        def after(done: Linked | LinkWhy) -> None:
-            for person, where in linking.places(done):
-                self._changed(AccessChange(person, (where,)))
-
-        done = await self._store.write(job, after)
+        done = await self._store.commit(job)
         if isinstance(done, LinkWhy):
             raise _refusal(NotApproved(Why.NOT_BELOW), now)
+        for person, where in linking.places(done):
+            self._changed(AccessChange(person, (where,)))
         log.info("people_unlinked", user_id=done.stays.user_id, parted=done.joins.user_id, approver=by)
         return await self._to_json(done.joins)
 
@@ -327,18 +318,23 @@ class AccessOperations(AccessLists):
         return listing.person_shown(person, listing.lookalikes(await self._read_people()))
 
     async def _change(
-        self, job: Callable[[Connection], Person | Why], event: str, by: str, cards: Sequence[Address] = ()
+        self, job: Callable[[Connection], AccessChange | NotApproved], event: str, by: str
     ) -> dict[str, JsonValue]:
-        def after(person: Person | Why) -> None:
-            if isinstance(person, Person):
-                self._changed(AccessChange(person, cards))
-
-        person = await self._store.write(job, after)
-        if not isinstance(person, Person):
-            log.warning("access_change_refused", change=event, why=person, approver=by)
-            raise _refusal(NotApproved(person), self._clock())
+        """Commit a decision about a person; return them as they are now."""
+        person = (await self._commit(job, event, by)).person
+        assert person is not None, "the job changed somebody"
         log.info(event, user_id=person.user_id, role=person.role, approver=by)
         return await self._to_json(person)
+
+    async def _commit(
+        self, job: Callable[[Connection], AccessChange | NotApproved], event: str, by: str
+    ) -> AccessChange:
+        done = await self._store.commit(job)
+        if isinstance(done, NotApproved):
+            log.warning("access_change_refused", change=event, why=done.why, approver=by)
+            raise _refusal(done, self._clock())
+        self._changed(done)
+        return done
 
     async def _pending(self, number: str) -> Ticket:
         asked = await self._store.read(partial(TICKETS.get, id=number, kind=TicketKind.PAIRING))
@@ -361,6 +357,10 @@ class AccessOperations(AccessLists):
         asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request_or_user")
+
+
+def _to_change(done: Person | Why) -> AccessChange | NotApproved:
+    return AccessChange(done) if isinstance(done, Person) else NotApproved(done)
 
 
 def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
