@@ -79,21 +79,26 @@ class OwnPlace:
         found = await self._store.read(find)
         if found is None:
             return None
-        sealed, connected_at, owner_id = found
         try:
-            opened = self._vault.open(sealed, credentials.secret_of(who.tenant, owner_id, self._provider))
+            opened = self._vault.open(found.sealed, credentials.secret_of(who.tenant, found.user_id, self._provider))
         except CannotOpen as refusal:
             raise PlaceUnreadable(f"what {who.user_id} connected to {self._provider}: {refusal}") from None
         kept = read_kept(opened, lambda _secret: CredentialKind.API)
-        return None if kept is None else replace(kept, mark=(owner_id, connected_at))
+        return None if kept is None else replace(kept, mark=(found.user_id, found.connected_at))
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
         """As the port says."""
         assert who is not None, "nothing was read for nobody"
         owner_id, connected_at = cast("tuple[str, datetime]", old.mark)
         sealed = self._vault.seal(dump(new), credentials.secret_of(who.tenant, owner_id, self._provider))
-        row = partial(credentials.renew, tenant=who.tenant, user_id=owner_id)
-        await self._store.write(partial(row, connected=(self._provider, connected_at), sealed=sealed))
+        await self._store.commit(
+            credentials.CREDENTIALS.patch,
+            {"sealed": sealed},
+            tenant=who.tenant,
+            user_id=owner_id,
+            provider=self._provider,
+            connected_at=connected_at,
+        )
 
 
 def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) -> dict[str, Any] | None:

@@ -71,7 +71,7 @@ class StoredRecords:
         """As the port says."""
         kept = partial(put_file, tenant=self._tenant, id_=handed_id(handle), content=content, now=self._clock())
         try:
-            await self._store.write(kept)
+            await self._store.commit(kept)
         except StoreUnavailable:
             raise NotPersisted("the store takes no file just now") from None
 
@@ -109,7 +109,7 @@ class StoredRecords:
 
     async def _keep(self, job: Callable[[Connection], T]) -> T:
         try:
-            return await self._store.write(job)
+            return await self._store.commit(job)
         except StoreUnavailable:
             raise NotPersisted("the store takes nothing just now") from None
 

@@ -6,7 +6,6 @@ memory.
 
 import asyncio
 import os
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -54,8 +53,7 @@ class KeyRotation:
         for some in SECRETS:
             after = 0
             while True:
-                job = partial(some, vault=self.vault, after=after, limit=AT_ONCE)
-                done = await self._store.write(job)
+                done = await self._store.commit(some, self.vault, after, AT_ONCE)
                 sealed, lost = sealed + done.sealed, lost + done.lost
                 if done.last is None:
                     break

@@ -56,8 +56,8 @@ class PersonalData:
         if extent not in tuple(Extent):
             raise GatewayError(f"{extent!r} cannot be forgotten; there are: {', '.join(Extent)}")
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
-        job = partial(_forget, person=person, extent=Extent(extent), now=self._clock(), mark=self._people.mark)
-        asked = await self._store.of(person.tenant).write(job)
+        store, now = self._store.of(person.tenant), self._clock()
+        asked = await store.commit(_forget, person, Extent(extent), now, self._people.mark)
         self._release(asked.unparked)
         if asked.forgotten:
             self._people.forget(person.user_id, asked.forgotten)
@@ -71,7 +71,7 @@ class PersonalData:
         """
         person = await self._store.read(partial(_find, who=str(arguments.get("who"))))
         row = AuditRow(self._clock(), BY_CLI, "data_exported", person.user_id, "")
-        await self._store.of(person.tenant).write(lambda connection: rows.record(connection, person.tenant, row))
+        await self._store.of(person.tenant).commit(rows.record, person.tenant, row)
         return _to_json(person)
 
 
@@ -153,14 +153,12 @@ class Eraser:
                 self._broken[wanted.id] = (min(2**times, MOST_LOOKS), times + 1)
 
     async def _carry_out(self, wanted: Erasure) -> bool:
-        while (progress := await self._store.of(wanted.tenant).write(partial(self._batch, wanted))) is Progress.MORE:
+        store = self._store.of(wanted.tenant)
+        while (progress := await store.commit(self._erase, wanted, self._clock())) is Progress.MORE:
             await self._sleep(PAUSE_S)
         if progress is Progress.DONE:
             self._forget(wanted.tenant, wanted.keys)
         return progress is Progress.DONE
-
-    def _batch(self, wanted: Erasure, connection: Connection) -> Progress:
-        return self._erase(connection, wanted, self._clock())
 
     async def _empty_log(self) -> None:
         for _ in range(CHECKPOINTS):

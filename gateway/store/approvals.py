@@ -12,8 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.consent import Consent
-from gateway.store.dialect import insert_new
 from gateway.store.people import ids_of
+from gateway.store.rows import Rows
 from gateway.store.tables.turns import approvals, remembered_tools, sessions, turns
 
 
@@ -33,7 +33,21 @@ class Approval:
     asked_at: datetime
     until: datetime  # nobody's word counts from here on
     state: Consent = Consent.PENDING
+    answered_at: datetime | None = None
 
+
+@dataclass(frozen=True, slots=True)
+class RememberedTool:
+    """A tool that a person lets run unasked."""
+
+    tenant: str
+    user_id: str
+    tool: str
+    since: datetime
+
+
+APPROVALS = Rows(approvals, Approval)
+REMEMBERED = Rows(remembered_tools, RememberedTool)
 
 WORD_FOR = "word for "
 """Begins the detail of a message that answered a question; behind it stands the turn that asked."""
@@ -41,65 +55,49 @@ WORD_FOR = "word for "
 
 def ask(connection: sa.Connection, approval: Approval) -> None:
     """Record a question and let its turn wait. The same one again changes nothing."""
-    values = {
-        "id": approval.id, "tenant_id": approval.tenant, "turn_id": approval.turn_id, "user_id": approval.user_id,
-        "call_key": approval.call_key, "tool": approval.tool, "fingerprint": approval.fingerprint,
-        "may_remember": approval.may_remember, "numbered": approval.numbered, "state": approval.state,
-        "asked_at": approval.asked_at, "until": approval.until,
-    }  # fmt: skip
-    if connection.execute(insert_new(connection, approvals), values).rowcount == 1:
+    if APPROVALS.add(connection, approval):
         _set_parked(connection, approval.turn_id, approval.asked_at)
 
 
 def by_id(connection: sa.Connection, id_: str) -> Approval | None:
-    """The question of this id."""
-    row = connection.execute(sa.select(approvals).where(approvals.c.id == id_)).first()
-    return None if row is None else _read(row)
+    """Return the question of this id."""
+    return APPROVALS.get(connection, id=id_)
 
 
 def newest(connection: sa.Connection, turn_id: str, call_key: str) -> Approval | None:
-    """What was asked last about a call."""
-    query = sa.select(approvals).where(approvals.c.turn_id == turn_id, approvals.c.call_key == call_key)
-    row = connection.execute(query.order_by(approvals.c.id.desc()).limit(1)).first()
-    return None if row is None else _read(row)
+    """Return what was asked last about a call."""
+    return APPROVALS.get(connection, turn_id=turn_id, call_key=call_key, order=approvals.c.id.desc())
 
 
 def is_denied(connection: sa.Connection, turn_id: str, fingerprint: str) -> bool:
     """Return whether the person has denied a call of this tool with these arguments in this turn."""
-    asked = sa.select(approvals.c.id).where(approvals.c.turn_id == turn_id, approvals.c.state == Consent.DENIED)
-    return connection.execute(asked.where(approvals.c.fingerprint == fingerprint)).first() is not None
+    return APPROVALS.count(connection, turn_id=turn_id, state=Consent.DENIED, fingerprint=fingerprint) > 0
 
 
 def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
-    """What a parked turn waits for."""
-    query = sa.select(approvals).where(approvals.c.turn_id == turn_id, approvals.c.state == Consent.PENDING)
-    row = connection.execute(query).first()
-    return None if row is None else _read(row)
+    """Return what a parked turn waits for."""
+    return APPROVALS.get(connection, turn_id=turn_id, state=Consent.PENDING)
 
 
 def still_pending(connection: sa.Connection, turn_ids: Sequence[str]) -> set[str]:
-    """Those of these turns that wait for an answer."""
-    query = sa.select(approvals.c.turn_id).where(approvals.c.turn_id.in_(turn_ids))
-    return set(connection.execute(query.where(approvals.c.state == Consent.PENDING)).scalars())
+    """Return those of these turns that wait for an answer."""
+    return {asked.turn_id for asked in APPROVALS.find(connection, turn_id=list(turn_ids), state=Consent.PENDING)}
 
 
 def waiting_time(connection: sa.Connection, turn_id: str) -> timedelta:
-    """How long a turn has waited for its person's word, all told; what it waits for now is not in it."""
-    asked = sa.select(approvals.c.asked_at, approvals.c.answered_at).where(approvals.c.turn_id == turn_id)
-    over = connection.execute(asked.where(approvals.c.answered_at.is_not(None)))
-    return sum((answered_at - asked_at for asked_at, answered_at in over), timedelta())
+    """Return how long a turn has waited for its person's answers; without what it waits for now."""
+    asked = APPROVALS.find(connection, turn_id=turn_id)
+    return sum((each.answered_at - each.asked_at for each in asked if each.answered_at is not None), timedelta())
 
 
 def settle(connection: sa.Connection, approval: Approval, state: Consent, now: datetime) -> bool:
-    """End a question; False where it had ended. Its turn waits no more, and what is to be remembered is."""
-    still = (approvals.c.id == approval.id, approvals.c.state == Consent.PENDING)
-    ended = sa.update(approvals).where(*still).values(state=state, answered_at=now)
-    if connection.execute(ended).rowcount == 0:
+    """End a question and its turn's wait, and remember what is to be; return False if it had ended."""
+    ended = {"state": state, "answered_at": now}
+    if not APPROVALS.patch(connection, ended, id=approval.id, state=Consent.PENDING):
         return False
     _set_parked(connection, approval.turn_id, None)
     if state is Consent.REMEMBERED:
-        mine = {"tenant_id": approval.tenant, "user_id": approval.user_id, "tool": approval.tool, "since": now}
-        connection.execute(insert_new(connection, remembered_tools), mine)
+        REMEMBERED.add(connection, RememberedTool(approval.tenant, approval.user_id, approval.tool, now))
     return True
 
 
@@ -132,32 +130,21 @@ def _withdraw(connection: sa.Connection, parked: "sa.Select[Any]", now: datetime
 
 
 def is_remembered(connection: sa.Connection, tenant: str, user_id: str, tool: str) -> bool:
-    """Whether this person lets this tool run unasked."""
-    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
-    query = sa.select(remembered_tools.c.tool).where(*mine, remembered_tools.c.tool == tool)
-    return connection.execute(query).first() is not None
+    """Return whether this person lets this tool run unasked."""
+    return REMEMBERED.count(connection, tenant=tenant, user_id=ids_of(user_id), tool=tool) > 0
 
 
 def list_remembered(connection: sa.Connection, tenant: str, user_id: str) -> Sequence[str]:
-    """The tools that this person lets run unasked, by name."""
-    mine = remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
-    return list(connection.execute(sa.select(remembered_tools.c.tool).where(*mine).order_by("tool")).scalars())
+    """Return the tools that this person lets run unasked, by name."""
+    mine = REMEMBERED.find(connection, tenant=tenant, user_id=ids_of(user_id), order=remembered_tools.c.tool)
+    return [each.tool for each in mine]
 
 
 def forget(connection: sa.Connection, tenant: str, user_id: str, tool: str | None) -> int:
-    """Remember a tool no more, or none (None); how many were."""
-    gone = sa.delete(remembered_tools).where(
-        remembered_tools.c.tenant_id == tenant, remembered_tools.c.user_id.in_(ids_of(user_id))
-    )
-    return connection.execute(gone if tool is None else gone.where(remembered_tools.c.tool == tool)).rowcount
+    """Remember a tool no more, or none (None); return how many were."""
+    named = {} if tool is None else {"tool": tool}
+    return REMEMBERED.delete(connection, tenant=tenant, user_id=ids_of(user_id), **named)
 
 
 def _set_parked(connection: sa.Connection, turn_id: str, at: datetime | None) -> None:
     connection.execute(sa.update(turns).where(turns.c.id == turn_id).values(parked_at=at))
-
-
-def _read(row: "sa.Row[tuple[object, ...]]") -> Approval:
-    values = dict(row._mapping)  # noqa: SLF001  the documented way to a row's columns by name
-    values["tenant"], values["state"] = values.pop("tenant_id"), Consent(values.pop("state"))
-    values.pop("answered_at")
-    return Approval(**values)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from gateway.safety.vault import KEY_ID_AT, KEY_ID_CHARS, CannotOpen, SecretOf, Vault
 from gateway.store.people import ids_of
 from gateway.store.reply_routes import Resealed
+from gateway.store.rows import Rows
 from gateway.store.tables.people import credentials, tickets
 from gateway.store.tables.traffic import reply_routes
 
@@ -30,47 +31,44 @@ def secret_of(tenant: str, user_id: str, provider: str) -> SecretOf:
     return SecretOf(tenant, user_id, f"credential:{provider}")
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredCredential:
+    """What a person connected to a provider."""
+
+    tenant: str
+    user_id: str
+    provider: str
+    kind: str
+    sealed: str
+    connected_at: datetime
+
+
+CREDENTIALS = Rows(credentials, StoredCredential)
+
+
 def put(connection: sa.Connection, tenant: str, user_id: str, connected: Connected, sealed: str) -> None:
-    """Keep it in place of what the person had connected to this provider."""
-    own = credentials.c.user_id == user_id
-    connection.execute(sa.delete(credentials).where(_at(tenant, user_id, connected.provider), own))
-    row = {
-        "tenant_id": tenant, "user_id": user_id, "provider": connected.provider, "kind": connected.kind,
-        "sealed": sealed, "connected_at": connected.connected_at,
-    }  # fmt: skip
-    connection.execute(sa.insert(credentials), row)
+    """Keep a credential in place of what the person had connected to this provider."""
+    provider, kind, connected_at = connected.provider, connected.kind, connected.connected_at
+    CREDENTIALS.delete(connection, tenant=tenant, user_id=user_id, provider=provider)
+    CREDENTIALS.add(connection, StoredCredential(tenant, user_id, provider, kind, sealed, connected_at))
 
 
-def find(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> tuple[str, datetime, str] | None:
-    """Return a person's sealed credential, its instant and the user id it is sealed for: first their own, else that of
-    a user linked to them.
-    """
-    kept = credentials.c
-    query = sa.select(kept.sealed, kept.connected_at, kept.user_id).where(_at(tenant, user_id, provider))
-    row = connection.execute(query.order_by(kept.user_id != user_id, kept.user_id).limit(1)).first()
-    return None if row is None else (row.sealed, row.connected_at, row.user_id)
-
-
-def renew(connection: sa.Connection, tenant: str, user_id: str, connected: tuple[str, datetime], sealed: str) -> None:
-    """Put renewed tokens in the place of those of a provider connected then; nothing where it is another by now."""
-    provider, connected_at = connected
-    own = credentials.c.user_id == user_id
-    at = sa.and_(_at(tenant, user_id, provider), own, credentials.c.connected_at == connected_at)
-    connection.execute(sa.update(credentials).where(at).values(sealed=sealed))
+def find(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> StoredCredential | None:
+    """Return a person's credential: first their own, else that of a user linked to them."""
+    own_first = credentials.c.user_id != user_id, credentials.c.user_id
+    return CREDENTIALS.get(connection, tenant=tenant, user_id=ids_of(user_id), provider=provider, order=own_first)
 
 
 def list_connected(connection: sa.Connection, tenant: str, user_id: str) -> Sequence[Connected]:
     """Return a person's connections, one a provider, by name."""
-    query = sa.select(credentials.c.provider, credentials.c.kind, credentials.c.connected_at)
-    mine = sa.and_(credentials.c.tenant_id == tenant, credentials.c.user_id.in_(ids_of(user_id)))
-    own_last = credentials.c.user_id == user_id
-    found = connection.execute(query.where(mine).order_by(credentials.c.provider, own_last))
-    return list({row.provider: Connected(*row) for row in found}.values())
+    own_last = credentials.c.provider, credentials.c.user_id == user_id
+    found = CREDENTIALS.find(connection, tenant=tenant, user_id=ids_of(user_id), order=own_last)
+    return list({row.provider: Connected(row.provider, row.kind, row.connected_at) for row in found}.values())
 
 
 def remove(connection: sa.Connection, tenant: str, user_id: str, provider: str) -> bool:
-    """Forget it; False where there was none."""
-    return connection.execute(sa.delete(credentials).where(_at(tenant, user_id, provider))).rowcount > 0
+    """Forget a credential; return False if there was none."""
+    return CREDENTIALS.delete(connection, tenant=tenant, user_id=ids_of(user_id), provider=provider) > 0
 
 
 def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int) -> Resealed:
@@ -102,8 +100,3 @@ def key_ids(connection: sa.Connection) -> dict[str, int]:
         ):
             counts[key_id] = counts.get(key_id, 0) + count
     return counts
-
-
-def _at(tenant: str, user_id: str, provider: str) -> sa.ColumnElement[bool]:
-    whose = credentials.c.user_id.in_(ids_of(user_id))
-    return sa.and_(credentials.c.tenant_id == tenant, whose, credentials.c.provider == provider)

@@ -3,7 +3,6 @@
 What an agent keeps stands in tables of its own; of those with a `user_id` the rows go too. Backups are not reached.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,13 +15,12 @@ from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
-from gateway.store import web_devices
-from gateway.store.dialect import upsert
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, record, senders_of
 from gateway.store.reach import gone_on, keys_gone_on_under
+from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
     audit,
@@ -38,6 +36,7 @@ from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, park
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, sessions, summaries, turns, usage
 from gateway.store.tickets import TICKETS, TicketKind
 from gateway.store.usage import give_to
+from gateway.store.web_devices import DEVICES
 
 TURNS_BATCH = 50
 ROWS_BATCH = 300
@@ -91,6 +90,10 @@ class Forgotten:
     at: datetime  # what they said up to then is not taken in again
 
 
+ERASURES = Rows(erasures, Erasure)
+FORGOTTEN = Rows(forgotten_senders, Forgotten)
+
+
 @dataclass(frozen=True, slots=True)
 class ErasureAsked:
     """What asking made."""
@@ -125,8 +128,7 @@ def ask(
     for table in (identities, grants) if extent is Extent.EVERYTHING else ():
         connection.execute(sa.delete(table).where(table.c.user_id.in_([user_id, *person.aliases])))
     for sender in marked:
-        row = {"tenant_id": tenant, "mark": sender.mark, "former_id": sender.former_id, "at": said_at}
-        connection.execute(upsert(connection, forgotten_senders, ("former_id", "at")), row)
+        FORGOTTEN.put(connection, sender)
     return ErasureAsked(unparked, marked)
 
 
@@ -135,31 +137,20 @@ def _ask_of(
 ) -> Sequence[str]:
     """Keep the wish about one user; return the turns that waited for their answer."""
     senders = senders_of(connection, user_id) if extent is Extent.EVERYTHING else []
-    values = {
-        "id": new_id(), "tenant_id": tenant, "user_id": user_id, "extent": extent, "senders": json.dumps(senders),
-        "keys": json.dumps(sorted(_keys(connection, user_id))), "lanes": json.dumps(_lanes(connection, user_id)),
-        "inbox_id": inbox_id, "asked_at": now,
-    }  # fmt: skip
-    connection.execute(erasures.insert(), values)
+    keys, lanes = tuple(sorted(_keys(connection, user_id))), tuple(_lanes(connection, user_id))
+    ERASURES.add(connection, Erasure(new_id(), tenant, user_id, extent, tuple(senders), keys, lanes, inbox_id, now))
     _clear_waiting(connection, user_id, extent, inbox_id, now)
     return questions.withdraw_person(connection, user_id, now)
 
 
 def lately(connection: sa.Connection) -> list[Forgotten]:
     """Who was forgotten and is still told from others. A system query."""
-    return [Forgotten(*row) for row in connection.execute(sa.select(forgotten_senders))]
+    return FORGOTTEN.find(connection)
 
 
 def pending(connection: sa.Connection) -> list[Erasure]:
     """What was asked for and is not done, the oldest first. A system query."""
-    found = connection.execute(sa.select(erasures).order_by(erasures.c.asked_at))
-    return [
-        Erasure(
-            row.id, row.tenant_id, row.user_id, Extent(row.extent), tuple(json.loads(row.senders)),
-            tuple(json.loads(row.keys)), tuple(json.loads(row.lanes)), row.inbox_id, row.asked_at,
-        )
-        for row in found
-    ]  # fmt: skip
+    return ERASURES.find(connection, order=erasures.c.asked_at)
 
 
 def _clear_waiting(connection: sa.Connection, user_id: str, extent: Extent, inbox_id: int, now: datetime) -> None:
@@ -212,7 +203,7 @@ def erase(
         _erase_rows(connection, own_tables, erasure.user_id)
         _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
         connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))
-    connection.execute(sa.delete(erasures).where(erasures.c.id == erasure.id))
+    ERASURES.delete(connection, id=erasure.id)
     record(connection, erasure.tenant, AuditRow(now, "person", "person_forgotten", erasure.id, erasure.extent))
     return Progress.DONE
 
@@ -343,7 +334,7 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
     connection.execute(sa.update(sessions).where(sessions.c.key.in_(own)).values(key=GONE + ":" + sessions.c.id))
     connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane.in_(lanes)))
     of_chats = [lane.split(":", 2)[2] for lane in lanes]
-    web_devices.forget(connection, of_chats)
+    DEVICES.delete(connection, chat=of_chats)
     moved = sa.or_(moved_chats.c.old_chat.in_(of_chats), moved_chats.c.new_chat.in_(of_chats))
     connection.execute(sa.delete(moved_chats).where(moved))
     mine = chats.c.user_id == erasure.user_id

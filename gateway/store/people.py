@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from gateway.safety import names
 from gateway.safety.redaction import escape_controls
 from gateway.store import budgets
-from gateway.store.dialect import insert_new, upsert
+from gateway.store.rows import Rows
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import audit, grants, identities, users
 from gateway.store.tables.traffic import inbox
@@ -74,6 +74,34 @@ class AuditRow:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class KnownIdentity:
+    """A sender on a platform, and the user they are."""
+
+    tenant: str
+    channel: str
+    scope: str
+    sender: str
+    user_id: str
+    linked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """That a user is let into an account."""
+
+    tenant: str
+    user_id: str
+    channel: str
+    account: str
+    granted_by: str
+    granted_at: datetime
+
+
+IDENTITIES = Rows(identities, KnownIdentity)
+GRANTS = Rows(grants, Grant)
+
+
 def everybody(connection: Connection) -> list[Person]:
     """Every user of every tenant: the whole of what access is decided from. A system query."""
     return _people(connection, users.c.alias_of.is_(None))
@@ -120,8 +148,8 @@ def _find_user_id(connection: Connection, tenant: str, sender_key: str) -> str |
 
 def senders_of(connection: Connection, user_id: str) -> list[str]:
     """Return the canonical senders of a person on every channel."""
-    rows = connection.execute(sa.select(identities).where(identities.c.user_id.in_(ids_of(user_id))))
-    return sorted(_join_key(row.channel, row.scope, row.sender) for row in rows)
+    found = IDENTITIES.find(connection, user_id=ids_of(user_id))
+    return sorted(_join_key(each.channel, each.scope, each.sender) for each in found)
 
 
 def now_of(connection: Connection, user_id: str) -> str:
@@ -191,44 +219,20 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
 
 def link(connection: Connection, tenant: str, sender_key: str, user_id: str, now: datetime) -> None:
     """Let a canonical sender be this user; one who is somebody already stays so."""
-    channel, scope, sender = _parts(sender_key)
-    connection.execute(
-        insert_new(connection, identities),
-        {
-            "tenant_id": tenant,
-            "channel": channel,
-            "scope": scope,
-            "sender": sender,
-            "user_id": user_id,
-            "linked_at": now,
-        },
-    )
+    IDENTITIES.add(connection, KnownIdentity(tenant, *_parts(sender_key), user_id, now))
 
 
 def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: datetime) -> None:
     channel, _, account = newcomer.account.partition(":")
-    if newcomer.granted_by == BY_POLICY:
-        statement = insert_new(connection, grants)
-    else:
-        statement = upsert(connection, grants, ("granted_by", "granted_at"))
-    connection.execute(
-        statement,
-        {
-            "tenant_id": newcomer.tenant,
-            "user_id": user_id,
-            "channel": channel,
-            "account": account,
-            "granted_by": newcomer.granted_by,
-            "granted_at": now,
-        },
-    )
+    granted = Grant(newcomer.tenant, user_id, channel, account, newcomer.granted_by, now)
+    keep = GRANTS.add if newcomer.granted_by == BY_POLICY else GRANTS.put
+    keep(connection, granted)
 
 
 def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> bool:
     """Take back what let a user into `telegram:main`, with its audit row; False where there was nothing."""
     channel, _, name = account.partition(":")
-    own = (grants.c.user_id.in_(ids_of(person.user_id)), grants.c.channel == channel, grants.c.account == name)
-    taken = connection.execute(sa.delete(grants).where(*own)).rowcount > 0
+    taken = GRANTS.delete(connection, user_id=ids_of(person.user_id), channel=channel, account=name) > 0
     if taken:
         record(connection, person.tenant, AuditRow(now, by, "access_revoked", person.user_id, account))
     return taken

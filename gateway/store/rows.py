@@ -35,13 +35,16 @@ class Rows(Generic[T]):
         }
         self._select = sa.select(*(column.label(name) for name, column in self._columns.items()))
 
-    def get(self, connection: sa.Connection, *where: sa.ColumnElement[bool], order: Any = (), **equal: Any) -> T | None:
+    def get(
+        self, connection: sa.Connection, /, *where: sa.ColumnElement[bool], order: Any = (), **equal: Any
+    ) -> T | None:
         """Return the first row that fits, or None."""
         return next(iter(self.find(connection, *where, order=order, limit=1, **equal)), None)
 
     def find(
         self,
         connection: sa.Connection,
+        /,
         *where: sa.ColumnElement[bool],
         order: Any = (),
         limit: int | None = None,
@@ -52,12 +55,12 @@ class Rows(Generic[T]):
         query = self._select.where(*self._conditions(where, equal)).order_by(*order).limit(limit)
         return [self._read(row) for row in connection.execute(query).mappings()]
 
-    def count(self, connection: sa.Connection, *where: sa.ColumnElement[bool], **equal: Any) -> int:
+    def count(self, connection: sa.Connection, /, *where: sa.ColumnElement[bool], **equal: Any) -> int:
         """Return how many rows fit."""
         query = sa.select(sa.func.count()).select_from(self.table).where(*self._conditions(where, equal))
         return int(connection.execute(query).scalar_one())
 
-    def add(self, connection: sa.Connection, row: T) -> bool:
+    def add(self, connection: sa.Connection, /, row: T) -> bool:
         """Insert a row; return False, and change nothing, if one with the same key is there.
 
         Raises:
@@ -65,7 +68,7 @@ class Rows(Generic[T]):
         """
         return connection.execute(insert_new(connection, self.table), self._values(row)).rowcount == 1
 
-    def put(self, connection: sa.Connection, row: T) -> None:
+    def put(self, connection: sa.Connection, /, row: T) -> None:
         """Insert a row, or give the row with its primary key these values.
 
         Raises:
@@ -74,7 +77,7 @@ class Rows(Generic[T]):
         changed = [column.name for column in self._columns.values() if not column.primary_key]
         connection.execute(upsert(connection, self.table, changed), self._values(row))
 
-    def save(self, connection: sa.Connection, row: T, *where: sa.ColumnElement[bool], **equal: Any) -> bool:
+    def save(self, connection: sa.Connection, /, row: T, *where: sa.ColumnElement[bool], **equal: Any) -> bool:
         """Give the row with this row's primary key these values if the conditions fit; return False if they do not.
 
         Raises:
@@ -85,13 +88,13 @@ class Rows(Generic[T]):
         return self.patch(connection, values, *key, *where, **equal) == 1
 
     def patch(
-        self, connection: sa.Connection, values: Mapping[str, Any], *where: sa.ColumnElement[bool], **equal: Any
+        self, connection: sa.Connection, /, values: Mapping[str, Any], *where: sa.ColumnElement[bool], **equal: Any
     ) -> int:
         """Set these columns of the rows that fit; return how many did."""
         changed = sa.update(self.table).where(*self._conditions(where, equal)).values(values)
         return connection.execute(changed).rowcount
 
-    def delete(self, connection: sa.Connection, *where: sa.ColumnElement[bool], **equal: Any) -> int:
+    def delete(self, connection: sa.Connection, /, *where: sa.ColumnElement[bool], **equal: Any) -> int:
         """Delete the rows that fit; return how many did."""
         return connection.execute(sa.delete(self.table).where(*self._conditions(where, equal))).rowcount
 

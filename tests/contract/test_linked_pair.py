@@ -155,7 +155,7 @@ async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
     for provider, owner in (("acme", joins), ("zeta", stays)):
         found = await store.read(lambda c, provider=provider: credentials.find(c, *both, provider))
         assert found is not None
-        assert (f"of {owner.user_id}", owner.user_id) == (found[0], found[2])
+        assert (f"of {owner.user_id}", owner.user_id) == (found.sealed, found.user_id)
     assert ["acme", "zeta"] == [
         each.provider for each in await store.read(lambda c: credentials.list_connected(c, *both))
     ]

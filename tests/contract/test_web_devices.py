@@ -27,5 +27,5 @@ async def test_a_browser_is_seen_signed_out_and_forgotten(store: Store) -> None:
     await store.write(partial(web_devices.note_seen, tenant="default", chat="bob", device="d9", browser="", now=late))
     assert ["d1"] == [each.device for each in await store.read(listed)]  # seen at three
     assert [("ada", "")] == await store.read(signed_out)
-    await store.write(partial(web_devices.forget, chats=["ada"]))
+    await store.commit(web_devices.DEVICES.delete, chat=["ada"])
     assert [] == [*await store.read(listed), *await store.read(signed_out)]

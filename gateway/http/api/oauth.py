@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 import structlog
 from pydantic import Field
@@ -123,8 +122,7 @@ class OAuthRoutes:
     async def _keep(self, who: Principal, name: str, credential: Credential) -> None:
         sealed = self.connecting.vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
         connected = Connected(name, credential.kind.value, self.connecting.clock())
-        put = partial(credentials.put, tenant=who.tenant, user_id=who.user_id)
-        await self.store.write(partial(put, connected=connected, sealed=sealed))
+        await self.store.commit(credentials.put, who.tenant, who.user_id, connected, sealed)
 
     async def _connection(self, who: Principal, name: str, provider: Provider) -> OAuthConnection:
         try:

@@ -15,6 +15,8 @@ from gateway.store.tables.base import (
     tenant_column,
 )
 
+_TEXTS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
+
 users = sa.Table(
     "users",
     metadata,
@@ -140,9 +142,9 @@ erasures = sa.Table(  # people who want to be forgotten, until they are
     tenant_column(),
     sa.Column("user_id", Id, nullable=False),
     sa.Column("extent", sa.String(16), nullable=False),  # talk | everything
-    sa.Column("senders", sa.Text, nullable=False),  # JSON list: who they were, canonical
-    sa.Column("keys", sa.Text, nullable=False),  # JSON list of session keys
-    sa.Column("lanes", sa.Text, nullable=False),  # JSON list: their direct chats
+    sa.Column("senders", Json(_TEXTS), nullable=False),  # list: who they were, canonical
+    sa.Column("keys", Json(_TEXTS), nullable=False),  # list of session keys
+    sa.Column("lanes", Json(_TEXTS), nullable=False),  # list: their direct chats
     sa.Column("inbox_id", Sequence64, nullable=False),  # the row it was asked with
     sa.Column("asked_at", Instant, nullable=False),
 )

@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from gateway.ops.personal_data import Eraser
 from gateway.store import erasure
-from gateway.store.erasure import Erasure, Progress
-from gateway.store.tables.people import erasures
+from gateway.store.erasure import ERASURES, Erasure, Extent, Progress
 from tests.fakes.spine import quick_store
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -21,13 +20,12 @@ async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path
 
     def ask(connection: sa.Connection) -> None:
         for at, id_ in enumerate(("oldest", "newer")):
-            values = {"id": id_, "tenant_id": "default", "user_id": id_, "extent": "talk", "senders": "[]"}
-            values |= {"keys": "[]", "lanes": "[]", "inbox_id": at, "asked_at": NOON.replace(minute=at)}
-            connection.execute(erasures.insert(), values)
+            asked = Erasure(id_, "default", id_, Extent.TALK, (), (), (), at, NOON.replace(minute=at))
+            ERASURES.add(connection, asked)
 
     def erase(connection: sa.Connection, wanted: Erasure, _now: datetime) -> Progress:
         tried.append(wanted.id)
-        connection.execute(sa.delete(erasures).where(erasures.c.id == wanted.id))
+        ERASURES.delete(connection, id=wanted.id)
         if wanted.id == "oldest":
             raise ValueError("a row that nobody foresaw")
         return Progress.DONE
