@@ -286,12 +286,19 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
 
 
+_forget_attempts = HotStatement(
+    sa.update(inbox)
+    .where(inbox.c.turn_id == sa.bindparam("b_turn"), inbox.c.outcome.is_(None), inbox.c.attempts > 0)
+    .values(attempts=0)
+)
+
+
 def append_step(
     connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], at: datetime
 ) -> None:
     """Append the events of a step; the attempts at the turn count anew."""
     append(connection, turn, seq, added, at)
-    forget_attempts(connection, inbox.c.turn_id == turn.id)
+    _forget_attempts.count(connection, {"b_turn": turn.id})
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
