@@ -18,7 +18,7 @@ class Numbered(Protocol):
 
     @property
     def id(self) -> int:
-        """Its place in the queue."""
+        """The order of the queue."""
         ...
 
 
@@ -32,7 +32,7 @@ class QueueHead(Generic[T]):
     """At most `size` rows in memory; nothing is lost beyond it, because the store has it."""
 
     def __init__(self, size: int, read: Load[T], *, has_unread: bool = False) -> None:
-        """With `has_unread` the store is read first: it may hold rows from an earlier life."""
+        """With `has_unread` the store is read first: an earlier process may have left rows."""
         self._size = size
         self._read = read
         self._rows: deque[T] = deque()
@@ -43,7 +43,7 @@ class QueueHead(Generic[T]):
         self._rewound = 0  # what a read brings that began before the last rewinding is void
 
     def offer(self, row: T) -> None:
-        """Take a row that was just committed; remember only that there is one when the head is full."""
+        """Take a row that was just committed; a full head only notes that the store has more."""
         self.offered_id = max(row.id, self.offered_id)
         if self._has_unread or len(self._rows) >= self._size:
             self._has_unread = True
@@ -53,7 +53,7 @@ class QueueHead(Generic[T]):
             self.last_id = row.id
 
     async def next(self) -> T | None:
-        """The next row; None when there is none, in memory or in the store."""
+        """Take the next row; return None if there is none, in memory or in the store."""
         while not self._rows:
             if not self._has_unread:
                 return None
@@ -83,7 +83,7 @@ class QueueHead(Generic[T]):
         self.last_id = self._rows[-1].id
 
     def take(self, wanted: Callable[[T], bool]) -> list[T]:
-        """Take the rows in memory that are wanted, out of turn."""
+        """Take the wanted rows among those in memory."""
         if not self._rows:
             return []
         taken = [row for row in self._rows if wanted(row)]
@@ -92,12 +92,12 @@ class QueueHead(Generic[T]):
         return taken
 
     def put_back(self, rows: Iterable[T]) -> None:
-        """What was taken waits again, in its place and once."""
+        """Requeue rows in the order of their ids, each once."""
         waiting = {row.id: row for row in (*self._rows, *rows)}
         self._rows = deque(sorted(waiting.values(), key=lambda row: row.id))
 
     def update(self, current: Callable[[T], T]) -> None:
-        """Put what `current` gives for each row in its place."""
+        """Replace each row in memory by what `current` returns for it."""
         self._rows = deque(current(row) for row in self._rows)
 
     def __iter__(self) -> Iterator[T]:
@@ -105,11 +105,11 @@ class QueueHead(Generic[T]):
         return iter(self._rows)
 
     def __len__(self) -> int:
-        """How many rows wait, as far as is known."""
+        """Return how many rows wait, as far as is known."""
         return len(self._rows) + self._unseen
 
     def reread(self) -> None:
-        """Look into the store again: rows may be there that were never offered."""
+        """Read the store again before the queue counts as empty: it may have rows that were never offered."""
         self._has_unread = True
 
     def rewind(self) -> None:
@@ -120,14 +120,14 @@ class QueueHead(Generic[T]):
         self._has_unread = True
 
     def __bool__(self) -> bool:
-        """Whether there may be more."""
+        """True if there may be more."""
         return bool(self._rows) or self._has_unread
 
 
 async def load_filtered(
     load: Callable[[int, int], Awaitable[list[T]]], wanted: Callable[[T], bool], after_id: int, limit: int
 ) -> list[T]:
-    """As `load`, of the wanted rows alone: fewer than `limit` still means that there are no more."""
+    """Load the wanted rows only; fewer than `limit` still means that there are no more."""
     rows: list[T] = []
     while len(rows) < limit:
         page = await load(after_id, limit)
@@ -162,7 +162,7 @@ class SerialWorker(Generic[T]):
 
     @property
     def running(self) -> bool:
-        """Whether the task is there."""
+        """True while the task exists."""
         return self._task is not None
 
     @property
@@ -171,18 +171,18 @@ class SerialWorker(Generic[T]):
         return self._is_draining and self.handled is None
 
     def offer(self, row: T) -> None:
-        """Take a row and see that it is worked off."""
+        """Take a row and start the task if it does not run."""
         self.head.offer(row)
         self.wake()
 
     def wake(self) -> None:
-        """See that what waits is worked off."""
+        """Start the task if it does not run."""
         if self._task is None:
             with suppress(RuntimeError):  # the parent ends (a commit was on its way): what waits is in the store
                 self._task = start(self._tasks, self._run)
 
     def put_back(self, rows: Iterable[T]) -> None:
-        """What was taken out of turn waits again."""
+        """Requeue rows and start the task if it does not run."""
         self.head.put_back(rows)
         self.wake()
 

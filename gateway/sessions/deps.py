@@ -17,9 +17,8 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.live_answer import LiveDeps
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.inbox_rules import CHAT, READING
-from gateway.sessions.mailbox import KindOf, Mailbox
-from gateway.sessions.modes import Is
+from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier
+from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
@@ -111,8 +110,7 @@ class SessionDeps:
     people: PeopleDirectory
     in_force: AgentInForce
     turns_of: Mapping[str, RunTurn]  # by kind of turn
-    kind_of: KindOf
-    is_marked: Is  # whether a row interrupts in any mode
+    kinds: RowClassifier
     signs: StatusReactions
     turn_limit: TurnLimit
     ownership: Ownership  # which sessions are this process's

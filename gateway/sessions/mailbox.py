@@ -9,8 +9,8 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
 from gateway.durable_queue import QueueHead, load_filtered
-from gateway.sessions.inbox_rules import CHAT, READING, joins, own_route_id
-from gateway.sessions.modes import Is, rows_to_merge, rows_to_steer
+from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier, joins, own_route_id
+from gateway.sessions.modes import rows_to_merge, rows_to_steer
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -22,17 +22,13 @@ log = structlog.get_logger()
 BEGUN_AT_MOST = 1_000
 """A look into the store is never so slow that more are claimed meanwhile."""
 
-KindOf = Callable[[InboxRow], str | None]
-"""The kind of turn that a row starts; None for what never starts one (a command)."""
-
 
 class Mailbox(QueueHead[InboxRow]):
     """What waits in a session for a turn: a bounded window on its rows in the durable inbox."""
 
-    def __init__(self, store: Store, key: str, size: int, kind_of: KindOf, is_marked: Is) -> None:
+    def __init__(self, store: Store, key: str, size: int, kinds: RowClassifier) -> None:
         super().__init__(size, partial(read_waiting, store, session_key=key))
-        self._kind_of = kind_of
-        self._is_marked = is_marked
+        self._kinds = kinds
         self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
         self._begun: BoundedDict[int, None] = BoundedDict(BEGUN_AT_MOST)  # rows that turns have claimed, those last
         self._taken_id = 0  # the row that was taken last
@@ -52,89 +48,91 @@ class Mailbox(QueueHead[InboxRow]):
         return [row for row in await self._read(after_id, limit) or () if row.id <= self.offered_id]
 
     def _is_wanted(self, row: InboxRow) -> bool:
-        return self._kind_of(row) is not None and row.id not in self._begun  # claimed since they were read
+        return self._kinds.kind_of(row) is not None and row.id not in self._begun  # claimed since they were read
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
-        """What may join the running turn; another member's message waits for a turn of its own."""
+        """Return the rows that may join the running turn; another member's message waits for a turn of its own."""
         if not self:
             return []
         return rows_to_steer(
-            self, joins=lambda row: joins(row, turn) and self._kind_of(row) == CHAT, is_marked=self._is_marked
+            self,
+            joins=lambda row: joins(row, turn) and self._kinds.kind_of(row) == CHAT,
+            is_marked=self._kinds.is_marked,
         )
 
     def interrupts(self, row: InboxRow, mode: str) -> bool:
-        """Whether a row ends the turn of its person that is at work."""
-        return self._is_marked(row) or (mode == "interrupt" and self._kind_of(row) != READING)
+        """Return True if a row ends the running turn of its person."""
+        return self._kinds.is_marked(row) or (mode == "interrupt" and self._kinds.kind_of(row) != READING)
 
     def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:
-        """What waits, if anything does, that ends this turn: its person's own."""
+        """Return the first waiting row that ends this turn, or None."""
         if not self:
             return None
         mine = (row for row in self if row.user_id == turn.user_id and row.event.address == turn.address)
         return next((row for row in mine if self.interrupts(row, mode)), None)
 
     def take_along(self, first: InboxRow, mode: str) -> list[InboxRow]:
-        """Take out of turn what becomes one turn with this row."""
-        if not self or self._kind_of(first) != CHAT:
+        """Take the rows that become one turn with this one."""
+        if not self or self._kinds.kind_of(first) != CHAT:
             return []
         wanted = rows_to_merge(
             first,
             self,
             mode,
-            joins=lambda row: self._kind_of(row) == CHAT and own_route_id(row) is None,
-            is_marked=self._is_marked,
+            joins=lambda row: self._kinds.kind_of(row) == CHAT and own_route_id(row) is None,
+            is_marked=self._kinds.is_marked,
         )
         return self.take_rows(wanted)
 
     def take_rows(self, rows: Collection[InboxRow]) -> list[InboxRow]:
-        """Take these out of turn, as far as they wait still and are as they were."""
+        """Take these rows, as far as they still wait and were not edited."""
         return self.take(lambda row: row in rows)
 
     def put_back(self, rows: Iterable[InboxRow]) -> None:
-        """What was taken, or comes late, waits in its place; once, and not where a turn has claimed it already."""
+        """Requeue rows in the order of their ids; skip duplicates and claimed rows."""
         super().put_back([self.current(row) for row in rows if row.id not in self._begun])
 
     def note_begun(self, rows: Iterable[InboxRow]) -> None:
-        """A turn has claimed these: whoever still has them at hand, of an earlier look, hands them in for nothing."""
+        """Forget rows that a turn has claimed, also those that an earlier read still brings."""
         ids = [row.id for row in rows]
         for id_ in ids:
             self._begun[id_] = None
         self.drop(ids)
 
     def current(self, row: InboxRow) -> InboxRow:
-        """A row that was taken or read a moment ago, as it reads now."""
+        """Return a row with its newest text, if it was edited since it was read."""
         return replace(row, event=self._edited.get(row.id, row.event)) if self._edited else row
 
     def take_next(self, wanted: Callable[[InboxRow], bool]) -> InboxRow | None:
-        """Take the row in front, where it is wanted."""
+        """Take the first row if it is wanted; return None otherwise."""
         first = next(iter(self), None)
         if first is None or not wanted(first):
             return None
         return self.take(lambda row: row.id == first.id)[0]
 
     def take_out(self, id_: int) -> bool:
-        """Let a row wait here no more, as it is no message any more; False where it does not, or is being claimed."""
+        """Remove a row that became a command; return False if it is not queued."""
         return bool(self.take(lambda row: row.id == id_))
 
     def drop(self, ids: Collection[int]) -> None:
-        """Forget these rows: the store has them cleared."""
+        """Forget rows that the store has cleared."""
         if ids:
             self.take(lambda row: row.id in ids)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
-        """Put the new text of a waiting message in its place, wherever it is: the store is about to have it."""
+        """Give a waiting message its new text; the store is about to have it."""
         asked_for = {id_: event for id_, event in self._edited.items() if id_ >= self._taken_id}
         self._edited = asked_for | {original_id: edit.event}
         self.update(self.current)
 
 
 async def read_waiting(store: Store, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
-    """As `inbox.waiting`, outages waited out. A row that cannot be read gets its outcome, and holds up nothing."""
+    """Read waiting rows and wait out outages; quarantine a row that cannot be read, so that it blocks no other."""
     return await read_rows(store, partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session_key))
 
 
 async def read_rows(store: Store, query: Callable[[Connection], list[InboxRow]]) -> list[InboxRow]:
-    """As `read_waiting`, of any query for rows."""
+    """Run a query for rows as `read_waiting` does."""
     while True:
         try:
             return await store.read(query, lasting=True)

@@ -238,7 +238,7 @@ class Router:
             commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row)
-        elif deps.kind_of(row) is not None:
+        elif deps.kinds.kind_of(row) is not None:
             session.offer(row)
         else:
             commands.offer(session, row)
@@ -263,7 +263,7 @@ class Router:
         as_typed = replace(edit, id=original_id, event=to_typed(edit.event))
         tenant = self._tenants[edit.tenant]
         deps, commands = tenant.sessions, tenant.commands
-        kind, was_command = deps.kind_of(as_typed), commands.take_out(session, original_id)
+        kind, was_command = deps.kinds.kind_of(as_typed), commands.take_out(session, original_id)
         moves = was_command or (kind is None and session.mailbox.take_out(original_id))
         if moves or kind not in {None, CHAT}:
             edit = replace(edit, event=as_typed.event)

@@ -1,7 +1,8 @@
-"""A session: one turn at a time from its mailbox, begun again from its journal when it broke.
+"""A session: one conversation, answered one turn at a time.
 
-Sessions run side by side, each strictly serial inside. This gathers, claims and refuses; a claimed turn is run by
-`turn_runner`, and what a message does that arrives mid-turn is decided by the session's mode.
+`Session.run` takes the next row, gathers what belongs to it, waits for a slot, claims the rows and runs the turn
+(`turn_runner`). Sessions run concurrently, each strictly serial inside. The session's mode decides what a message does
+that arrives mid-turn.
 """
 
 import asyncio
@@ -60,7 +61,6 @@ class Session:
     """One conversation of one person or group with the agent."""
 
     def __init__(self, deps: SessionDeps, tenant: str, key: str, tasks: asyncio.TaskGroup) -> None:
-        """Nothing is read before the first message."""
         self._deps = deps
         self.tenant = tenant
         self.key = key
@@ -68,7 +68,7 @@ class Session:
         self._clock = deps.turns.clock
         self.fence = deps.ownership.fence_of(key)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
-        self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kind_of, deps.is_marked)
+        self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kinds)
         self._reactions = deps.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
@@ -179,31 +179,31 @@ class Session:
             self._turn.interrupt(row)
 
     def _is_held_up(self) -> bool:
-        """Whether a turn is about to run: one of an earlier process, or one whose messages are being claimed."""
+        """Return True if a turn is about to run: one that is resumed, or one whose messages are being claimed."""
         return bool(self._open_turns) or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
-        """Put the new text of a message in its place, as long as no turn has claimed it."""
+        """Give a message its new text, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
         self._turn.rows[:] = [self.mailbox.current(row) for row in self._turn.rows]  # the list is gathered in
 
     def drop_cleared(self, ids: Collection[int]) -> None:
-        """These rows wait no more: the store has them cleared."""
+        """Forget rows that the store has cleared."""
         self.mailbox.drop(ids)
         self._reactions.end_wait(ids)
 
     def close(self) -> None:
-        """Begin no further turn: what waits is left to the next start."""
+        """Begin no further turn; the next start finds what waits."""
         self._closed = True
 
     def abandon(self) -> None:
-        """Another process goes on with it: what runs ends soon, and writes nothing."""
+        """Stop for another process that owns the session by now; what runs ends soon and writes nothing."""
         self._closed = True
         self.mailbox.take(lambda _row: True)
         self._turn.abandon()
 
     async def _run_turn(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
-        """A span of its own; whatever is logged within, however deep, names the turn, its session and its person."""
+        """Run a claimed turn in a span; log lines in it name the turn, its session and its person."""
         agent = self._agent
         attributes = {
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
@@ -228,44 +228,44 @@ class Session:
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now, from its claim on."""
+        """True from the claim of a turn to its end."""
         return self._turn.claimed is not None
 
     @property
     def busy(self) -> bool:
-        """Whether anything runs or waits in memory."""
+        """True if anything runs or waits in memory."""
         return self._task is not None or bool(self.mailbox)
 
     @property
     def where(self) -> tuple[str, str]:
-        """Tenant and key: what the session is known by."""
+        """Tenant and key, which identify the session."""
         return self.tenant, self.key
 
     @property
     def mode(self) -> str:
-        """What a message does that arrives mid-turn."""
+        """How a message is taken that arrives mid-turn: steer, followup, collect or interrupt."""
         return self.conversation.mode
 
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
-        """The answer to a question beside the turn; its person sees that it is being answered."""
+        """Answer a question beside the turn; a reaction shows its person that it is being answered."""
         self._reactions.show(row, Reaction.STEERED)
         async with self._asides:
             return await answer_aside(self._deps, self._context, row, question, principal)
 
     def is_missed(self, row: InboxRow) -> bool:
-        """Whether a row waited too long to be answered."""
+        """Return True if a row waited too long to be answered."""
         return is_missed(self._clock() - row.admitted_at, self._deps.config)
 
     def takes_command(self, row: InboxRow) -> bool:
-        """Whether a waiting row is one for the commands, not for a turn."""
-        return self._deps.kind_of(row) is None and not isinstance(row.event, MessageDeleted)
+        """Return True if a waiting row is a command's, not a turn's."""
+        return self._deps.kinds.kind_of(row) is None and not isinstance(row.event, MessageDeleted)
 
     def cancel(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
-        """End the turn that answers an earlier message of a person (None: of anybody); False: there is none."""
+        """Cancel the turn that answers an earlier message of a person (None: anybody); return False if none does."""
         return self._turn.cancel(reason, before_id, user_id)
 
     def go_on_in(self, state: SessionState) -> None:
-        """Go on in another generation or mode of the conversation; one in which something was said is read anew."""
+        """Switch to another generation or mode of the conversation; read it anew if it has a history."""
         revived = (state.next_seq > 0 or state.continues) and not self.conversation.is_living(state.id)
         self.conversation.use(state)
         if revived:
@@ -281,7 +281,7 @@ class Session:
         """
         parking = self._deps.turns.parking
         parked = parking.joined_by(self.tenant, self.key, row)
-        if parked is None or self._deps.kind_of(row) != CHAT:
+        if parked is None or self._deps.kinds.kind_of(row) != CHAT:
             return False
         approval, typed = parked.approval, typed_consent(parked.approval, text_of(row))
         mode = (await self.conversation.load()).mode
@@ -295,7 +295,7 @@ class Session:
         return True
 
     async def _gather(self, row: InboxRow) -> None:
-        """Wait for what its client split off the row and sent right behind."""
+        """Wait for the rest of a message that its client split."""
         limits = (await self._deps.channels.when_loaded(row.event.address)).limits
         rows = self._turn.rows
         while (until := open_until(rows[-1], limits)) is not None:
@@ -309,7 +309,7 @@ class Session:
                 break
 
     async def _claim(self) -> ClaimedTurn | None:
-        """Claim the messages as they stand now; None where they are refused, or were taken back meanwhile."""
+        """Claim the messages as they read now; return None if they were refused or deleted meanwhile."""
         state = await self.conversation.load()
         while rows := list(self._turn.rows):
             row, title = rows[0], ""
@@ -322,7 +322,7 @@ class Session:
             if self.conversation.is_new(state.id):
                 title = title_of(title_words(row))
                 items = (await self._deps.turns.user_items.begin(row.event, items[0]), *items[1:])
-            turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
+            turn = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
             started = TurnStarted(items)
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
             self._turn.claim(claimed)
@@ -338,9 +338,9 @@ class Session:
         return None
 
     async def _read(self, rows: Sequence[InboxRow]) -> tuple[UserItem, ...] | None:
-        """What is said in these rows, an item a message; None where other rows are to be claimed by now.
+        """Return what is said in these rows, an item a message; None if other rows are to be claimed by now.
 
-        Edited ones are, and those that the guard leaves.
+        That is so if a row was edited, or if the guard refused some of them.
         """
         channel = await self._deps.channels.when_loaded(rows[0].event.address)
         messages = to_messages(rows, channel.limits)
@@ -356,7 +356,7 @@ class Session:
         return tuple(item for item in items if not isinstance(item, MessageRefusal))
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
-        """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""
+        """Fail rows that cannot start a turn and apologise; fail them even if the apology cannot be sent."""
         try:
             await self._refuse(rows, "it could not begin", "answer.broken", Outcome.FAILED)
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
@@ -367,7 +367,7 @@ class Session:
     async def _refuse(
         self, rows: Sequence[InboxRow], detail: str, key: str | None = None, outcome: Outcome = Outcome.REFUSED
     ) -> None:
-        """End rows without a turn; the person reads the text of this key, or nothing."""
+        """Settle rows without a turn; the person reads the text with this key, or nothing."""
         row = rows[0]
         person = self._deps.people.principal(row.user_id) if key else None
         locale = person.locale if person else None

@@ -1,4 +1,4 @@
-"""Runs one turn of a session to its end: attempted, read anew from its journal where it broke, apologised for at last.
+"""Runs one turn to its end: attempts it, resumes it from its journal if it broke, apologises after the last attempt.
 
 `journaled_turn` decides what the turn may touch, the agent what it does, and the session which message comes next.
 """
@@ -70,7 +70,7 @@ class TurnRunner:
         log.error("turn_abandoned", session=self._session.key)
 
     async def _read(self, turn: TurnRow) -> ClaimedTurn:
-        """Count an attempt at a turn that was begun before, and read what it had come to."""
+        """Count an attempt at a turn that was begun before, and read its journal."""
         store, conversation = self._store, self._session.conversation
         attempts = await store.commit(commits.count_attempt, self._session.fence, turn.id)
         await conversation.reload()
