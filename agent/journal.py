@@ -5,8 +5,8 @@ What a turn took is worked out from them, for the line that its end leaves in th
 
 from collections.abc import Iterable, Sequence
 
+from agent.fallbacks import Fallback, Recovered, ResponseDiscarded
 from agent.ports import JournalPort, LocalEffect
-from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -73,8 +73,8 @@ class Journal:
         self.events: list[JournalEvent] = []
         self.steps = 0
         """Model responses so far: the number of the next step, too."""
-        self.taken: set[Rung] = set()
-        """The rungs that the turn took, before a crash too."""
+        self.taken: set[Fallback] = set()
+        """The fallbacks that the turn took, before a crash too."""
         self._turn_id = turn_id
         self._port = port
         self._folded: tuple[int, Transcript] = (0, ())  # of so many events
@@ -158,24 +158,24 @@ def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, .
     return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
 
 
-_RUNGS = {
-    NudgeReason.EMPTY: Rung.EMPTY_NUDGED,
-    NudgeReason.CUT: Rung.CONTINUED,
-    NudgeReason.MALFORMED: Rung.CALL_EXPLAINED,
-    NudgeReason.STUCK: Rung.CIRCLE_NUDGED,
-    NudgeReason.STOP: Rung.SENT_ON,
-    NudgeReason.GATE: Rung.ASKED_TO_FIT,
-    NudgeReason.LAST: Rung.ANSWER_FORCED,
+_FALLBACKS = {
+    NudgeReason.EMPTY: Fallback.EMPTY_NUDGED,
+    NudgeReason.CUT: Fallback.CONTINUED,
+    NudgeReason.MALFORMED: Fallback.CALL_EXPLAINED,
+    NudgeReason.STUCK: Fallback.CIRCLE_NUDGED,
+    NudgeReason.STOP: Fallback.SENT_ON,
+    NudgeReason.GATE: Fallback.ASKED_TO_FIT,
+    NudgeReason.LAST: Fallback.ANSWER_FORCED,
 }
 
 
-def rung_of(event: JournalEvent) -> Rung | None:
-    """Which rung of the recovery ladder this event journals; a nudge is one, told to the model in words."""
+def fallback_of(event: JournalEvent) -> Fallback | None:
+    """Return the fallback that this event journals, or None; a nudge is one, told to the model in words."""
     match event:
         case Recovered():
             return event.rung
         case Nudged(why=NudgeReason() as why):
-            return _RUNGS[why]
+            return _FALLBACKS[why]
         case _:
             return None
 

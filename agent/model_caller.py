@@ -1,6 +1,6 @@
-"""Asks the model for one whole response: what it is shown, what streams meanwhile, and what is mended to ask again.
+"""Asks the model for one whole response: builds the request, forwards the stream, asks again with a smaller request.
 
-The loop decides what a response means, the ladder what follows from one that is none; the wire's wrapper waits for a
+The loop decides what a response means, `recovery` what follows from one that is no answer, `agent.models` waits for a
 busy provider and tries again. What a call did to recover is gathered meanwhile, and journaled once it is over.
 """
 
@@ -14,6 +14,7 @@ from agent.context.sizes import Tries, TryCost, features_of, said_chars, score
 from agent.context.window import ContextWindow
 from agent.definition import Agent
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback, Recovered, ResponseDiscarded
 from agent.journal import Journal
 from agent.pictures import Unseen, without_pictures
 from agent.ports import (
@@ -33,7 +34,6 @@ from agent.ports import (
     Turn,
 )
 from agent.responses import at_most, with_own_ids
-from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.tools.executor import Executor
 from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, TurnStarted, Usage, answer_separator
 from agent.turn import TurnScope
@@ -45,10 +45,16 @@ SLIM_RESULTS = 2
 """Tool results that are sent after the provider has refused a request as too long."""
 
 
-FEWER_PICTURES = (Rung.PICTURES_DROPPED, Rung.PICTURES_STRIPPED)
+FEWER_PICTURES = (Fallback.PICTURES_DROPPED, Fallback.PICTURES_STRIPPED)
 """Tried where a provider refuses a request with pictures: few say that it is for them."""
 
-LESS = (Rung.RESULTS_DROPPED, Rung.PICTURES_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED, Rung.PICTURES_STRIPPED)
+LESS = (
+    Fallback.RESULTS_DROPPED,
+    Fallback.PICTURES_DROPPED,
+    Fallback.COMPACTED,
+    Fallback.HISTORY_DROPPED,
+    Fallback.PICTURES_STRIPPED,
+)
 """Tried where it refuses one as too long."""
 
 
@@ -76,7 +82,7 @@ class ModelCaller:
 
         Raises:
             Interrupted: the turn should end; what had streamed is `streamed_text`.
-            ModelFailure: there is no response; the ladder's own remedies are used up.
+            ModelFailure: there is no response, and no fallback is left.
         """
         response: ModelResponded | None = None
         while response is None:
@@ -134,10 +140,10 @@ class ModelCaller:
     async def raise_cap(self, cut: ModelResponded) -> bool:
         """Throw the cut response away and ask the same with the higher output cap; False where that was tried."""
         self._executor.expect(None)
-        if self._has_taken(Rung.CAP_RAISED) or self._scope.limits.raised_output_tokens <= self._cap:
+        if self._has_taken(Fallback.CAP_RAISED) or self._scope.limits.raised_output_tokens <= self._cap:
             return False
         self._recoveries.discard(cut)
-        self._recoveries.note(Rung.CAP_RAISED)
+        self._recoveries.note(Fallback.CAP_RAISED)
         await self._recoveries.write()
         self._scope.ports.watchers.progress(TextDiscarded())
         return True
@@ -152,17 +158,17 @@ class ModelCaller:
     async def compact(self) -> None:
         """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
         self._window.note_overflow(self._recoveries.asked)
-        self._recoveries.note(Rung.COMPACTED)
+        self._recoveries.note(Fallback.COMPACTED)
         await self._window.compact()
 
     @property
     def _cap(self) -> int:
         """The output cap as the turn's journal has it."""
-        raised = self._has_taken(Rung.CAP_RAISED) and not self._has_taken(Rung.CAP_LOWERED)
+        raised = self._has_taken(Fallback.CAP_RAISED) and not self._has_taken(Fallback.CAP_LOWERED)
         return self._scope.limits.raised_output_tokens if raised else self._scope.limits.max_output_tokens
 
-    def _has_taken(self, rung: Rung) -> bool:
-        return rung in self._scope.journal.taken
+    def _has_taken(self, fallback: Fallback) -> bool:
+        return fallback in self._scope.journal.taken
 
     @property
     def asked(self) -> str:
@@ -181,20 +187,20 @@ class ModelCaller:
         if failure.kind is FailureKind.CONTEXT:
             return await self._send_less(LESS)
         if failure.kind is FailureKind.BAD_REQUEST and self._cap > self._scope.limits.max_output_tokens:
-            self._recoveries.note(Rung.CAP_LOWERED)  # the model's own cap is lower than the raised one
+            self._recoveries.note(Fallback.CAP_LOWERED)  # the model's own cap is lower than the raised one
             return True
         return failure.kind is FailureKind.BAD_REQUEST and await self._send_less(FEWER_PICTURES)
 
-    async def _send_less(self, rungs: Sequence[Rung]) -> bool:
-        """Whether the next rung leaves anything out of what was too long; one that leaves out nothing is passed by."""
+    async def _send_less(self, fallbacks: Sequence[Fallback]) -> bool:
+        """Return True if a fallback leaves anything out of what was too long; skip those that leave out nothing."""
         sent = self._items()
-        for rung in rungs:
-            if self._has_taken(rung) or (rung in FEWER_PICTURES and _after(rung, sent) == sent):
+        for fallback in fallbacks:
+            if self._has_taken(fallback) or (fallback in FEWER_PICTURES and _after(fallback, sent) == sent):
                 continue
-            if rung is Rung.COMPACTED:
+            if fallback is Fallback.COMPACTED:
                 await self.compact()
             else:
-                self._recoveries.note(rung)
+                self._recoveries.note(fallback)
             await self._recoveries.write()
             if self._items() != sent:
                 return True
@@ -233,9 +239,9 @@ class ModelCaller:
         return box.specs_with(box.names_loaded((*self._window.history, *self._scope.journal.items)))
 
     def _items(self) -> list[Item]:
-        items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))
-        for rung in (Rung.RESULTS_DROPPED, *FEWER_PICTURES):
-            items = _after(rung, items) if self._has_taken(rung) else items
+        items = self._window.items(with_history=not self._has_taken(Fallback.HISTORY_DROPPED))
+        for fallback in (Fallback.RESULTS_DROPPED, *FEWER_PICTURES):
+            items = _after(fallback, items) if self._has_taken(fallback) else items
         return items
 
     def _used_ids(self) -> set[str]:
@@ -243,14 +249,14 @@ class ModelCaller:
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
 
 
-def _after(rung: Rung, items: list[Item]) -> list[Item]:
-    """What this rung leaves of what is sent."""
-    match rung:
-        case Rung.RESULTS_DROPPED:
+def _after(fallback: Fallback, items: list[Item]) -> list[Item]:
+    """Return what this fallback leaves of what is sent."""
+    match fallback:
+        case Fallback.RESULTS_DROPPED:
             return blank_old_results(items, SLIM_RESULTS)
-        case Rung.PICTURES_DROPPED:
+        case Fallback.PICTURES_DROPPED:
             return keep_newest_pictures(items)
-        case Rung.PICTURES_STRIPPED:
+        case Fallback.PICTURES_STRIPPED:
             return without_pictures(items, Unseen.REFUSED)
         case _:
             return items
@@ -288,7 +294,7 @@ class Recoveries:
         cost = self._tries.hear(event)
         if isinstance(event, Recovering):
             self._discard_uncounted(cost)
-            self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail, event.why))
+            self._waiting.append(Recovered(self._journal.steps, event.fallback, event.detail, event.why))
 
     def abandon(self) -> None:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""
@@ -301,9 +307,9 @@ class Recoveries:
         else:
             self._discard_uncounted(self._tries.estimate(said_chars(response), response.model))
 
-    def note(self, rung: Rung, detail: str = "") -> None:
-        """The turn takes this rung."""
-        self._waiting.append(Recovered(self._journal.steps, rung, detail))
+    def note(self, fallback: Fallback, detail: str = "") -> None:
+        """Journal, with the next write, that the turn takes this fallback."""
+        self._waiting.append(Recovered(self._journal.steps, fallback, detail))
 
     async def write(self, *, abandoned: bool = False) -> None:
         """Journal what was gathered, in one commit; none where all went well. `abandoned`: with the try under way."""

@@ -13,9 +13,9 @@ from agent.consent import AskedCall, Consent
 from agent.credentials import Credential
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback, ResponseDiscarded
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
-from agent.rungs import ResponseDiscarded, Rung
 from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
@@ -172,9 +172,9 @@ class ModelAtWork:
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """The wire takes a rung of the ladder: what it had of the response is void, and it is asked once more."""
+    """A fallback within the model: what there was of the response is void, and it is asked once more."""
 
-    rung: Rung
+    fallback: Fallback
     detail: str = ""  # for an operator: the kind of failure, the next model's name
     why: str = ""  # which model failed of what, where the next is asked
 

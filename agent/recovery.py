@@ -1,4 +1,4 @@
-"""When a response is no answer and no call, a ladder of remedies is tried. Each rung has its own bound a turn.
+"""Recovers from empty, truncated or malformed responses. Each fallback has its own bound a turn.
 
 A turn that goes in circles gets a hint, then an end; what a circle is, `detect_loop` says.
 """
@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
 
+from agent.fallbacks import Fallback, Recovered
 from agent.responses import Empty, Malformed, Truncated
-from agent.rungs import Recovered, Rung
 from agent.tools.calls import CallResult
 from agent.tools.results import failure_result
 from agent.transcript import (
@@ -40,7 +40,7 @@ _LAST = "Answer the person now from what you know so far. You cannot use tools a
 
 
 async def recover(run: TurnRun, response: Empty | Truncated | Malformed) -> EndReason | None:
-    """Put the turn on its way again, or end it when this rung is used up; None: ask the model again."""
+    """Put the turn on its way again, or end it when this fallback is used up; None: ask the model again."""
     match response:
         case Empty():
             return await _nudge(run, response.response, NudgeReason.EMPTY, MAX_EMPTY, _EMPTY)
@@ -127,7 +127,7 @@ _TIMES = re.compile(
     r"|\b1[6-9]\d{8}(\d{3})?(\.\d+)?\b"  # Unix seconds or milliseconds, 2020 to 2033
 )
 
-_OF_LENGTH = frozenset({Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED})
+_OF_LENGTH = frozenset({Fallback.RESULTS_DROPPED, Fallback.COMPACTED, Fallback.HISTORY_DROPPED})
 
 
 T = TypeVar("T")

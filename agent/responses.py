@@ -1,4 +1,4 @@
-"""A model's response is one of six kinds, a tagged union; what follows from it is the loop's and the ladder's work."""
+"""A model's response is one of six kinds, a tagged union; `loop` and `recovery` decide what follows."""
 
 import re
 from collections.abc import Set as AbstractSet

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from agent.definition import Agent
+from agent.fallbacks import BY_RULES
 from agent.loop import run_turn
 from agent.ports import Turn, TurnPorts
-from agent.rungs import BY_RULES
 from agent.tools.base import Effect
 from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
 

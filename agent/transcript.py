@@ -12,8 +12,8 @@ from typing import Annotated, Literal, TypeGuard
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
+from agent.fallbacks import BY_RULES, NEXT_MODEL, RULES_PREFIX, UNANSWERED, Fallback, Recovered, ResponseDiscarded
 from agent.pictures import Picture, Unseen, without_pictures
-from agent.rungs import BY_RULES, NEXT_MODEL, RULES_PREFIX, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."  # the result of a call that steering overtook
 EDITED = "(I changed my earlier message to:)"  # how an edit of a message begins that was answered already
@@ -340,12 +340,12 @@ class _Folding:
         """What the harness tells the model, of a change of model once; and what it shows it no more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
-        elif event.rung is Rung.NEXT_MODEL:
+        elif event.rung is Fallback.NEXT_MODEL:
             is_by_rules = event.detail.startswith(RULES_PREFIX)
             if is_by_rules or event.detail != self._next_model:
                 self._say_after((NoteItem(BY_RULES if is_by_rules else NEXT_MODEL),))
             self._next_model = event.detail
-        elif event.rung is Rung.PICTURES_STRIPPED:
+        elif event.rung is Fallback.PICTURES_STRIPPED:
             self.items = without_pictures(self.items, Unseen.REFUSED)
 
     def close_calls(self) -> None:

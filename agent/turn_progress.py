@@ -46,7 +46,7 @@ class QuestionPut:
 class HistoryShortened:
     """What the model is shown of the conversation was made shorter."""
 
-    how: str  # the rung of the ladder, or the layer
+    how: str  # the fallback, or the layer
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from agent.budgets import OverBudget
 from agent.calendar import today_of
 from agent.definition import Agent
 from agent.errors import FailureKind
+from agent.fallbacks import ANSWER_AGAIN, RULES_PREFIX
 from agent.journal import open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.ports import ModelFailure, Turn, TurnPorts
-from agent.rungs import ANSWER_AGAIN, RULES_PREFIX
 from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
 from agent.tools.pipeline import Pipeline

@@ -27,6 +27,7 @@ from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.definition import Agent
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback
 from agent.journal import Journal
 from agent.language import NAMES, escape, language_of
 from agent.model_caller import Recoveries
@@ -42,7 +43,6 @@ from agent.ports import (
     TurnPorts,
 )
 from agent.responses import Text, classify
-from agent.rungs import Rung
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -222,7 +222,7 @@ async def _hand_over(run: _PlanRun, failure: BaseException | None) -> EndReason:
     why = str(failure) if failure else "no text"
     log.info("plan_handed_over", error=why)
     run.ports.watchers.progress(TextDiscarded())
-    run.recoveries.note(Rung.HANDED_OVER, why[:200])
+    run.recoveries.note(Fallback.HANDED_OVER, why[:200])
     await run.recoveries.write()
     return await run.run_turn(run.now_turn, run.ports, run.agent)
 

@@ -11,9 +11,9 @@ import structlog
 
 from agent.bounded import Interrupted
 from agent.context.sizes import Tries, TryCost, WindowRoom, estimate_text, estimate_tokens
+from agent.fallbacks import ResponseDiscarded
 from agent.journal import Journal
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Spent, Summary, SystemPrompt, Turn
-from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     AssistantItem,
     Item,

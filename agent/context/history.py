@@ -7,8 +7,8 @@ from functools import cached_property
 
 from agent.context.compaction import since_step, summary_item
 from agent.context.sizes import estimate_tokens
+from agent.fallbacks import RULES_PREFIX
 from agent.ports import Summary
-from agent.rungs import RULES_PREFIX
 from agent.transcript import (
     AssistantItem,
     JournalEvent,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.fallbacks import Fallback
 from agent.pictures import visible
 from agent.ports import (
     Alive,
@@ -21,7 +22,6 @@ from agent.ports import (
     ThinkingDelta,
     ToolSpec,
 )
-from agent.rungs import Rung
 from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, ToolItem, Usage, UserItem
 
 BYTES_PER_TOKEN = 3.5
@@ -188,7 +188,7 @@ class Tries:
             self._chars = (self._chars or 0) + chars
         elif isinstance(event, Recovering):
             cost = self.abandon()
-            self.asked = event.detail if event.rung is Rung.NEXT_MODEL else self.asked
+            self.asked = event.detail if event.fallback is Fallback.NEXT_MODEL else self.asked
             return cost
         return None
 

@@ -1,6 +1,6 @@
 """What a turn shows the model is kept inside its window: layer by layer, and where those do not do, by a summary.
 
-`compaction` makes notes, the gateway keeps them, and the ladder of recovery answers a provider's "too long".
+`compaction` makes notes, the gateway keeps them, and `model_caller` answers a provider's "too long".
 """
 
 from collections.abc import Awaitable, Callable, Sequence

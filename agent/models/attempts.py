@@ -12,6 +12,7 @@ import structlog
 
 from agent.config import LinkConfig
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback
 from agent.models.caching import AnswerCache
 from agent.models.health import Circuit, HealthBoard
 from agent.models.limiter import RateLimiter
@@ -30,7 +31,6 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
 )
-from agent.rungs import Rung
 from agent.transcript import ModelResponded
 
 log = structlog.get_logger()
@@ -122,7 +122,7 @@ class Attempts:
                 log.warning("model_call_failed", model=self.name, attempt=attempt, error=str(problem), pause_s=pause_s)
                 retry_budget_s -= pause_s
                 unstreams = problem.kind is FailureKind.TIMEOUT and request.stream
-                on_event(Recovering(Rung.UNSTREAMED if unstreams else Rung.RETRIED, problem.kind.value))
+                on_event(Recovering(Fallback.UNSTREAMED if unstreams else Fallback.RETRIED, problem.kind.value))
                 watch.discard()
                 if unstreams:
                     request = replace(request, stream=False)

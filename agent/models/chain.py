@@ -14,6 +14,7 @@ import structlog
 from agent.budgets import OverBudget
 from agent.context.sizes import HEAVY_FROM
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback
 from agent.models.offline import ID_PREFIX
 from agent.pictures import visible
 from agent.ports import (
@@ -29,7 +30,6 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
 )
-from agent.rungs import Rung
 from agent.transcript import AssistantItem, ModelResponded, ToolItem, UserItem
 
 
@@ -198,7 +198,7 @@ class Chain:
             if rules is None or over.resets_at is None or _is_under_way(request):
                 raise
             log.warning("model_changed", model=self.name, error=f"over the cap of {over.scope}", next=rules.name)
-            on_event(Recovering(Rung.NEXT_MODEL, rules.name, f"over the cap of {over.scope}"))
+            on_event(Recovering(Fallback.NEXT_MODEL, rules.name, f"over the cap of {over.scope}"))
             return await rules.answer(over, request, on_event)
 
     async def _ask(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -232,7 +232,7 @@ class Chain:
 
     def _tell_change(self, problem: ModelFailure, before: str, after: str, on_event: OnModelEvent) -> None:
         log.warning("model_changed", model=before, error=str(problem), next=after)
-        on_event(Recovering(Rung.NEXT_MODEL, after, f"{before}: {problem.kind.value}"))
+        on_event(Recovering(Fallback.NEXT_MODEL, after, f"{before}: {problem.kind.value}"))
 
     async def aclose(self) -> None:
         """Close all of them."""

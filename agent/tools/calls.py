@@ -63,7 +63,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What became of a call, with what the ladder counts."""
+    """What became of a call, with what recovery counts."""
 
     returned: ToolReturned  # as the model sees it
     malformed: bool = False  # the model did not write a JSON object

@@ -343,7 +343,7 @@ class Pipeline:
         return (Nudged(step, context),) if context else ()
 
     def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
-        """What the ladder counts of it."""
+        """Return the result with what recovery counts."""
         self.scope.ports.watchers.progress(
             ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s)
         )

@@ -9,7 +9,7 @@ import structlog
 
 from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
-from agent.journal import rung_of
+from agent.journal import fallback_of
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
 from agent.turn_progress import ToolEnded
@@ -199,7 +199,7 @@ class ToolWatch:
 
 
 class JournalCounter:
-    """Counts results, and steps down the recovery ladder, as they are journaled."""
+    """Counts results, and fallbacks, as they are journaled."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """`names` are the tools there are."""
@@ -211,5 +211,5 @@ class JournalCounter:
             if isinstance(event, ToolReturned):
                 name = event.name if event.name in self._names else OTHER
                 series(TOOL_CALLS, name, event.outcome.value).inc()
-            elif (rung := rung_of(event)) is not None:
-                series(RECOVERIES, rung.value).inc()
+            elif (fallback := fallback_of(event)) is not None:
+                series(RECOVERIES, fallback.value).inc()

@@ -10,8 +10,8 @@ from functools import partial
 from typing import NoReturn
 
 from agent.consent import AskedCall, Consent, TurnParked
+from agent.fallbacks import ResponseDiscarded
 from agent.ports import LocalEffect, Principal, Spent, Summary, Turn, TurnEvent, TurnPorts
-from agent.rungs import ResponseDiscarded
 from agent.tools.base import Effect
 from agent.transcript import (
     EndReason,

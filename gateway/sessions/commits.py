@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.consent import Consent, Parked
+from agent.fallbacks import ResponseDiscarded
 from agent.ports import Spent, Summary
-from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     EndReason,
     JournalEvent,

@@ -12,9 +12,9 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.fallbacks import Fallback, Recovered
 from agent.journal import models_and_tools, turn_figures
 from agent.ports import Change, LocalEffect, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent, TurnPorts
-from agent.rungs import Recovered, Rung
 from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
@@ -389,7 +389,7 @@ class JournaledTurn:
         self.events += events
         self._deps.on_journaled(events)
         for event in events:
-            if isinstance(event, Recovered) and event.rung is Rung.COMPACTED:
+            if isinstance(event, Recovered) and event.rung is Fallback.COMPACTED:
                 self._watched.publish(HistoryShortened(event.rung))
             elif isinstance(event, TurnEnded):
                 self._watched.publish(TurnFinished(event.reason))

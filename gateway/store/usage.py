@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from agent.rungs import ResponseDiscarded
+from agent.fallbacks import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
 from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in
 from gateway.store.journal import TurnRow, events_of_turn

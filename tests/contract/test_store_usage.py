@@ -6,7 +6,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from agent.rungs import ResponseDiscarded
+from agent.fallbacks import ResponseDiscarded
 from agent.transcript import ModelResponded, Usage
 from channels.messages import Address
 from gateway.store.engine import Store

@@ -58,8 +58,8 @@ async def test_f41_f42_a_request_that_stays_too_long_is_never_sent_twice(tmp_pat
         await here.told(1, "too long for my model")
         sent = [str(received.body["messages"]) for received in here.model.requests]
         assert len(sent) == len(set(sent)) > 1
-        rungs = await here.rows("SELECT payload FROM events WHERE kind = 'recovered'")
-        assert len(sent) - 1 <= len(rungs) <= 3
+        fallbacks = await here.rows("SELECT payload FROM events WHERE kind = 'recovered'")
+        assert len(sent) - 1 <= len(fallbacks) <= 3
         here.model.brain = lambda _: Reply("All well.")
         here.sim.say(1, "hello?")
         await here.told(1, "All well.")

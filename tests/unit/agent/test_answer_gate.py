@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from agent.answer_gate import misfit
 from agent.config import AgentConfig
+from agent.fallbacks import ResponseDiscarded
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel
-from agent.rungs import ResponseDiscarded
 from agent.transcript import EndReason, Usage
 from tests.fakes.agents import an_agent
 from tests.fakes.turn_port import FakeTurnPort, a_turn

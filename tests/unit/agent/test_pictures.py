@@ -8,12 +8,12 @@ from agent.coach.reader.reader import OfflineReader
 from agent.context.compaction import _lines
 from agent.context.layers import fit
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback, Recovered
 from agent.loop import run_turn
 from agent.models.failures import from_answer
 from agent.models.scripted import ScriptedModel
 from agent.pictures import Picture, Unseen, visible
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, SystemPrompt
-from agent.rungs import Recovered, Rung
 from agent.transcript import JOURNAL_EVENT, EndReason, TurnStarted, UserItem, fold
 from tests.fakes.agents import an_agent
 from tests.fakes.turn_port import NOW, FakeTurnPort, a_turn
@@ -61,8 +61,8 @@ async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
     """Each step once, journaled; the person reads that one was not taken, and it is not sent again in later turns."""
     older = looking(None)
     port, model = await answer_to(looking(None), REFUSED, REFUSED, "So.", history=(older,))
-    rungs = [event.rung for event in port.events if isinstance(event, Recovered)]
-    assert [Rung.PICTURES_DROPPED, Rung.PICTURES_STRIPPED] == rungs
+    fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
+    assert [Fallback.PICTURES_DROPPED, Fallback.PICTURES_STRIPPED] == fallbacks
     seen = [[len(visible(item.pictures)) for item in request.items] for request in model.requests]
     assert [[1, 1], [0, 1], [0, 0]] == seen
     assert "would not take a picture" in port.answer
@@ -72,7 +72,7 @@ async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
 async def test_one_refused_picture_alone_is_one_step_and_a_request_without_any_is_none():
     """A step that would leave out nothing is passed by."""
     port, _ = await answer_to(looking(None), REFUSED, "So.")
-    assert [Rung.PICTURES_STRIPPED] == [event.rung for event in port.events if isinstance(event, Recovered)]
+    assert [Fallback.PICTURES_STRIPPED] == [event.rung for event in port.events if isinstance(event, Recovered)]
     port = FakeTurnPort()
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([REFUSED])))
     assert [] == [event for event in port.events if isinstance(event, Recovered)]
@@ -82,8 +82,8 @@ async def test_too_long_with_pictures_leaves_the_older_ones_out():
     """A request of too many bytes is one that is too long (F12)."""
     too_long = ModelFailure(FailureKind.CONTEXT, "request_too_large", 413)
     port, model = await answer_to(looking(None), too_long, "So.", history=(looking(None),))
-    rungs = [event.rung for event in port.events if isinstance(event, Recovered)]
-    assert [Rung.RESULTS_DROPPED, Rung.PICTURES_DROPPED] == rungs
+    fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
+    assert [Fallback.RESULTS_DROPPED, Fallback.PICTURES_DROPPED] == fallbacks
     assert [0, 1] == [len(visible(item.pictures)) for item in model.requests[-1].items]
 
 

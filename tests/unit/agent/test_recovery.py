@@ -6,13 +6,13 @@ from decimal import Decimal
 import pytest
 
 from agent.errors import FailureKind
-from agent.journal import Journal, rung_of
+from agent.fallbacks import Fallback, Recovered, ResponseDiscarded
+from agent.journal import Journal, fallback_of
 from agent.loop import run_turn
 from agent.model_caller import Recoveries
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
 from agent.prices import TokenPrice, TokenPrices
-from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     AssistantItem,
     CallOutcome,
@@ -158,7 +158,7 @@ async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
     assert "Notes." in fourth.items[0].data and UserItem("hello") == fourth.items[1]
     assert [UserItem("hello")] == list(fifth.items)
     taken = [event.rung for event in port.events if isinstance(event, Recovered)]
-    assert [Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED] == taken
+    assert [Fallback.RESULTS_DROPPED, Fallback.COMPACTED, Fallback.HISTORY_DROPPED] == taken
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
     recoveries = Recoveries(journal, ScriptedModel([], name="wire:first", facts=ModelFacts(prices=prices)))
     for _ in range(2):
         recoveries.begin(ModelRequest(SystemPrompt("Be brief."), ()))
-        for event in (TextDelta("So "), Recovering(Rung.NEXT_MODEL, "wire:second"), TextDelta("Well ")):
+        for event in (TextDelta("So "), Recovering(Fallback.NEXT_MODEL, "wire:second"), TextDelta("Well ")):
             recoveries.hear(event)
         await recoveries.write(abandoned=True)
     discarded = [event for event in port.events if isinstance(event, ResponseDiscarded)]
@@ -254,5 +254,5 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
 
 def test_whatever_the_model_is_told_is_a_rung_of_its_own():
     """For each reason it is counted under a name; the context that a hook adds is none."""
-    assert len(NudgeReason) == len({rung_of(Nudged(0, "go on", why)) for why in NudgeReason} - {None})
-    assert rung_of(Nudged(0, "context")) is None
+    assert len(NudgeReason) == len({fallback_of(Nudged(0, "go on", why)) for why in NudgeReason} - {None})
+    assert fallback_of(Nudged(0, "context")) is None

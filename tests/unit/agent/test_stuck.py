@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent.fallbacks import Fallback, Recovered
 from agent.recovery import detect_loop
-from agent.rungs import Recovered, Rung
 from agent.transcript import (
     CallOutcome,
     ModelResponded,
@@ -107,8 +107,8 @@ def test_four_equal_calls_of_one_response_are_no_circle():
 
 def test_a_request_that_is_too_long_again_and_again_is_a_circle():
     """Three remedies for it in a turn are one too many, whatever happened in between."""
-    rungs = (Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED)
-    events = [event for rung in rungs for event in (Recovered(0, rung), *call("a", result=rung.value))]
+    fallbacks = (Fallback.RESULTS_DROPPED, Fallback.COMPACTED, Fallback.HISTORY_DROPPED)
+    events = [event for rung in fallbacks for event in (Recovered(0, rung), *call("a", result=rung.value))]
     assert detect_loop(events[:-4]) is None
     assert "too long 3 times" in detect_loop(events)
 

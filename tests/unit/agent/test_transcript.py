@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.fallbacks import Fallback, Recovered
 from agent.journal import open_calls
-from agent.rungs import Recovered, Rung
 from agent.transcript import (
     JOURNAL_EVENT,
     NO_RESULT,
@@ -199,7 +199,7 @@ def test_an_end_that_was_journaled_before_there_were_notes_reads_as_it_did():
 
 def test_a_change_of_model_is_noted_once():
     """Who goes on reads that another one answered before; asked again at each step, it is not told again."""
-    change = Recovered(0, Rung.NEXT_MODEL, "openai:other")
+    change = Recovered(0, Fallback.NEXT_MODEL, "openai:other")
     items = fold([TurnStarted((UserItem("q"),)), change, ModelResponded(0, "a"), change, ModelResponded(1, "b")])
     assert 1 == sum(isinstance(item, NoteItem) for item in items)
 

@@ -7,6 +7,7 @@ import pytest
 
 from agent.config import LinkConfig
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback
 from agent.models.attempts import Attempts
 from agent.models.failures import failure
 from agent.models.health import DOWN, Gate, HealthBoard, Rest
@@ -21,7 +22,6 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
 )
-from agent.rungs import Rung
 from agent.transcript import AssistantItem, ToolCall, ToolItem
 from tests.fakes.model_chain import REQUEST, SPEC, LoggingRules, Watch, answering, ask, chain_of, failing, said
 
@@ -36,7 +36,7 @@ async def test_the_next_model_answers(kind):
     """Whatever the provider fails of; that it changed is told, for the journal."""
     response, events = await ask(chain_of(failing(kind), answering()))
     assert ("ok", "second:m") == (response.text, response.model)
-    assert [Recovering(Rung.NEXT_MODEL, "second:m", f"first:m: {kind.value}")] == [
+    assert [Recovering(Fallback.NEXT_MODEL, "second:m", f"first:m: {kind.value}")] == [
         one for one in events if isinstance(one, Recovering)
     ]
 

@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
+from agent.fallbacks import Fallback
 from agent.models.attempts import Attempts
 from agent.models.failures import failure
 from agent.models.scripted import Says, ScriptedModel
@@ -23,7 +24,6 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
 )
-from agent.rungs import Rung
 from agent.transcript import ModelResponded
 from tests.fakes.virtual_time import passes, run_virtually
 
@@ -157,7 +157,7 @@ async def test_f21_no_first_byte_is_asked_again_without_streaming():
     response, events = await ask(resilient(inner, first_byte_s=0.02)[0])
     assert "whole" == response.text
     assert [True, False] == [request.stream for request in inner.requests]
-    assert [Recovering(Rung.UNSTREAMED, "timeout")] == events
+    assert [Recovering(Fallback.UNSTREAMED, "timeout")] == events
 
 
 async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
@@ -166,7 +166,7 @@ async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
     with capture_logs() as logs:
         response, events = await ask(resilient(inner, first_byte_s=5, idle_warn_s=0.02, idle_abort_s=0.05)[0])
     assert "whole" == response.text
-    assert [TextDelta("half"), Recovering(Rung.UNSTREAMED, "timeout"), TextDiscarded()] == events
+    assert [TextDelta("half"), Recovering(Fallback.UNSTREAMED, "timeout"), TextDiscarded()] == events
     assert ["model_stream_stalled", "model_call_failed"] == [line["event"] for line in logs]
 
 

@@ -1,6 +1,6 @@
-"""A turn journals each step down the ladder of recovery by name, and each response that was thrown away.
+"""The fallbacks of a turn, journaled by name, and the responses that were thrown away.
 
-When a rung is taken is decided by `recovery` and `model_caller`; waiting is the wire's.
+`recovery`, `model_caller` and `agent.models` decide when one is taken.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ RULES_PREFIX = "offline:"
 """What stands in the transcript for an end that is no answer, and for a change of model."""
 
 
-class Rung(StrEnum):
-    """A transition of the recovery ladder; each is journaled and counted."""
+class Fallback(StrEnum):
+    """What a turn does where a response is missing or no answer; each is journaled and counted."""
 
     RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
     COMPACTED = "compacted"  # prompt too long: the history was made shorter
@@ -46,10 +46,10 @@ class Rung(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The turn took a rung of the ladder; what the model is told of it, if anything, is a nudge of its own."""
+    """The turn took a fallback; what the model is told of it, if anything, is a nudge of its own."""
 
     step: int
-    rung: Rung
+    rung: Fallback  # journals have it under this name
     detail: str = ""  # for an operator: the failure's kind, the next model's name
     why: str = ""  # for an operator: which model failed of what, where the next one is asked
     kind: Literal["recovered"] = "recovered"
