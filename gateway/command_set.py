@@ -128,7 +128,7 @@ class NoLinks:
     async def ways(self, code: str, tenant: str) -> list[JsonValue]:
         return []
 
-    def console_link(self, by: str) -> tuple[str, str]:
+    async def console_link(self, by: str) -> tuple[str, str]:
         return "", ""
 
 

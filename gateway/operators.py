@@ -62,9 +62,9 @@ class PublicLinks:
                 found.append({"account": f"{channel.name}:{channel.account}", "link": self._absolute(link)})
         return found
 
-    def console_link(self, by: str) -> tuple[str, str]:
+    async def console_link(self, by: str) -> tuple[str, str]:
         """Return an address that opens the console once for this actor, and the ref of the secret in it."""
-        return self.console.link(self.server.public_url, by)
+        return await self.console.link(self.server.public_url, by)
 
     def _absolute(self, link: str) -> str:
         return self.server.public_url.rstrip("/") + link if link.startswith("/") else link
@@ -116,7 +116,7 @@ class Operators:
             return {**made, "ways": await links.ways(str(made["code"]), store.home_tenant)}
 
         async def console_link(_arguments: dict[str, JsonValue]) -> JsonValue:
-            return {"link": links.console_link(BY_CLI)[0]}
+            return {"link": (await links.console_link(BY_CLI))[0]}
 
         return {
             **self.console_calls(BY_CLI, name),

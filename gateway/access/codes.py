@@ -116,9 +116,9 @@ def invite_ref(invite_id: str) -> str:
     return _INVITE_REF + invite_id
 
 
-def make_console_ref() -> str:
-    """The same for a new link to the console, which no other has."""
-    return _CONSOLE_REF + os.urandom(16).hex()
+def console_ref(ticket_id: str) -> str:
+    """The same for the secret of a link to the console."""
+    return _CONSOLE_REF + ticket_id
 
 
 def reveal(key: bytes, ref: str, text: str) -> str:

@@ -1,7 +1,8 @@
 """Tickets: one policy a kind, and what is the same for all: issue, compare a code, bound guesses, settle, end.
 
-Pairing requests, invitations, the first owner's link, links between users and OAuth states are tickets; what each
-comes to is decided in `gateway.access.pairing`, `invites` and `linking`, and in `gateway.credentials.oauth`.
+Pairing requests, invitations, the first owner's link, links between users, OAuth states and links to the console are
+tickets; what each comes to is decided in `gateway.access.pairing`, `invites` and `linking`, in
+`gateway.credentials.oauth` and in `gateway.console.doors`.
 """
 
 from collections.abc import Iterable
@@ -32,6 +33,7 @@ POLICIES = {
     TicketKind.FOUNDING: TicketPolicy(timedelta(hours=1), timedelta(days=90), most_open=1),
     TicketKind.LINK: TicketPolicy(timedelta(minutes=10), timedelta(days=90), most_open=1, keeps_approved=True),
     TicketKind.OAUTH: TicketPolicy(timedelta(minutes=10), timedelta(days=1), most_open=1),
+    TicketKind.CONSOLE: TicketPolicy(timedelta(minutes=10), timedelta(days=1)),
 }
 
 GUESSES_EACH = 5
@@ -66,6 +68,7 @@ def issue(connection: Connection, ticket: Ticket, audit: AuditRow | None = None)
 
 def settle(
     connection: Connection,
+    /,
     ticket_id: str,
     state: TicketState,
     by: str,

@@ -40,7 +40,7 @@ class Links(Protocol):
         """Return the links that bring a code to one of the tenant's bots, each with its account."""
         ...
 
-    def console_link(self, by: str) -> tuple[str, str]:
+    async def console_link(self, by: str) -> tuple[str, str]:
         """Return an address that opens the console once for this actor, and the ref of the secret in it."""
         ...
 
@@ -146,7 +146,7 @@ class _PeopleReplies:
 
     async def console(self, asked: Invocation) -> Reply:
         """A link that opens the console once, for whoever asked; its secret is kept nowhere."""
-        link, ref = self._services.links.console_link(asked.principal.user_id)
+        link, ref = await self._services.links.console_link(asked.principal.user_id)
         kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
         return Reply(HARNESS.text(asked.principal.locale, "people.console", link=kept), secret_ref=ref)
 

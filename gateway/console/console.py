@@ -90,9 +90,9 @@ class Console:
             HttpRoute("POST", f"{PATH}/logout", self._logout), HttpRoute("POST", f"{PATH}/act", self._act),
         )  # fmt: skip
 
-    def link(self, base: str, by: str) -> tuple[str, str]:
+    async def link(self, base: str, by: str) -> tuple[str, str]:
         """An address that opens the console once for this actor, its secret behind `#`; and the ref of that secret."""
-        token, ref = self._deps.doors.make_token(by)
+        token, ref = await self._deps.doors.make_token(by)
         return f"{base.rstrip('/')}{PATH}#{token}", ref
 
     # ------------------------------------------------------------ who asks

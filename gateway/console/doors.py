@@ -1,6 +1,7 @@
 """Who has the console open: by a key, or by a link that holds once. Pure but for the store that is asked who they are.
 
-Sessions and links live in memory: a restart closes every console, and whoever had one asks for a new link.
+Links are tickets (`gateway.access.tickets`). Sessions live in memory: a restart closes every console, and who had one
+asks for a new link.
 """
 
 import secrets
@@ -12,17 +13,18 @@ from functools import partial
 from channels.bounded_dict import BoundedDict
 from channels.messages import DEFAULT_TENANT
 from channels.rate import TokenBucket
-from gateway.access import ranks
+from gateway.access import ranks, tickets
 from gateway.access.api_keys import Scope, digest_of, id_of, opens
-from gateway.access.codes import console_code_of, make_console_ref
+from gateway.access.codes import console_code_of, console_ref
 from gateway.access.ranks import BY_CLI, BY_KEY, Rank
+from gateway.access.tickets import POLICIES
 from gateway.store import people
 from gateway.store.api_keys import KEYS
 from gateway.store.engine import Connection, Store
+from gateway.store.tables.base import new_id
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
-LINK_VALID = timedelta(minutes=10)
 SESSION_VALID = timedelta(hours=12)
-MOST_LINKS = 64
 MOST_SESSIONS = 128
 MOST_ADDRESSES = 4_096
 
@@ -68,19 +70,27 @@ class ConsoleDoors:
         self._key = key
         self._clock = clock
         self._steady_s = steady_s
-        self._links: BoundedDict[str, _Held] = BoundedDict(MOST_LINKS)
         self._sessions: BoundedDict[str, _Held] = BoundedDict(MOST_SESSIONS)
         self._tries: BoundedDict[str, TokenBucket] = BoundedDict(MOST_ADDRESSES)
 
-    def make_token(self, by: str) -> tuple[str, str]:
-        """A secret that opens one session for this actor, once, within ten minutes, and by what it is made again.
+    async def make_token(self, by: str) -> tuple[str, str]:
+        """Return a secret that opens one session for this actor, once, within ten minutes, and its ref.
 
-        Only its digest is kept; a message that brings it stands in the store with the second alone.
+        Only its digest is kept; a message that brings it stands in the store with the ref alone.
         """
-        ref = make_console_ref()
-        token = console_code_of(self._key, ref)
-        self._links[digest_of(token)] = _Held(by, self._clock() + LINK_VALID)
-        return token, ref
+        now, id_ = self._clock(), new_id()
+        token = console_code_of(self._key, console_ref(id_))
+        ticket = Ticket(
+            id=id_,
+            tenant=self._store.home_tenant,
+            kind=TicketKind.CONSOLE,
+            user_id=by,
+            code_mac=digest_of(token),
+            created_at=now,
+            expires_at=now + POLICIES[TicketKind.CONSOLE].valid,
+        )
+        await self._store.commit(tickets.issue, ticket)
+        return token, console_ref(id_)
 
     def wait_s(self, address: str) -> float:
         """Seconds until this address may try again; a try is counted where it may."""
@@ -92,9 +102,11 @@ class ConsoleDoors:
 
     async def open_with(self, secret: str) -> str | None:
         """The token of a new session for a link's secret or an API key; None where it is neither."""
-        held = self._links.pop(digest_of(secret), None)
-        if held is not None:
-            return self._open(held.by) if self._clock() < held.until else None
+        mine = partial(TICKETS.get, kind=TicketKind.CONSOLE, code_mac=digest_of(secret))
+        link = await self._store.read(mine)
+        if link is not None:
+            used = await self._store.commit(tickets.settle, link.id, TicketState.APPROVED, link.user_id, self._clock())
+            return self._open(link.user_id) if used and self._clock() < link.expires_at else None
         id_ = id_of(secret.strip())
         key = await self._store.read(partial(KEYS.get, id=id_)) if id_ else None
         if not opens(key, secret.strip()) or key is None or not key.scopes & {Scope.READ, Scope.OPERATE}:

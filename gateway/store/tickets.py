@@ -24,6 +24,7 @@ class TicketKind(StrEnum):
     FOUNDING = "founding"  # an invitation to be the first owner
     LINK = "link"  # a person wants two of their users to be one
     OAUTH = "oauth"  # a person wants to connect a provider
+    CONSOLE = "console"  # an operator wants to open the console
 
 
 class TicketState(StrEnum):
@@ -57,7 +58,7 @@ class Ticket:
     ended_at: datetime | None = None
     ended_by: str | None = None  # user id, "cli", canonical sender or "time"
     code_mac: str | None = None  # hex; of codes that are looked up by their keyed hash
-    user_id: str = ""  # who offers a link, or connects a provider
+    user_id: str = ""  # who offers a link, connects a provider, or (also "cli", "key:ID") opens the console
     sender: str = ""  # canonical, of the person who asks: telegram:42
     channel: str = ""
     account: str = ""
