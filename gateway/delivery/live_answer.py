@@ -74,8 +74,16 @@ class _Part:
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage, fence: Fence) -> None:
-        """`message` is the answer to come, its text still empty.
+    def __init__(
+        self,
+        deps: LiveDeps,
+        channel: Channel,
+        tenant: str,
+        message: OutboundMessage,
+        fence: Fence,
+        events: EventReader,
+    ) -> None:
+        """`message` is the answer to come, its text still empty; `events` is what happens in the turn.
 
         Once another process owns the turn's `fence` nothing more is shown: that process goes on with it.
         """
@@ -90,7 +98,7 @@ class LiveAnswer:
         self._reacted = False
         self._note = deps.texts.text(message.locale, "answer.still_working")
         self._noted = False
-        self._events = EventReader()  # nothing, until there is a turn to watch
+        self._events = events
         self._status = ""  # what a tool is doing, or did last; empty: nothing yet
         self._shown_status = ""
         self._draft = self._new_draft()  # None: messages show the answer
@@ -119,10 +127,6 @@ class LiveAnswer:
         )
 
     # ------------------------------------------------------------ its life
-
-    def watch(self, events: EventReader) -> None:
-        """Show what is read here, whenever something may be shown."""
-        self._events = events
 
     def start(self, message_id: str | None, standing: Sequence[sends.RecoveredPart] = (), answered: str = "") -> None:
         """Begin to watch the time.

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, Self
 
 import structlog
 
@@ -38,14 +38,14 @@ from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
-from gateway.sessions.deps import SessionContext, TurnDeps
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
 from gateway.spans import note_attributes
-from gateway.store import approvals, journal
+from gateway.store import approvals, journal, sends
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
@@ -81,29 +81,46 @@ class JournaledTurn:
 
     def __init__(
         self,
-        deps: TurnDeps,
+        deps: SessionDeps,
         session: SessionContext,
         channel: Channel,
-        live: LiveAnswer,
         claimed: ClaimedTurn,
         principal: Principal,
-        *,
-        steers: bool,
     ) -> None:
         """The turn runs from here on: its claim is committed."""
-        self._deps = deps
+        self._deps = deps.turns
         self._session = session
         self._channel = channel
-        self._live = live
         self._claimed = claimed
         self._turn = claimed.turn
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
-        self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
-        live.watch(self._watched.reader())
+        self._watched = TurnEvents(deps.turns.on_turn_event, *followers(channel, claimed.turn, deps.turns.clean))
+        answer = OutboundMessage(
+            claimed.turn.address,
+            claimed.source_id,
+            "",
+            claimed.turn.reply_to,
+            reply_route_of=claimed.answers,
+            locale=principal.locale,
+        )
+        self._live = LiveAnswer(deps.live, channel, claimed.turn.tenant, answer, session.fence, self._watched.reader())
         self.events = list(claimed.events)
-        session.turn.run(steers=steers, on_cancel=self._stop.set_result)
+        session.turn.run(steers=session.conversation.mode == "steer", on_cancel=self._stop.set_result)
+
+    async def __aenter__(self) -> Self:
+        """Begin to show the answer, from what an earlier attempt left of it in the chat."""
+        claimed = self._claimed
+        standing: Sequence[sends.RecoveredPart] = ()
+        if claimed.resumed:
+            query = partial(sends.recovered_parts, turn_id=claimed.source_id)
+            standing = await self._deps.store.read(query, lasting=True)
+        self._live.start(claimed.message_id, standing, answer_text(claimed.events))
+        return self
+
+    async def __aexit__(self, *_broke: object) -> None:
+        self._live.cancel()
 
     @property
     def ports(self) -> TurnPorts:

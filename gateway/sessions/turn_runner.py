@@ -4,7 +4,6 @@
 """
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 
 import structlog
@@ -13,9 +12,7 @@ from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
 from agent.ports import Principal, Turn
-from agent.transcript import EndReason, answer_text
-from gateway.delivery.live_answer import LiveAnswer
-from gateway.delivery.message_parts import OutboundMessage
+from agent.transcript import EndReason
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.budgets import note_spender
@@ -25,7 +22,7 @@ from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
 from gateway.sessions.turn import ClaimedTurn
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
-from gateway.store import approvals, inbox, journal, sends
+from gateway.store import approvals, inbox, journal
 from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
@@ -95,22 +92,13 @@ class TurnRunner:
         principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         note_spender(turn, principal)
         channel = await deps.channels.when_loaded(turn.address)
-        locale = principal.locale
-        route_of = claimed.answers
-        answer = OutboundMessage(
-            turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
-        )
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, self._session.fence)
-        steers = conversation.mode == "steer"
         log.debug("turn_started", kind=turn.kind, attempt=claimed.attempts, resumed=claimed.resumed)
-        port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
-        try:
-            live.start(claimed.message_id, await self._standing(claimed), answer_text(claimed.events))
+        async with JournaledTurn(deps, self._session, channel, claimed, principal) as port:
             if gives_up:
-                broken = texts.text(locale, "answer.broken")
+                broken = texts.text(principal.locale, "answer.broken")
                 await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
             elif is_missed(behind := claimed.time_since_start(deps.turns.clock()), deps.config):
-                missed = missed_text(texts, behind, locale)
+                missed = missed_text(texts, behind, principal.locale)
                 await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")
@@ -122,12 +110,5 @@ class TurnRunner:
                     known.starts, known.summary, conversation.prefix, conversation.pieces, known.tokens,
                 )  # fmt: skip
                 await deps.turns_of[turn.kind](asked, port.ports, deps.agent)
-        finally:
-            live.cancel()
         conversation.note_ended(turn.session_id, turn.user_id, turn.id, port.events)
         self._condenser.consider(claimed, principal, channel)
-
-    async def _standing(self, claimed: ClaimedTurn) -> Sequence[sends.RecoveredPart]:
-        if not claimed.resumed:
-            return ()
-        return await self._store.read(partial(sends.recovered_parts, turn_id=claimed.source_id), lasting=True)
