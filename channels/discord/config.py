@@ -5,9 +5,9 @@ from enum import StrEnum
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
 
-from channels.messages import DEFAULT_TENANT
+from channels.chat.account import PlatformAccount, check_base_url
 
 OFFICIAL_API = "https://discord.com/api/v10"
 MOST_SHARDS = 16_384
@@ -22,13 +22,9 @@ class Wake(StrEnum):
     OFF = "off"  # nothing: the channel is not read
 
 
-class DiscordAccount(BaseModel):
+class DiscordAccount(PlatformAccount):
     """One bot account. Validation errors never show the token."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
-
-    name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
-    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     token: SecretStr  # from the developer portal, page Bot
     api_base: str = OFFICIAL_API  # REST; the gateway's own address is asked for there
     wake: Wake = Wake.MENTION  # in every channel of a server that the next three do not name
@@ -39,7 +35,6 @@ class DiscordAccount(BaseModel):
     message_content: bool = True  # ask for the privileged Message Content intent
     backfill_hours: float = Field(default=24.0, gt=0)  # what is older is not fetched after a gap
     backfill_messages: int = Field(default=2_000, ge=1)  # most of one channel after one gap
-    pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
     call_timeout_s: float = Field(default=30.0, gt=0)  # any call, waiting for a rate limit included
     connect_timeout_s: float = Field(default=20.0, gt=0)  # until the gateway has said hello
 
@@ -64,12 +59,7 @@ class DiscordAccount(BaseModel):
     @field_validator("api_base")
     @classmethod
     def _base_shape(cls, base: str) -> str:
-        parts = urlsplit(base)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-            raise ValueError(f"must be an http(s) URL like {OFFICIAL_API}")
-        if "{" in base or "}" in base:
-            raise ValueError("must hold no placeholders")
-        base = base.rstrip("/")
+        base = check_base_url(base, OFFICIAL_API)
         if re.search(r"/v\d+$", base):
             return base
         return f"{base}/v10" if base.endswith("/api") else f"{base}/api/v10"

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeGuard
 
-import structlog
 from pydantic import JsonValue
 
+from channels.chat.reading import read_or_reject
 from channels.discord.channel_cache import Place
 from channels.discord.cursor import Cursor, GatewaySession, write_cursor
 from channels.discord.raw import RawReady
@@ -27,8 +28,6 @@ BATCH = 200
 DAY_S = 86_400.0
 INTERACTION = "INTERACTION_CREATE"
 STATE_EVENTS = ("READY", "RESUMED")
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,12 +247,16 @@ def _read_dispatch(
 ) -> Sequence[InboundEvent | Rejected]:
     if isinstance(dispatch, Rejected):
         return (dispatch,)
-    try:
-        if dispatch.event != INTERACTION:
-            return translate(dispatch.event, dispatch.seq, dispatch.data, context, now)
-        invoked = translate_interaction(dispatch.seq, dispatch.data, context)
-    except Exception as error:  # noqa: BLE001  one dispatch: kept for the operator, and those behind it are read
-        log.exception("dispatch_broken", account=context.bot.account)
-        reason = f"it broke the reading: {type(error).__name__}: {error}"
-        return (to_rejected(dispatch.event, dispatch.seq, None, reason),)
+    found = read_or_reject(
+        context.bot.account,
+        partial(_translate, dispatch, context, now),
+        partial(to_rejected, dispatch.event, dispatch.seq, None),
+    )
+    return (found,) if isinstance(found, Rejected) else found
+
+
+def _translate(dispatch: Dispatch, context: TranslationContext, now: datetime) -> Sequence[InboundEvent | Rejected]:
+    if dispatch.event != INTERACTION:
+        return translate(dispatch.event, dispatch.seq, dispatch.data, context, now)
+    invoked = translate_interaction(dispatch.seq, dispatch.data, context)
     return () if invoked is None else (invoked,)

@@ -3,9 +3,9 @@
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from channels.messages import DEFAULT_TENANT
+from channels.chat.account import PlatformAccount, check_base_url
 
 OFFICIAL_API = "https://slack.com"
 OFFICIAL_FILES = "files.slack.com"
@@ -13,13 +13,9 @@ OFFICIAL_HOOKS = "hooks.slack.com"
 MOST_SOCKETS = 10  # of one app (docs.slack.dev/apis/events-api/using-socket-mode, read 2026-11)
 
 
-class SlackAccount(BaseModel):
+class SlackAccount(PlatformAccount):
     """One app in one workspace. Validation errors never show a secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
-
-    name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
-    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     bot_token: SecretStr  # xoxb-...: OAuth & Permissions
     app_token: SecretStr | None = None  # xapp-...: Basic Information, App-Level Tokens; Socket Mode needs it
     signing_secret: SecretStr | None = None  # Basic Information, App Credentials; HTTP mode needs it
@@ -33,7 +29,6 @@ class SlackAccount(BaseModel):
     sockets: int = 1  # how many WebSockets stand at once; Slack spreads events over them
     ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up
     backfill_s: float = Field(default=2.0, ge=0)  # how long new events wait, after a gap, for the older ones
-    pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
 
     @field_validator("bot_token")
     @classmethod
@@ -64,10 +59,7 @@ class SlackAccount(BaseModel):
     @field_validator("api_base")
     @classmethod
     def _base_shape(cls, base: str) -> str:
-        parts = urlsplit(base)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-            raise ValueError("must be an http(s) URL like https://slack.com")
-        return base.rstrip("/").removesuffix("/api")
+        return check_base_url(base, OFFICIAL_API).removesuffix("/api")
 
     @model_validator(mode="after")
     def _has_what_its_mode_needs(self) -> Self:

@@ -7,6 +7,7 @@ raises. So no listener of bolt's ever runs; its own order (acknowledge, then han
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 from pydantic import JsonValue
@@ -18,6 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
+from channels.chat.reading import read_or_reject
 from channels.clocks import Clock, Sleep
 from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from channels.slack.cursor import ResumePoint
@@ -71,15 +73,9 @@ class Receiver:
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
-            await self.hand_in([self._translate_safely(body)])
+            event = read_or_reject(self.bot.account, partial(self.translate, body), partial(to_rejected, body))
+            await self.hand_in([event])
         self.sink.report(ChannelState.READY)
-
-    def _translate_safely(self, body: object) -> InboundEvent | Rejected | None:
-        try:
-            return self.translate(body)
-        except Exception as error:  # noqa: BLE001  one delivery: kept for the operator, and those behind it are heard
-            _log.exception("event_broken", account=self.bot.account)
-            return to_rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
         """Commit events in their order, with the resume point, however long the store is away."""

@@ -4,22 +4,18 @@ import re
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from channels.messages import DEFAULT_TENANT
+from channels.chat.account import PlatformAccount, check_base_url
 
 OFFICIAL_API = "https://api.telegram.org"
 WEBHOOK_PORTS = (443, 80, 88, 8443)  # what the official server calls (core.telegram.org/bots/api#setwebhook, 2026-09)
 _SECRET_TOKEN = re.compile("[A-Za-z0-9_-]{1,256}")
 
 
-class TelegramAccount(BaseModel):
+class TelegramAccount(PlatformAccount):
     """One bot account. Validation errors never show the token."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
-
-    name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
-    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
     token: SecretStr  # from @BotFather: digits, a colon, letters
     api_base: str = OFFICIAL_API  # another server: a local Bot API server or the simulator
     mode: Literal["polling", "webhook"] = "polling"  # we ask for updates, or Telegram brings them
@@ -33,7 +29,6 @@ class TelegramAccount(BaseModel):
     call_timeout_s: float = Field(default=30.0, gt=0)  # any other call
     file_timeout_s: float = Field(default=120.0, gt=0)  # a call that carries a file, either way
     connect_timeout_s: float = Field(default=10.0, gt=0)
-    pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
 
     @field_validator("token")
     @classmethod
@@ -47,12 +42,7 @@ class TelegramAccount(BaseModel):
     @field_validator("api_base")
     @classmethod
     def _base_shape(cls, base: str) -> str:
-        parts = urlsplit(base)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-            raise ValueError("must be an http(s) URL like https://api.telegram.org")
-        if "{" in base or "}" in base:
-            raise ValueError("must hold no placeholders; /bot<token>/<method> is added to it")
-        return base.rstrip("/")
+        return check_base_url(base, OFFICIAL_API)
 
     @field_validator("webhook_url")
     @classmethod

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 import structlog
 
+from channels.chat.reading import read_or_reject
 from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError
 from channels.foreign import JsonObject
@@ -27,12 +29,7 @@ def translate_updates(
     events: list[InboundEvent] = []
     rejected: list[Rejected] = []
     for raw in updates:
-        event: InboundEvent | Rejected | None
-        try:
-            event = translate(raw, bot, now)
-        except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
-            _log.exception("update_broken", account=bot.account)
-            event = to_rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
+        event = read_or_reject(bot.account, partial(translate, raw, bot, now), partial(to_rejected, raw))
         if isinstance(event, Rejected):
             _log.warning("update_rejected", account=bot.account, event_id=event.event_id, reason=event.reason)
             rejected.append(event)

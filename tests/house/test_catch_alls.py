@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
-    "channels/discord/ingest.py:_read_dispatch",  # one dispatch
-    "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
-    "channels/telegram/receiving.py:translate_updates",  # one update
+    "channels/chat/reading.py:read_or_reject",  # one received event
     "gateway/http/api/server.py:ApiServer.serve",  # one request of a program
     "gateway/ops/personal_data.py:Eraser.look",  # one erasure
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
