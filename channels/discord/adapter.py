@@ -11,7 +11,6 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from channels.base import ChannelConnection, Menus, Reaction, Renderer
-from channels.chat.downloads import check_size
 from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
@@ -19,6 +18,7 @@ from channels.connections import Connections
 from channels.discord.config import DiscordAccount
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
 from channels.discord.error_mapping import CLOSE_WORDS, NO_ACCESS, as_channel_errors
+from channels.discord.files import fetch_file
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
 from channels.discord.payloads import (
@@ -38,7 +38,7 @@ from channels.discord.sent_lookup import Echoes, SentLookup
 from channels.discord.sharding import Shard, Starts, lay_out
 from channels.discord.translate import CHANNEL
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
-from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
+from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
@@ -129,14 +129,8 @@ class DiscordChannel:
             Permanent: it is larger than `max_bytes`, or gone.
             Retryable: not now.
         """
-        check_size(attachment.size_bytes, max_bytes)
-        channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
         with as_channel_errors():
-            message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
-            for file in _files_of(message):
-                if file.get("id") == file_id:
-                    return await self._wire.download(str(file.get("url")), max_bytes)
-        raise Permanent("the file is gone")
+            return await fetch_file(self._wire, attachment, max_bytes)
 
     # ------------------------------------------------------------ out
 
@@ -272,16 +266,3 @@ def _sure(message_id: str | None) -> str:
     if message_id is None:
         raise Unknown("the call was answered without a message")
     return message_id
-
-
-def _files_of(message: JsonValue) -> list[JsonObject]:
-    """The attachments of a message, of a forwarded one as well."""
-    if not isinstance(message, dict):
-        return []
-    found = message.get("attachments")
-    files = [file for file in found if isinstance(file, dict)] if isinstance(found, list) else []
-    snapshots = message.get("message_snapshots")
-    for snapshot in snapshots if isinstance(snapshots, list) else []:
-        if isinstance(snapshot, dict):
-            files += _files_of(snapshot.get("message"))
-    return files

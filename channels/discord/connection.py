@@ -21,8 +21,8 @@ from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
+from channels.discord.library import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, Starts
-from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.translate import to_rejected
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused, Retryable

@@ -24,7 +24,7 @@ from channels.http_answers import to_foreign_error, to_transport_error, whole
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
 from channels.telegram.error_mapping import code_of
-from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.library import load_aiogram
 from channels.telegram.payloads import Upload
 
 load_aiogram()  # before the imports below, which would import it the slow way

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.library import load_aiogram
 
 load_aiogram()
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.library import load_aiogram
 
 load_aiogram()
 

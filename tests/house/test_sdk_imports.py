@@ -11,7 +11,6 @@ SDKS = {"aiogram", "discord", "slack_bolt", "slack_sdk"}
 IMPORTERS = {
     "channels/discord/connection.py",
     "channels/discord/library.py",
-    "channels/discord/socket.py",
     "channels/discord/wire.py",
     "channels/slack/receiving.py",
     "channels/slack/sockets.py",

@@ -11,7 +11,7 @@ from channels.markdown.parse import parse
 from channels.markdown.tree import Block, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Table
 from channels.messages import Rendered
 from channels.simulators.telegram.rich import check_rich_message
-from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.library import load_aiogram
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, classic, rich_message

@@ -32,7 +32,7 @@ models = [kind for kind in vars(aiogram.types).values() if isinstance(kind, type
 assert len(models) > 10 * sum(kind.__pydantic_complete__ for kind in models)
 """
 
-LIGHT = "from channels.telegram.lazy_import import load_aiogram\n"
+LIGHT = "from channels.telegram.library import load_aiogram\n"
 
 
 def _run(code: str) -> str:
