@@ -103,7 +103,7 @@ class StoredContext:
 
     async def keep_file(self, tenant: str, id_: str, content: bytes, whose: str) -> None:
         job = partial(put_file, tenant=tenant, id_=id_, content=content, now=self._clock(), whose=whose)
-        await self._store.write(job)
+        await self._store.commit(job)
 
 
 def make_sessions(

@@ -86,4 +86,4 @@ def tables_of(tenants: Iterable[Tenant]) -> dict[str, AgentTables]:
 async def bring_up_tables(store: Store, tenants: Iterable[Tenant]) -> None:
     """Make or upgrade the tables of each agent."""
     for name, tables in tables_of(tenants).items():
-        await store.write(partial(bring_up, agent=name, tables=tables))
+        await store.commit(bring_up, agent=name, tables=tables)

@@ -90,7 +90,7 @@ class LoneProcess:
 
     async def begin_leaving(self) -> None:
         """What is left undone from now on died of nothing."""
-        await self._store.write(partial(journal.let_go, epoch=self._epoch), lasting=False)
+        await self._store.try_commit(journal.let_go, epoch=self._epoch)
 
     async def leave(self) -> None:
         """Own nothing any more."""
@@ -100,7 +100,7 @@ async def open_process(settings: Settings, store: Store, secrets: Secrets) -> Lo
     """Return this process: alone on SQLite, one of several on PostgreSQL, which all have the same keys."""
     host = socket.gethostname()
     if store.dialect == "sqlite":
-        epoch = await store.write(partial(journal.take_all_shards, owner=f"{host}:{os.getpid()}"))
+        epoch = await store.commit(journal.take_all_shards, owner=f"{host}:{os.getpid()}")
         return LoneProcess(store, Ownership(epoch), epoch)
     mark = hmac.digest(secrets.key, b"tenk cluster v1", "sha256").hex()[:16]
     key_mark = f"{mark} {secrets.vault.mark}"

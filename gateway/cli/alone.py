@@ -165,7 +165,7 @@ async def _erase_all(settings: Settings, store: Store) -> None:
     product = load_product(settings.agent.product)
     own = [] if product.tables is None else product.tables.metadata.sorted_tables
     if product.tables is not None:
-        await store.write(partial(bring_up, agent=product.name, tables=product.tables))
+        await store.commit(bring_up, agent=product.name, tables=product.tables)
     await Eraser(store, partial(erase, own_tables=own), lambda *_: None, now).look()
 
 
@@ -189,7 +189,7 @@ async def upgrade_store(settings: Settings) -> None:
     product = load_product(settings.agent.product)
     async with lone_store(settings) as store:
         if product.tables is not None:
-            await store.write(partial(bring_up, agent=product.name, tables=product.tables))
+            await store.commit(bring_up, agent=product.name, tables=product.tables)
 
 
 def now() -> datetime:

@@ -166,7 +166,7 @@ class CoachRoutes:
         effect = LocalEffect(writer.log, body.skill, body.minutes, body.day or today_of(principal, now), body.notes)
         key = f"api:{call.key.id}:{new_handle(call.idempotency_key)}"
         try:
-            logged = await self.store.write(lambda tx: writer.once(Change(tx, principal, key, now), effect))
+            logged = await self.store.commit(lambda tx: writer.once(Change(tx, principal, key, now), effect))
         except PracticeRefused as refused:
             raise ApiRefusal(409, "refused", str(refused), "Change what it names.") from None
         entry = PracticeEntry(

@@ -44,12 +44,11 @@ class DeadLetters:
         def change(connection: Connection) -> Address | None:
             return sends.redrive(connection, tenant, id_)
 
-        def after(done: tuple[OutboxLine, Address | None]) -> None:
-            if done[1] is not None:
-                self._reread(done[1])
-
         audit = AuditRow(self._clock(), by, "outbox_retried", f"outbox:{id_}", "")
-        return await self._change(tenant, id_, audit, change, after)
+        line, address = await self._change(tenant, id_, audit, change)
+        if address is not None:
+            self._reread(address)
+        return line
 
     async def discard(self, tenant: str, id_: int, by: str) -> OutboxLine:
         """Give a failed part up; the part as it was.
@@ -63,7 +62,8 @@ class DeadLetters:
             sends.discard(connection, tenant, id_, now)
 
         audit = AuditRow(now, by, "outbox_discarded", f"outbox:{id_}", "")
-        return await self._change(tenant, id_, audit, change, lambda _: None)
+        line, _ = await self._change(tenant, id_, audit, change)
+        return line
 
     async def _change(
         self,
@@ -71,8 +71,7 @@ class DeadLetters:
         id_: int,
         audit: AuditRow,
         change: Callable[[Connection], T],
-        after: Callable[[tuple[OutboxLine, T]], None],
-    ) -> OutboxLine:
+    ) -> tuple[OutboxLine, T]:
         ran: list[tuple[OutboxLine, T]] = []
 
         def job(connection: Connection) -> tuple[OutboxLine, T]:
@@ -86,8 +85,7 @@ class DeadLetters:
                 raise what_became_of(found.line)
             return ran[0]
 
-        line, _ = await self._store.write(job, after)
-        return line
+        return await self._store.commit(job)
 
 
 def what_became_of(line: OutboxLine) -> PartNotFailed:

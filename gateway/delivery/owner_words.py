@@ -33,9 +33,7 @@ class OwnerWords:
     async def say(self, cause: str, text_of: Callable[[str | None], str]) -> None:
         """Say a text, by an owner's locale, to each; once for a cause, however often it is said."""
         parts = await self.parts(DEFAULT_TENANT, cause, lambda owner: text_of(owner.locale))
-        await self._store.write(
-            lambda connection: outbox.put(connection, DEFAULT_TENANT, parts, self._clock()), then=self._delivery.publish
-        )
+        self._delivery.publish(await self._store.commit(outbox.put, DEFAULT_TENANT, parts, self._clock()))
 
     async def parts(
         self, tenant: str, cause: str, text_of: Callable[[Person], str], down: str = ""

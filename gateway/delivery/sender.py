@@ -76,7 +76,7 @@ class PartSender:
         part, route = row.part, None
         if part.reply_route_of is not None:
             take = partial(reply_routes.take_route, inbox_id=part.reply_route_of, now=self._clock())
-            taken = await self._store.write(take)
+            taken = await self._store.commit(take)
             route = None if taken is None else self._with_token(*taken)
         is_placeholder = part.action is Action.PLACEHOLDER
         return OutboundPart(

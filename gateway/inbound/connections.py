@@ -183,7 +183,7 @@ class AccountReading:
         known = partial(chats.cursors_of, channel=name, account=account)
         if changes := lay_out(await store.read(known, lasting=True)):
             now, tenant = self._deps.clock(), store.home_tenant
-            await store.write(lambda c: chats.set_cursors(c, tenant, name, account, changes, now))
+            await store.commit(lambda c: chats.set_cursors(c, tenant, name, account, changes, now))
 
 
 @asynccontextmanager

@@ -109,7 +109,7 @@ class AsideJournal:
     async def note_cost(self, response: Spent) -> None:
         """Count a model call."""
         note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.turns.clock())
-        await self._deps.turns.store.write(note)
+        await self._deps.turns.store.commit(note)
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         """No tool that only reads has an effect."""

@@ -167,11 +167,12 @@ class Budgets:
 
     async def _reserve(self, id_: str, caps: Sequence[Cap], most: Spending, least: Spending, now: datetime) -> Spending:
         """Try anew each time that a call was settled, as long as that may help; return what is set aside."""
-        job = partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now, least=least)
         while True:
             settled = self._settled
             try:
-                return await self._store.write(job, then=partial(self._count, caps))
+                granted = await self._store.commit(budgets.reserve, id_, caps, most, now, least)
+                self._count(caps, granted)
+                return granted
             except CapReached as reached:
                 cap, limit = reached.cap, reached.limit
             used = CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
@@ -195,16 +196,15 @@ class Budgets:
             if held != Spending():
                 self._set_aside[cap.identity] = held
 
-    def _note_settled(self, caps: Sequence[Cap], held: Spending | None) -> None:
-        if held is not None:
-            self._count(caps, Spending(-held.tokens, -held.microusd))
+    def _note_settled(self, caps: Sequence[Cap], granted: Spending) -> None:
+        self._count(caps, Spending(-granted.tokens, -granted.microusd))
         self._settled.set()
         self._settled = asyncio.Event()
         self.news.set()
 
     async def begin(self) -> None:
         """A process begins: what one that died had under way stays counted in full, of every tenant."""
-        if lost := await self._store.write(budgets.forget_holds):
+        if lost := await self._store.commit(budgets.forget_holds):
             log.info("budget_holds_kept", calls=lost)
 
     async def own_cap(self, principal: Principal) -> CapUse | None:
@@ -301,10 +301,8 @@ class _NoHold:
 class _StoredHold:
     """What is set aside in the store for one call."""
 
-    def __init__(
-        self, store: Store, id_: str, caps: Sequence[Cap], note_settled: Callable[[Spending | None], None]
-    ) -> None:
-        """`note_settled` is told what was held, once that is over."""
+    def __init__(self, store: Store, id_: str, caps: Sequence[Cap], note_settled: Callable[[Spending], None]) -> None:
+        """`note_settled` is told what was granted, once that is over."""
         self.granted = Spending()
         self._store = store
         self._id = id_
@@ -313,11 +311,12 @@ class _StoredHold:
 
     def settle(self, spent: Spending) -> None:
         """Queued before whatever is written next, and never waited for: a process that dies before leaves the whole."""
-        job = partial(budgets.settle, id_=self._id, caps=self._caps, spent=spent)
-        written = self._store.write(job, then=self._note_settled)
-        written.add_done_callback(_look_at_error)
+        self._store.queue(budgets.settle, self._id, self._caps, spent).add_done_callback(self._follow_up)
 
-
-def _look_at_error(written: "asyncio.Future[Spending | None]") -> None:
-    if not written.cancelled() and (error := written.exception()) is not None:
-        log.error("budget_not_settled", error=str(error))
+    def _follow_up(self, settled: "asyncio.Future[Spending | None]") -> None:
+        if settled.cancelled():
+            return
+        if (error := settled.exception()) is not None:
+            log.error("budget_not_settled", error=str(error))
+        else:
+            self._note_settled(Spending() if settled.result() is None else self.granted)

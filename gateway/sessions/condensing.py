@@ -88,7 +88,7 @@ class SummaryKeeper:
         """
         fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.clock
         note = partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside(responses), clock=clock)
-        await self.deps.store.write(note)
+        await self.deps.store.commit(note)
 
 
 class Condenser:

@@ -61,7 +61,7 @@ class Conversation:
         read = partial(journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events)
         state, kept = await self._store.read(lambda connection: _load(connection, read), lasting=True)
         if state is None:
-            state = await self._store.write(partial(self._open, generation=1))
+            state = await self._store.commit(self._open, generation=1)
         if self._state is not None and self._state.generation > state.generation:
             return self._state  # `/new` went through meanwhile
         self.use(state)

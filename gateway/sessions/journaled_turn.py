@@ -134,7 +134,7 @@ class JournaledTurn:
         point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
         place = self._reserve(len(events))
         failpoint(f"{point}_pre")
-        await self._deps.store.write(partial(commits.record, place=place, events=events, clock=self._deps.clock))
+        await self._deps.store.commit(commits.record, place=place, events=events, clock=self._deps.clock)
         failpoint(f"{point}_post")
         self._note_journaled(events)
 
@@ -147,9 +147,7 @@ class JournaledTurn:
             return self.scrub(success_result(effect.run(change)))
 
         failpoint("effect_pre")
-        event = await self._deps.store.write(
-            partial(commits.apply, place=place, returned=returned, run=run, clock=clock)
-        )
+        event = await self._deps.store.commit(commits.apply, place=place, returned=returned, run=run, clock=clock)
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
@@ -163,8 +161,8 @@ class JournaledTurn:
     async def note_cost(self, response: Spent) -> None:
         """Count what a model call cost that is no step of the turn."""
         fence, turn, clock = self._session.fence, self._turn, self._deps.clock
-        await self._deps.store.write(
-            partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock)
+        await self._deps.store.commit(
+            commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock
         )
 
     def scrub(self, text: str) -> str:
@@ -198,8 +196,8 @@ class JournaledTurn:
         place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
         try:
             failpoint("steer_pre")
-            claimed = await self._deps.store.write(
-                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock)
+            claimed = await self._deps.store.commit(
+                commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock
             )
         except BaseException:
             mailbox.put_back(rows)

@@ -139,4 +139,4 @@ async def read_rows(store: Store, query: Callable[[Connection], list[InboxRow]])
         except inbox.UnreadableRow as bad:
             series(FAULTS, "row").inc()
             log.error("row_unreadable", inbox_id=bad.id, error=str(bad))
-            await store.write(partial(inbox.set_aside, id_=bad.id, reason=str(bad)))
+            await store.commit(inbox.set_aside, id_=bad.id, reason=str(bad))

@@ -101,6 +101,6 @@ class Parking:
         now = self._clock()
         for parked in [parked for parked in self._waiting.values() if parked.approval.until <= now]:
             settle = partial(approvals.settle, approval=parked.approval, state=Consent.EXPIRED, now=now)
-            await self._store.write(settle)
+            await self._store.commit(settle)
             log.info("approval_expired", turn_id=parked.open_turn.turn.id, tool=parked.approval.tool)
             self.release([parked.open_turn.turn.id])

@@ -270,7 +270,7 @@ class Router:
         if not moves:
             session.change(original_id, edit)  # before its commit: a claim queued after this has the new text
         now = self._clocks.now()
-        if not await deps.turns.store.write(partial(earlier.replace, original_id=original_id, edit=edit, now=now)):
+        if not await deps.turns.store.commit(earlier.replace, original_id=original_id, edit=edit, now=now):
             session.offer(edit)
         elif moves and kind is None:
             commands.offer(session, as_typed, again=True)
@@ -283,7 +283,7 @@ class Router:
         commands, has_changed = tenant.commands, tenant.sessions.agent.toolbox.may_have_changed
         now = self._clocks.now()
         job = partial(earlier.take_back, row=row, now=now, has_changed=has_changed)
-        taken = await self._store.of(row.tenant).write(job)
+        taken = await self._store.of(row.tenant).commit(job)
         for key, id_ in taken.waiting:
             session = self.session(row.tenant, key)
             commands.take_out(session, id_)
@@ -297,7 +297,7 @@ class Router:
 
     async def _settle(self, tenant: str, id_: int, outcome: Outcome, detail: str) -> None:
         now = self._clocks.now()
-        await self._store.of(tenant).write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
+        await self._store.of(tenant).commit(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail)
 
     async def _sweep(self) -> None:
         while True:

@@ -329,7 +329,7 @@ class Session:
             place = JournalPlace(self.fence, turn, self.conversation.next_seq(turn.session_id, 1))
             claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
             failpoint("claim_pre")
-            still_open = await self._store.write(claim)
+            still_open = await self._store.commit(claim)
             if len(still_open) == len(rows):
                 self.mailbox.note_begun(rows)
                 return claimed

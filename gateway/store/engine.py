@@ -149,7 +149,7 @@ class Store:
             Exception: what the job raised; nothing of the job is stored, the other jobs of its group are.
             StoreUnavailable: the store was closed first.
         """
-        return await self._hear(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True)
+        return await self._hear(self.queue(job, *args, **kwargs))
 
     async def try_commit(self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit as `commit` does, but fail in an outage instead of waiting for its end.
@@ -157,10 +157,19 @@ class Store:
         Raises:
             StoreUnavailable: the store does not answer; the job may be committed nevertheless.
         """
-        return await self._hear(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=False)
+        return await self._hear(
+            self._writer.enqueue(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs))
+        )
 
-    async def _hear(self, job: Job[T], *, lasting: bool) -> T:
-        committed = self._writer.enqueue(job, lasting=lasting)
+    def queue(
+        self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> asyncio.Future[T]:
+        """Queue a job as `commit` does, for a caller that does not wait for it."""
+        return self._writer.enqueue(
+            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True
+        )
+
+    async def _hear(self, committed: asyncio.Future[T]) -> T:
         try:
             return await asyncio.shield(committed)
         except asyncio.CancelledError:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from importlib.metadata import version
 
 from agent.ports import Principal
@@ -87,8 +86,8 @@ class ApiCallers:
                 raise _not_let_in()
             account, former_id = f"{CHANNEL}:{ACCOUNT}", self._snapshot.former_id(key.tenant, sender)
             newcomer = Newcomer(key.tenant, sender, account, user, Role.MEMBER, BY_POLICY, locale, former_id)
-            enrol = partial(people.enrol, newcomer=newcomer, now=self._clock())
-            person = await self._store.write(enrol, self._snapshot.put)
+            person = await self._store.commit(people.enrol, newcomer, self._clock())
+            self._snapshot.put(person)
         if person.role == Role.BLOCKED:
             raise _not_let_in()
         return principal_of(person)
