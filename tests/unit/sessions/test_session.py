@@ -332,6 +332,7 @@ async def test_what_a_client_split_is_one_turn_and_ends_as_one(spine: Spine) -> 
     """A paste over the limit: both rows are claimed by the same turn."""
     first = await spine.say(LONG)
     second = await spine.say("the end")
+    await spine.quiet()
     spine.later(seconds=2)
     await spine.asked()
     assert [f"{LONG}\nthe end"] == said_to_the_model(spine)
