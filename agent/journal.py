@@ -25,7 +25,7 @@ from agent.transcript import (
 
 
 def whole_result(events: Iterable[JournalEvent], call_key: str) -> str | None:
-    """The result of a call before it was shortened, as hooks left it; None: there is none, or they were not heard."""
+    """Return the result of a call before it was shortened, as hooks left it; None if unknown or not heard yet."""
     content = None
     for event in events:
         match event:
@@ -39,7 +39,7 @@ def whole_result(events: Iterable[JournalEvent], call_key: str) -> str | None:
 
 
 def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, int], ...]:
-    """Calls of the last response that have no result yet, as (response, index)."""
+    """Return the calls of the last response that have no result yet, as (response, index)."""
     returned: set[str] = set()
     for event in reversed(events):
         if isinstance(event, ToolReturned):
@@ -50,7 +50,7 @@ def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, in
 
 
 def unheard_results(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
-    """Results of the last response that hooks are still to be heard about, in the order they came."""
+    """Return the results of the last response that hooks are still to be heard about, in the order they came."""
     found: list[ToolReturned] = []
     heard: set[str] = set()
     for event in reversed(events):
@@ -110,7 +110,7 @@ class Journal:
         return bool(items)
 
     def call_key(self, step: int, index: int) -> str:
-        """What a call's effect is known by, the same after a crash; never the provider's call id."""
+        """Return what a call's effect is known by: the same after a crash, never the provider's call id."""
         return f"{self._turn_id}/{step}/{index}"
 
     @property

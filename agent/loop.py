@@ -1,7 +1,8 @@
-"""The page everybody reads: model and tools in turn until there is an answer. Everything is journaled as it happens.
+"""The page everybody reads: model and tools in turn until there is an answer; every step is journaled.
 
-The journal is the only state that counts: each round looks at its last event and does what comes next, so that a turn
-another process began is gone on with in the same way. What a step does is in the modules named on its line.
+The journal is the only state that counts: each round looks at its last event and does what comes next, so a turn that
+another process began goes on in the same way. What the person says meanwhile (steering) is read at four checkpoints,
+marked below.
 """
 
 from dataclasses import replace
@@ -20,12 +21,13 @@ __all__ = ["Agent", "run_turn"]
 
 
 async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-    """Take the turn to its end, from wherever its journal stands; how it ended.
+    """Take the turn to its end, from wherever its journal stands, and return how it ended.
 
-    The person always gets an answer. A failed model, a stop, a deadline or a limit is an end with words of its own.
+    The person always gets an answer: a failed model, a stop, a deadline or a limit is an end with words of its own.
     Cancelling this leaves a journal that another call can go on from.
 
     Raises:
+        TurnParked: the turn waits for its person; it is resumed later.
         Fenced: another process owns the session; nothing more was written.
     """
     run = TurnRun.begin(turn, ports, agent)
@@ -47,26 +49,27 @@ async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
 
 
 async def _step(run: TurnRun) -> EndReason | None:
-    """One round; how the turn ended, or None when it goes on."""
-    if ended := await run.run_open_calls():  # reads steering before each call; a stop gives each its result
-        await after_calls(run, ended)
+    """Run the tools that are called for, then ask the model; return how the turn ended, or None to go on."""
+    journal = run.scope.journal
+    if results := await run.run_open_calls():  # steering, 1: before each call; what has not begun is skipped
+        await after_calls(run, results)
     run.check()
-    await run.scope.journal.steer()
+    await journal.steer()  # steering, 2: before the model is asked
     if (reason := forced_end(run)) is not None:
-        response = run.scope.journal.unfinished or await run.model.ask(with_tools=False)
+        response = journal.unfinished or await run.model.ask(with_tools=False)
         return await run.end(reason, run.answer(response), response)
-    if run.scope.journal.steps >= run.scope.limits.max_steps and run.scope.journal.unfinished is None:
+    if journal.steps >= run.scope.limits.max_steps and journal.unfinished is None:
         await force_answer(run, EndReason.MAX_STEPS)
         return None
-    return await _take(run, run.scope.journal.unfinished or await run.model.ask())
+    return await _take(run, journal.unfinished or await run.model.ask())
 
 
 async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
-    """Do what this response calls for; None: go round again."""
-    kind = classify(response)
+    """Do what this response calls for; return how the turn ended, or None to go on."""
+    journal, kind = run.scope.journal, classify(response)
     match kind:
         case ToolCalls():
-            await run.scope.journal.record(response)
+            await journal.record(response)
             return None
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
@@ -74,13 +77,12 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             response = replace(response, tool_calls=()) if response.tool_calls else response
         case never:
             assert_never(never)
-    # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
-    if not run.scope.ports.journal.steering_waits():
+    if not run.scope.ports.journal.steering_waits():  # steering, 3: behind an answer; it stands, and the loop reads on
         if isinstance(kind, Text) and (await run.gate_refused(response) or await run.stop_denied(response)):
             return None
-        ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
+        ended = await run.end(EndReason.COMPLETED, run.answer(response), response)  # steering, 4: as the turn ends
         if ended is not None:
             return ended
-    if run.scope.journal.last is not response:
-        await run.scope.journal.record(response)
+    if journal.last is not response:
+        await journal.record(response)
     return None

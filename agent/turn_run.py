@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 MAX_WHY_CHARS = 300
-"""Of a model's failure as the journal keeps it."""
+"""Characters of a model's failure that the journal keeps."""
 
 MAX_STOPS_DENIED = 3
 """Times a turn goes on because a hook says so."""
@@ -74,7 +74,7 @@ class TurnRun:
         return cls(scope, agent, ModelCaller(scope, agent, tools), tools)
 
     async def stop_denied(self, response: ModelResponded) -> bool:
-        """Whether a hook wants the turn to go on although this answers it; the model is told why, a few times."""
+        """Return True if a hook wants the turn to go on although this answers it; the model is told why."""
         if self.scope.journal.nudges(NudgeReason.STOP) >= MAX_STOPS_DENIED:
             return False
         why = await self.agent.hooks.stop(self.scope.turn.principal, self.scope.turn.id, self.answer(response))
@@ -84,7 +84,7 @@ class TurnRun:
         return bool(why)
 
     async def gate_refused(self, response: ModelResponded) -> bool:
-        """Whether the answer does not fit the operator's schema; the model is told how, once a turn."""
+        """Return True if the answer does not fit the operator's schema; the model is told how, once a turn."""
         problem, schema = self._misfit(response)
         if not problem or self.scope.journal.nudges(NudgeReason.GATE):
             return False
@@ -94,7 +94,7 @@ class TurnRun:
         return True
 
     def _misfit(self, response: ModelResponded) -> tuple[str, Mapping[str, object]]:
-        """What of an answer does not fit the operator's schema, and that; rules are not asked to fit it."""
+        """Return what of an answer does not fit the operator's schema, and the schema; rules need not fit it."""
         gate = self.scope.limits.gate
         if gate is None or response.model.startswith(RULES_PREFIX):
             return "", {}
@@ -115,11 +115,11 @@ class TurnRun:
         return await self.tools.run(open_calls(self.scope.journal.events))
 
     def said_so_far(self) -> str:
-        """What this turn has answered so far, with what streamed of a response that was cut short."""
+        """Return what this turn has answered so far, with what streamed of a response that was cut short."""
         return answer_text(self.scope.journal.events) + self.model.streamed_text()
 
     def answer(self, response: ModelResponded) -> str:
-        """What the turn has answered with this response, whether it is journaled yet or not."""
+        """Return what the turn has answered with this response, which need not be journaled yet."""
         events = self.scope.journal.events
         if response is self.scope.journal.last:
             return answer_text(events)
@@ -174,14 +174,14 @@ class TurnRun:
         )
 
     def _with_findings(self, note: str) -> str:
-        """The words of an end without an answer, behind what the tools had found or done until then."""
+        """Return the words of an end without an answer, behind what the tools had found or done until then."""
         principal = self.scope.turn.principal
         today = today_of(principal, self.scope.clock())
         found = found_text(self.agent.texts, self.scope.journal.events, self.agent.tell, principal.locale, today)
         return answers.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
-        """The words of an end, behind it calls that nobody knows the outcome of, or confirmed, and unseen pictures."""
+        """Add calls of unknown outcome, questions that expired and unseen pictures to the words of an end."""
         texts, locale = self.agent.texts, self.scope.turn.principal.locale
         if expired := _names(self.scope.journal.events, CallOutcome.EXPIRED):
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
@@ -192,10 +192,10 @@ class TurnRun:
 
 
 def _without_calls(response: ModelResponded) -> ModelResponded:
-    """Calls of a last response never run."""
+    """Return a last response without its calls: they never run."""
     return replace(response, tool_calls=()) if response.tool_calls else response
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:
-    """The tools whose calls came to this."""
+    """Return the tools whose calls came to this."""
     return sorted({event.name for event in events if isinstance(event, ToolReturned) and event.outcome is outcome})
